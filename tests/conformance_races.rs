@@ -3,10 +3,7 @@
 //! leaves nothing behind and nobody waiting.
 
 use adapter_rusqlite::{Lane, SqliteConn, connect};
-use model::{
-    Cents, Doubt, Effort, Fault, Inputs as _, Ledger as _, Refusal, RetryPolicy, RetryingTarget, Session,
-    Target,
-};
+use model::{Cents, Doubt, Effort, Fault, Inputs as _, Ledger as _, Refusal, RetryPolicy, Session, Target};
 use stackmark_tests::calls::{at_once, drive_tpcc, inputs, now, runtime};
 use stackmark_tests::served::Served;
 use stackmark_tests::store::{SqliteTarget, Store, statements};
@@ -191,7 +188,11 @@ fn the_whole_mix_from_eight_sessions_leaves_sound_data_in_every_way() {
 
 /// Two targets that know nothing of each other, as two processes would not.
 fn strangers(store: &Store, attempts_max: u32) -> [SqliteTarget; 2] {
-    [(); 2].map(|()| RetryingTarget { policy: RetryPolicy { attempts_max }, ..store.target() })
+    [(); 2].map(|()| {
+        let mut target = store.target();
+        target.policy = RetryPolicy { attempts_max, reopens: false };
+        target
+    })
 }
 
 /// Makes calls from both sides and audits the store against the acknowledged calls. Returns the number of remaining

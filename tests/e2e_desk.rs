@@ -15,7 +15,7 @@ use std::time::Duration;
 use tempfile::{NamedTempFile, TempDir};
 
 /// No command of these tests takes longer, even on a slow machine; what does is stuck. For hangs only: no promise of speed.
-const WAIT_MAX: Nanos = Nanos::from_secs(120);
+const WAIT_MAX: Nanos = Nanos::from_secs(280);
 const LOOK: Duration = Duration::from_millis(10);
 
 static BINARY: LazyLock<PathBuf> = LazyLock::new(repository::binary);

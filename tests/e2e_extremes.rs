@@ -18,10 +18,13 @@ fn serving(desk: &Desk, workload: &str, data: &str) -> (Running, u16) {
     (server, port)
 }
 
-const VERIFY: (&str, &str) = ("--golden", "verify URL --workload WORKLOAD --db sqlite:WORKLOAD.db --json");
+const VERIFY: (&str, &str) =
+    ("--golden", "verify --idle 0s URL --workload WORKLOAD --db sqlite:WORKLOAD.db --json");
 /// Without what takes long and sums nothing.
-const VERIFY_SUMS: (&str, &str) =
-    ("--golden", "verify URL --workload WORKLOAD --db sqlite:WORKLOAD.db --only golden,random,race,stored");
+const VERIFY_SUMS: (&str, &str) = (
+    "--golden",
+    "verify --idle 0s URL --workload WORKLOAD --db sqlite:WORKLOAD.db --only golden,random,race,stored",
+);
 const RUN: (&str, &str) =
     ("", "run WORKLOAD --url URL --db sqlite:WORKLOAD.db --duration 1s --warmup 0s --clients 4");
 

@@ -11,7 +11,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-fn has_python() -> bool {
+pub(crate) fn has_python() -> bool {
     let here = Command::new("python3").arg("--version").output().is_ok_and(|ran| ran.status.success());
     if !here {
         rig::for_tests::not_run("there is no python3 for a server in another language");
@@ -20,7 +20,7 @@ fn has_python() -> bool {
 }
 
 /// A desk with the small server in Python, as it is or changed.
-fn desk(broken: Option<&Broken>) -> Desk {
+pub(crate) fn desk(broken: Option<&Broken>) -> Desk {
     let desk = Desk::empty();
     let from = repository::root().join("tests/servers/python");
     let folder = desk.path("servers/python");
@@ -57,7 +57,7 @@ fn rules(document: &Value) -> Vec<(&str, &str)> {
 /// A server of which no rule is broken, and of which these alone are not checked.
 #[track_caller]
 fn keeps_all(desk: &Desk, line: &str, unchecked: &[&str]) {
-    let ran = desk.run(&format!("verify {line} --json --junit verdicts.xml"));
+    let ran = desk.run(&format!("verify --idle 0s {line} --json --junit verdicts.xml"));
     let document = verdicts(&ran.out);
     let broken: Vec<_> = rules(&document).into_iter().filter(|(_, check)| *check == "failed").collect();
     assert!(broken.is_empty(), "{broken:?}\n{}", ran.out);
@@ -75,17 +75,17 @@ fn keeps_all(desk: &Desk, line: &str, unchecked: &[&str]) {
 #[test]
 fn our_own_server_keeps_every_rule_of_every_workload() {
     let desk = Desk::empty();
-    keeps_all(&desk, "catalogue/sqlite/axum+rusqlite", &["statements"]);
-    keeps_all(&desk, "tpcb/sqlite/axum+rusqlite", &["statements", "headers"]);
-    keeps_all(&desk, "tpcc/sqlite/axum+rusqlite", &["statements", "headers"]);
-    keeps_all(&desk, "transfer/sqlite/axum+rusqlite", &["statements", "headers"]);
-    keeps_all(&desk, "booking/sqlite/axum+rusqlite", &["statements", "headers"]);
+    keeps_all(&desk, "catalogue/sqlite/axum+rusqlite", &["statements", "keep-alive"]);
+    keeps_all(&desk, "tpcb/sqlite/axum+rusqlite", &["statements", "headers", "keep-alive"]);
+    keeps_all(&desk, "tpcc/sqlite/axum+rusqlite", &["statements", "headers", "keep-alive"]);
+    keeps_all(&desk, "transfer/sqlite/axum+rusqlite", &["statements", "headers", "keep-alive"]);
+    keeps_all(&desk, "booking/sqlite/axum+rusqlite", &["statements", "headers", "keep-alive"]);
 }
 
 #[test]
 fn only_the_rules_that_are_asked_for_are_looked_at() {
     let desk = Desk::empty();
-    let line = "verify tpcb/sqlite/axum+rusqlite";
+    let line = "verify --idle 0s tpcb/sqlite/axum+rusqlite";
     let ran = desk.run(&format!("{line} --only audits,race --json"));
     let document = verdicts(&ran.out);
     let found = rules(&document);
@@ -119,8 +119,27 @@ fn a_server_in_another_language_keeps_every_rule() {
         return;
     }
     let desk = desk(None);
-    keeps_all(&desk, "tpcb/sqlite/python", &["statements", "headers"]);
-    keeps_all(&desk, "catalogue --server servers/python", &["statements"]);
+    keeps_all(&desk, "tpcb/sqlite/python", &["statements", "headers", "keep-alive"]);
+    keeps_all(&desk, "catalogue --server servers/python", &["statements", "keep-alive"]);
+}
+
+/// What was never sent is not in doubt and did not fail: the connection is opened again, and the call is made.
+#[test]
+fn a_run_on_a_server_that_closes_idle_connections_refuses_no_call() {
+    if !has_python() {
+        return;
+    }
+    let closing = SERVERS.iter().find(|broken| broken.what.contains("idle for a second"));
+    let desk = desk(closing);
+    let line = "run tpcb/sqlite/python --think 1300ms --warmup 0s --duration 4s --clients 2 --json";
+    let ran = desk.run(line);
+    let document = parse(&ran.out);
+    let (books, rules) = (&document["trials"][0]["overall"]["books"], &document["trials"][0]["rules"]);
+    assert_eq!((&books["refused"], &books["in_doubt"]), (&0.into(), &0.into()), "{books}");
+    assert!(books["committed"].as_u64() > Some(0) && books["reconnects"].as_u64() > Some(0), "{books}");
+    let said = rules.as_array().unwrap().iter().find(|rule| rule["name"] == "reconnects");
+    assert_eq!(said.unwrap()["severity"], "warning", "{said:?}");
+    assert_eq!(document["trials"][0]["outages"], serde_json::json!([]));
 }
 
 /// Every so manieth of the broken servers, from one on.
@@ -130,7 +149,8 @@ fn are_caught(first: usize) {
     }
     for broken in SERVERS.iter().skip(first).step_by(SHARES) {
         let desk = desk(Some(broken));
-        let ran = desk.run(&format!("verify catalogue/sqlite/python --json --only {}", broken.rule));
+        let ran =
+            desk.run(&format!("verify --idle 3s catalogue/sqlite/python --json --only {}", broken.rule));
         assert_eq!(ran.code(), 1, "{}: {ran:?}", broken.what);
         let document = verdicts(&ran.out);
         let [rule] = &document["rules"].as_array().unwrap()[..] else { panic!("{}", ran.out) };
@@ -218,21 +238,21 @@ fn of_a_running_server_only_what_can_be_known_is_checked() {
     assert_eq!(desk.run("load tpcb --golden --db sqlite:bank.db").code(), 0);
     let server = ByHand::start(&desk, None);
     let url = &server.1;
-    let ran = desk.run(&format!("verify {url} --workload tpcb --db sqlite:bank.db --json"));
+    let ran = desk.run(&format!("verify --idle 0s {url} --workload tpcb --db sqlite:bank.db --json"));
     assert_eq!(ran.code(), 0, "{ran:?}");
     assert_eq!(checks(&verdicts(&ran.out), &OF_DATA), ["passed"; 4]);
-    let ran = desk.run(&format!("verify {url} --workload tpcb --json"));
+    let ran = desk.run(&format!("verify --idle 0s {url} --workload tpcb --json"));
     assert_eq!(ran.code(), 0, "{ran:?}");
     let blind = verdicts(&ran.out);
     assert_eq!(checks(&blind, &OF_DATA), ["not_run"; 4]);
     assert_eq!(checks(&blind, &["bad-input", "methods", "race/lost-update", "schema"]), ["passed"; 4]);
     // A file that a server has open is not loaded anew under it.
-    let ran = desk.run(&format!("verify {url} --workload tpcb --db sqlite:bank.db"));
+    let ran = desk.run(&format!("verify --idle 0s {url} --workload tpcb --db sqlite:bank.db"));
     assert_eq!(ran.code(), 2, "{ran:?}");
     assert!(ran.err.contains("in use") && ran.err.contains("load --golden --fresh"), "{}", ran.err);
     let large = desk.run("load tpcb --db sqlite:large.db");
     assert_eq!(large.code(), 0, "{large:?}");
-    let ran = desk.run(&format!("verify {url} --workload tpcb --db sqlite:large.db"));
+    let ran = desk.run(&format!("verify --idle 0s {url} --workload tpcb --db sqlite:large.db"));
     assert_eq!(ran.code(), 2, "{ran:?}");
     assert!(ran.err.contains("load tpcb --golden"), "{}", ran.err);
 }
@@ -251,7 +271,7 @@ fn a_server_that_loads_and_audits_its_own_data_needs_nobody_else_and_that_is_sai
         command.env("STACKMARK_ADMIN_TOKEN", token);
         Running::start(command).end()
     };
-    let ran = with("open sesame", &format!("verify {url} --workload tpcb --json"));
+    let ran = with("open sesame", &format!("verify --idle 0s {url} --workload tpcb --json"));
     assert_eq!(ran.code(), 0, "{ran:?}");
     let document = verdicts(&ran.out);
     assert_eq!(checks(&document, &OF_DATA), ["passed"; 4]);
@@ -265,12 +285,12 @@ fn a_server_that_loads_and_audits_its_own_data_needs_nobody_else_and_that_is_sai
     assert!(trial["audits"].to_string().contains("says the server itself"), "{}", trial["audits"]);
     let ledger = trial["ledger"].as_array().unwrap();
     assert!(!ledger.is_empty() && ledger.iter().all(|found| found["check"] == "passed"), "{ledger:?}");
-    let refused = with("open barley", &format!("verify {url} --workload tpcb"));
+    let refused = with("open barley", &format!("verify --idle 0s {url} --workload tpcb"));
     assert_eq!(refused.code(), 2, "{refused:?}");
     assert!(refused.err.contains("does not take the token"), "{}", refused.err);
     assert!(!refused.err.contains("barley"), "{}", refused.err);
     let plain = ByHand::start(&desk, None);
-    let refused = with("open sesame", &format!("verify {} --workload tpcb", plain.1));
+    let refused = with("open sesame", &format!("verify --idle 0s {} --workload tpcb", plain.1));
     assert_eq!(refused.code(), 2, "{refused:?}");
     assert!(refused.err.contains("the server does not offer it"), "{}", refused.err);
 }
@@ -281,7 +301,7 @@ fn an_interrupted_verification_says_what_it_has_and_leaves_nothing() {
         return;
     }
     let desk = desk(None);
-    let running = Running::start(desk.command("verify catalogue/sqlite/python --json"));
+    let running = Running::start(desk.command("verify --idle 0s catalogue/sqlite/python --json"));
     running.until("the races begin", || running.err().contains("checking races"));
     running.signal(Signal::INT);
     let ran = running.end();
@@ -307,10 +327,13 @@ fn what_cannot_be_verified_is_said_before_anything_starts() {
             assert!(ran.err.contains(word), "{word}: {}", ran.err);
         }
     };
-    refused("verify http://127.0.0.1:1", &["which workload", "--workload catalogue"]);
-    refused("verify http://127.0.0.1:1 --workload catalog", &["no workload"]);
-    refused("verify http://127.0.0.1:1 --workload catalogue", &["could not reach"]);
-    refused("verify catalogue/sqlite/rusqlite", &["is direct; verify is for servers"]);
-    refused("verify catalogue/sqlite/axum+rusqlite --workload tpcc", &["is of the workload catalogue"]);
-    refused("verify http://127.0.0.1:1 --workload catalogue --pool 3", &["--pool"]);
+    refused("verify --idle 0s http://127.0.0.1:1", &["which workload", "--workload catalogue"]);
+    refused("verify --idle 0s http://127.0.0.1:1 --workload catalog", &["no workload"]);
+    refused("verify --idle 0s http://127.0.0.1:1 --workload catalogue", &["could not reach"]);
+    refused("verify --idle 0s catalogue/sqlite/rusqlite", &["is direct; verify is for servers"]);
+    refused(
+        "verify --idle 0s catalogue/sqlite/axum+rusqlite --workload tpcc",
+        &["is of the workload catalogue"],
+    );
+    refused("verify --idle 0s http://127.0.0.1:1 --workload catalogue --pool 3", &["--pool"]);
 }

@@ -21,7 +21,7 @@ const LIKE_HAMMERDB: [&str; 8] = [
 fn a_database_of_another_kit_is_audited_and_run_on_and_its_differences_are_named() {
     on(Engine::Postgres, |server| {
         let desk = Desk::empty();
-        let url = server.loaded(&desk, "tpcc", "kit");
+        let url = server.loaded(&desk, "tpcc --scale 1", "kit");
         server.engine.client("kit", &LIKE_HAMMERDB.join(";")).unwrap();
         let found = server.json(&desk, &format!("audit tpcc --db {url}"));
         assert_eq!(found["scale"], 1, "{found}");

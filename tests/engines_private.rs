@@ -66,7 +66,7 @@ fn an_engine_is_limited_or_it_is_said_why_it_cannot_be() {
     let _swept = Swept(&desk);
     // Commits wait for no disk: behind a slow one the engine would never come to its limit.
     let how = "--durability delayed --limit engine:cpu=0.2";
-    let ran = run(&desk, &format!("run tpcb/postgres --duration 2s --warmup 0s {how} --json"));
+    let ran = run(&desk, &format!("run tpcb/postgres --scale 1 --duration 2s --warmup 0s {how} --json"));
     if ran.code() == 2 {
         // Where control groups are not ours to make, this is all that can be tested.
         ran.refused(&["cgroup"]);
@@ -112,7 +112,7 @@ fn a_warm_up_goes_on_until_the_engine_has_settled() {
     let _swept = Swept(&desk);
     // After 2 s there are too few readings to tell that it has, however fast it logs.
     let how = "--durability delayed --warmup 2s --warmup-max 8s --duration 2s";
-    let ran = run(&desk, &format!("run tpcc/postgres {how} --json"));
+    let ran = run(&desk, &format!("run tpcc/postgres --scale 1 {how} --json"));
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     let trial = &document["trials"][0];
@@ -151,7 +151,7 @@ mod extended {
         let desk = Desk::empty();
         let _swept = Swept(&desk);
         let how = "--through-checkpoints --durability delayed --clients 2 --warmup 1s --duration 75s";
-        let ran = run(&desk, &format!("run tpcb/postgres {how} --json"));
+        let ran = run(&desk, &format!("run tpcb/postgres --scale 1 {how} --json"));
         let document = parse(&ran.out);
         assert_good(&ran, &document);
         let trial = &document["trials"][0];

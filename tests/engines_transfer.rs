@@ -53,7 +53,7 @@ fn is_sound(server: &Server, in_all: bool) {
         assert_eq!(trial["settled"]["pending_last"], 0, "{trial:#}");
         assert_eq!(trial["stack"]["style"].as_str(), how.rsplit('/').next());
     }
-    let ran = server.run(&desk, &format!("verify transfer/{engine}/axum+{driver}/2pc {both}"));
+    let ran = server.run(&desk, &format!("verify --idle 0s transfer/{engine}/axum+{driver}/2pc {both}"));
     assert_eq!(ran.code(), 0, "{ran:?}");
     // By a saga what was accepted is settled by a relay, whose CPU is told.
     let ways = [format!("axum+{driver}/saga"), format!("{driver}/saga")];
@@ -71,7 +71,7 @@ fn is_sound(server: &Server, in_all: bool) {
         assert!(spent.is_some_and(|spent| spent.as_f64() > Some(0.0)), "{processes:?}");
     }
     if in_all {
-        let ran = server.run(&desk, &format!("verify transfer/{engine}/axum+{driver}/saga {both}"));
+        let ran = server.run(&desk, &format!("verify --idle 0s transfer/{engine}/axum+{driver}/saga {both}"));
         assert_eq!(ran.code(), 0, "{ran:?}");
     }
 }
@@ -265,9 +265,11 @@ fn the_server_in_go_settles_what_it_and_another_have_promised() {
         assert!(trial["settled"]["settlement"]["times"]["count"].as_u64() > Some(0), "{trial:#}");
         let processes = trial["processes"].as_array().unwrap();
         assert!(processes.iter().all(|process| process["roles"][0] != "relay"), "{processes:?}");
-        server.done(&desk, &format!("verify {subject} {servers}"));
+        server.done(&desk, &format!("verify --idle 0s {subject} {servers}"));
         let refusal = ["plain makes a transfer in one store"];
-        server.run(&desk, &format!("verify transfer/postgres/net-http+pgx {servers}")).refused(&refusal);
+        server
+            .run(&desk, &format!("verify --idle 0s transfer/postgres/net-http+pgx {servers}"))
+            .refused(&refusal);
     });
     on(Engine::Postgres, |server| {
         let desk = Desk::empty();

@@ -35,7 +35,7 @@ fn our_server_on_mariadb_keeps_every_rule() {
 #[test]
 fn statements_are_counted_at_a_private_postgresql() {
     let desk = Desk::empty();
-    let ran = desk.run("verify tpcb/postgres --json");
+    let ran = desk.run("verify --idle 0s tpcb/postgres --json");
     assert_eq!(ran.code(), 0, "{ran:?}");
     let document = read(&ran.out);
     let rules = document["rules"].as_array().unwrap();

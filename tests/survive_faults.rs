@@ -224,7 +224,7 @@ fn a_disk_that_fills_up_under_mariadb_refuses_calls_and_harms_no_data() {
     let moved = Command::new("mv").args([&folder, &place]).status();
     assert!(moved.is_ok_and(|status| status.success()));
     std::os::unix::fs::symlink(&place, &folder).unwrap();
-    let ran = run_on(&Desk::empty(), "load tpcb", &server.engine.tcp_url("crowded"));
+    let ran = run_on(&Desk::empty(), "load tpcb --scale 1", &server.engine.tcp_url("crowded"));
     assert_eq!(ran.code(), 0, "{ran:?}");
     check_crowded(&server, &disk);
     let _ = server.ask("mysql", "drop database crowded");

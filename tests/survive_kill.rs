@@ -87,7 +87,7 @@ fn a_run_whose_engine_does_not_come_back_is_finished_as_failed() {
     let mut server = small(Engine::Postgres, &[]);
     server.create_database("tpcb").unwrap();
     let (desk, url) = (Desk::empty(), server.tcp_url("tpcb"));
-    assert_eq!(run_on(&Desk::empty(), "load tpcb", &url).code(), 0);
+    assert_eq!(run_on(&Desk::empty(), "load tpcb --scale 1", &url).code(), 0);
     let line = format!("run tpcb/{} --json --duration 6s --warmup 0s --clients 2", driver(Engine::Postgres));
     let run = start_on(&desk, &line, &url);
     until_committed(&run, &desk);

@@ -155,7 +155,7 @@ fn a_standby_is_audited_and_not_measured() {
     let mut standby = small(Engine::Postgres, &[]);
     standby.create_database("tpcb").unwrap();
     let url = standby.tcp_url("tpcb");
-    assert_eq!(run_on(&Desk::empty(), "load tpcb", &url).code(), 0);
+    assert_eq!(run_on(&Desk::empty(), "load tpcb --scale 1", &url).code(), 0);
     // With this file the server replays the log that it finds, takes no writes, and waits for a primary.
     std::fs::write(standby.data().join("standby.signal"), "").unwrap();
     standby.restart().unwrap();

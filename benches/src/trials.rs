@@ -91,7 +91,7 @@ pub fn trial_of<W: Workload, T: Target<W>>(
 /// A target with the one retry policy around it.
 #[must_use]
 pub fn retrying<T>(target: T) -> Arc<RetryingTarget<T>> {
-    Arc::new(RetryingTarget { target, policy: RetryPolicy::default() })
+    Arc::new(RetryingTarget::new(target, RetryPolicy::default()))
 }
 
 /// Waits for something that is done once, before the trials.

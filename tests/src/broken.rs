@@ -299,6 +299,13 @@ pub const SERVERS: &[Broken] = &[
         "connection: close",
     ),
     broken(
+        "a connection that is idle for a second is closed",
+        SERVER,
+        ("    protocol_version = \"HTTP/1.1\"\n", "    protocol_version = \"HTTP/1.1\"\n    timeout = 1\n"),
+        "keep-alive",
+        "s without a request",
+    ),
+    broken(
         "a template shows foods as they were when it was first read",
         CATALOGUE,
         (

@@ -5,7 +5,7 @@ use crate::beds::Bed;
 use crate::bite;
 use crate::calls::{drive, runtime};
 use crate::housed::{DrivenDb, Edit, Housed, HousedTarget, RowChange};
-use crate::routes::{Route, patient, vouched};
+use crate::routes::{PATIENT, Route, vouched};
 use crate::sabotage::said;
 use crate::served::Served;
 use crate::tamper::Tampering;
@@ -199,7 +199,8 @@ pub fn the_mix_is_sound_on_both_routes<B: Bed, W: Injected>() {
     for route in [Route::Direct, Route::Http] {
         let housed = Housed::<W>::on::<B>(W::SIZE);
         let before = housed.evidence();
-        let target = patient(target::<B, W>(&housed, W::Form::default(), &Injector::NONE).target);
+        let mut target = target::<B, W>(&housed, W::Form::default(), &Injector::NONE);
+        target.policy = PATIENT;
         let (size, streams) = (W::SIZE, Streams { seed: 3, run: 7, ..Streams::default() });
         let inputs = W::inputs(&size, &streams);
         let ledger = || W::new_ledger(&W::SIZE);

@@ -9,12 +9,12 @@ use crate::two_phase::none_left;
 use crate::two_stores::{Bank, answer_as_one, many_at_once};
 use benchmark::Benchmark as _;
 use measure::Monotonic;
-use model::{AnySession, Clock as _, Effort, Fault, Ledger as _, Nanos, Retrying, Session as _, Target as _};
+use model::{Clock as _, Effort, Fault, Ledger as _, Nanos, Session as _, Target as _};
 use relay::{Message, Sink as _};
 use result::Check;
 use std::collections::BTreeSet;
 use std::time::Duration;
-use targets::{How, Style, TrialTarget, target_over};
+use targets::{How, Style, TrialSession, TrialTarget, target_over};
 use tokio::runtime::Runtime;
 use workload_transfer::{
     Call, Key, Ledger, LogRecord, OPENING, Outcome, Purpose, State, Transfer, Transfers,
@@ -171,7 +171,7 @@ struct Asking<'a> {
     target: TrialTarget<Transfers>,
     /// Its connections live in this runtime.
     runtime: Runtime,
-    session: Retrying<AnySession<Transfers>>,
+    session: TrialSession<Transfers>,
     ledger: Ledger,
 }
 

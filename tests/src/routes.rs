@@ -63,9 +63,8 @@ fn isolated(store: &Store, isolation: Isolation) -> ServerUrl {
     ServerUrl { isolation, ..store.server().clone() }
 }
 
-pub(crate) fn patient<T>(target: T) -> RetryingTarget<T> {
-    RetryingTarget { target, policy: RetryPolicy { attempts_max: ATTEMPTS_MAX } }
-}
+/// For calls that all go through in the end.
+pub(crate) const PATIENT: RetryPolicy = RetryPolicy { attempts_max: ATTEMPTS_MAX, reopens: false };
 
 /// Through the server every call is answered as the golden vectors and the oracle say.
 ///
@@ -90,7 +89,7 @@ pub fn conforms_through_http<T: Target<Tpcc>>(engine: Engine, reach: impl Fn(&Se
 /// When it does not.
 pub fn the_mix_is_sound<T: Target<Tpcc>>(store: &Store, route: Route, target: T) -> u64 {
     let before = store.tallies();
-    let target = patient(target);
+    let target = RetryingTarget::new(target, PATIENT);
     let trial = match route {
         Route::Direct => drive_tpcc(store, target, SESSIONS, MIX_CALLS, 3),
         Route::Http => {
@@ -149,7 +148,7 @@ fn hot_calls(session: u32) -> Vec<Call> {
 pub fn nothing_is_lost_or_done_twice<T: Target<Tpcc>>(store: &Store, route: Route, target: T) {
     let before = store.tallies();
     let lists: Vec<Vec<Call>> = (0..SESSIONS).map(hot_calls).collect();
-    let target = patient(target);
+    let target = RetryingTarget::new(target, PATIENT);
     let answers = match route {
         Route::Direct => at_once(&[&target], &lists),
         Route::Http => at_once(&[&Served::start(target, store.size, SESSIONS).target()], &lists),

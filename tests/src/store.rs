@@ -271,7 +271,7 @@ impl Found {
 
 /// A target with the retry policy that users have.
 pub fn retrying<T>(target: T) -> RetryingTarget<T> {
-    RetryingTarget { target, policy: RetryPolicy::default() }
+    RetryingTarget::new(target, RetryPolicy::default())
 }
 
 /// The statements that users run.

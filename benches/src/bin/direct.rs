@@ -78,7 +78,7 @@ fn block_of_ours(url: &SqliteUrl, seed: u64) -> Block {
     let clock = Monotonic::start();
     let opener = SqliteOpener::new(url, texts, clock).expect("the copy can be opened");
     let target = SqlTarget::new(opener, clock);
-    let target = Arc::new(RetryingTarget { target, policy: RetryPolicy::default() });
+    let target = Arc::new(RetryingTarget::new(target, RetryPolicy::default()));
     let plan = Plan { warmup: WARM_UP, measured: MEASURED, seed, ..Plan::default() };
     let trial = drive::run::<Tpcc, _, _>(
         &plan,

@@ -104,6 +104,7 @@ async fn get(
         .map_err(|_| format!("{path} was not answered within {} s", within.as_secs_f64()))?;
     match answer {
         Ok(answer) => Ok((answer.status, connection.bytes(answer.body).to_vec())),
+        Err(Broken::TurnedAway) => Err(format!("{path}: the server turned the connection away: it is full")),
         Err(Broken::Unsent | Broken::Lost) => {
             Err(format!("{path}: the connection was closed without an answer"))
         }

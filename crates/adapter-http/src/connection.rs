@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::pin::Pin;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 use tokio::net::TcpStream;
@@ -52,6 +52,8 @@ pub(crate) struct Answer {
 pub(crate) enum Broken {
     /// The connection was gone before any byte of the request left.
     Unsent,
+    /// The server turned the connection away before any byte of the request left: 429 or 503.
+    TurnedAway,
     /// The connection went away after that.
     Lost,
     /// What came is not an answer as HTTP/1.1 and our limits want it: one clause.
@@ -90,6 +92,13 @@ impl Connection {
         })
     }
 
+    /// Ready when the server has closed it, or sent what nothing had asked for.
+    pub(crate) fn poll_ended(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut first = [0; 1];
+        // An error is an end too.
+        self.stream.poll_peek(cx, &mut ReadBuf::new(&mut first)).map(drop)
+    }
+
     /// Bytes of the latest answer.
     pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
         &self.buffer[range]
@@ -100,16 +109,30 @@ impl Connection {
     async fn expect_silence(&mut self) -> Result<(), Broken> {
         let mut stray = [0; 1];
         let mut stray = ReadBuf::new(&mut stray);
-        poll_fn(|cx| {
+        let silent = poll_fn(|cx| {
             Poll::Ready(match Pin::new(&mut self.stream).poll_read(cx, &mut stray) {
-                Poll::Pending => Ok(()),
-                Poll::Ready(Ok(())) if !stray.filled().is_empty() => {
-                    Err(Broken::Contract("the server sent bytes that nothing had asked for".into()))
-                }
+                Poll::Pending => Ok(true),
+                Poll::Ready(Ok(())) if !stray.filled().is_empty() => Ok(false),
                 Poll::Ready(_) => Err(Broken::Unsent),
             })
-        })
-        .await
+        });
+        if silent.await? {
+            return Ok(());
+        }
+        self.buffer[0] = stray.filled()[0];
+        Err(self.unasked().await)
+    }
+
+    /// What a server that says something before it was asked says of the connection; its first byte is in the buffer. Servers that
+    /// are full send 429 or 503, and those that have waited long enough 408 (RFC 9110, 15.5.9).
+    #[cold]
+    async fn unasked(&mut self) -> Broken {
+        self.filled = 1;
+        match self.receive_head().await.map(|head| head.status) {
+            Ok(408) => Broken::Unsent,
+            Ok(429 | 503) => Broken::TurnedAway,
+            _ => Broken::Contract("the server sent bytes that nothing had asked for".into()),
+        }
     }
 
     async fn send(&self, request: &[u8]) -> Result<(), Broken> {

@@ -5,6 +5,7 @@ use crate::head::Lines;
 use model::{Headers, OpenError};
 use std::net::SocketAddr;
 use std::ops::Range;
+use std::task::{Context, Poll};
 
 /// A connection on which anything may be asked.
 #[derive(Debug)]
@@ -49,6 +50,11 @@ impl Raw {
         Ok(Raw { connection: Connection::open(socket).await.map_err(unreachable)? })
     }
 
+    /// Ready when the server has closed the connection, or sent what nothing had asked for.
+    pub fn poll_ended(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.connection.poll_ended(cx)
+    }
+
     /// Sends these bytes and waits for an answer. After an error, and after an answer behind which the server closes, the
     /// connection is of no more use.
     ///
@@ -61,6 +67,7 @@ impl Raw {
                 Ok(Reply { closes: answer.close, ..reply })
             }
             Err(Broken::Unsent | Broken::Lost) => Err("the connection was closed without an answer".into()),
+            Err(Broken::TurnedAway) => Err("the server turned the connection away: it is full".into()),
             Err(Broken::Contract(why)) => Err(why),
         }
     }

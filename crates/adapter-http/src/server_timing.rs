@@ -42,6 +42,7 @@ pub(crate) fn read_work(value: &[u8], effort: &mut Effort) {
             b"statements" => &mut effort.statements,
             b"rows" => &mut effort.rows,
             b"commits" => &mut effort.commits,
+            b"reconnects" => &mut effort.reconnects,
             b"grouped" => &mut effort.grouped,
             b"groups" => &mut effort.groups,
             _ => continue,

@@ -1,6 +1,6 @@
 //! One worker's connection as a session.
 
-use crate::connection::{Broken, Connection};
+use crate::connection::{self, Broken, Connection};
 use crate::head::Lines;
 use crate::problem;
 use crate::raw::Reply;
@@ -16,9 +16,9 @@ const REQUEST_BYTES: usize = 512;
 
 /// A session that asks a service over one keep-alive connection.
 ///
-/// After a fault that leaves the connection without a known state (lost, cut answer, a call whose future was
-/// dropped) every further call is refused as unreachable, and the owner opens a new session through the
-/// target. No call is ever sent twice.
+/// A connection that the server has closed, announced or not, before anything was sent is opened again, once for each call. After a
+/// fault that leaves it without a known state (lost, cut answer, a call whose future was dropped) every further call is refused
+/// as unreachable, and the owner opens a new session through the target. No call is ever sent twice.
 #[derive(Debug)]
 pub struct HttpSession<W: Wire> {
     socket: SocketAddr,
@@ -80,6 +80,23 @@ impl<W: Wire> HttpSession<W> {
     pub fn is_usable(&self) -> bool {
         self.line != Line::Broken
     }
+
+    /// Opens the connection again, as nothing is under way on it.
+    #[cold]
+    async fn reconnect(&mut self, effort: &mut Effort) -> Result<(), Fault> {
+        let opened = Connection::open(self.socket).await;
+        self.connection = opened.map_err(|_| Fault::Refused(Refusal::Unreachable))?;
+        effort.reconnects += 1;
+        Ok(())
+    }
+}
+
+/// Whether the server has seen nothing of the request. 408 says so too: it met a request that was on its way (RFC 9110, 15.5.9).
+fn is_unsent(exchanged: &Result<connection::Answer, Broken>) -> bool {
+    match exchanged {
+        Err(broken) => *broken == Broken::Unsent,
+        Ok(answer) => answer.status == 408,
+    }
 }
 
 impl<W: Wire> Session<W> for HttpSession<W> {
@@ -90,17 +107,23 @@ impl<W: Wire> Session<W> for HttpSession<W> {
         self.line = Line::Broken;
         match before {
             Line::Broken => return Err(Fault::Refused(Refusal::Unreachable)),
-            Line::Closing => {
-                self.connection =
-                    Connection::open(self.socket).await.map_err(|_| Fault::Refused(Refusal::Unreachable))?;
-            }
+            Line::Closing => self.reconnect(effort).await?,
             Line::Ready => {}
         }
         self.answered = None;
         self.requests[W::kind(call)].write::<W>(call, effort.clocked, &mut self.request);
-        let answer = match self.connection.exchange(&self.request).await {
+        let mut exchanged = self.connection.exchange(&self.request).await;
+        if before == Line::Ready && is_unsent(&exchanged) {
+            self.reconnect(effort).await?;
+            exchanged = self.connection.exchange(&self.request).await;
+        }
+        let answer = match exchanged {
             Ok(answer) => answer,
             Err(Broken::Unsent) => return Err(Fault::Refused(Refusal::Unreachable)),
+            Err(Broken::TurnedAway) => {
+                self.line = Line::Closing;
+                return Err(Fault::Refused(Refusal::Shedding));
+            }
             Err(Broken::Lost) => return Err(Fault::InDoubt(Doubt::ConnectionLost)),
             Err(Broken::Contract(why)) => return Err(Fault::defect(DefectKind::BadAnswer, why)),
         };

@@ -188,6 +188,10 @@ impl SqlConn for MySqlConn {
         Ok(())
     }
 
+    async fn is_alive(&mut self) -> bool {
+        self.conn.ping().await.is_ok()
+    }
+
     async fn exec(&mut self, stmt: StmtId, params: &[Param<'_>]) -> Result<u64, Fault> {
         let told = self.faults();
         let result = self.run(stmt, params).await.map_err(told)?;

@@ -118,6 +118,10 @@ impl SqlConn for PostgresConn {
         tx::rollback(self).await
     }
 
+    async fn is_alive(&mut self) -> bool {
+        self.link.look().await
+    }
+
     async fn exec(&mut self, stmt: StmtId, params: &[Param<'_>]) -> Result<u64, Fault> {
         let statement = &self.statements[usize::from(stmt.0)];
         let params = params.iter().map(|param| Bound(*param));

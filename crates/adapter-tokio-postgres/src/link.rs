@@ -81,6 +81,16 @@ impl Link {
         .await
     }
 
+    /// Whether the connection is open now. Nothing is sent: what the server has sent or closed meanwhile is read.
+    pub async fn look(&mut self) -> bool {
+        poll_fn(|cx| {
+            self.bell.hang(cx.waker());
+            let _ended = self.carry();
+            Poll::Ready(self.is_open())
+        })
+        .await
+    }
+
     /// Waits for a notification, or for the end of the connection: then false.
     pub(crate) async fn notified(&mut self) -> bool {
         poll_fn(|cx| {

@@ -143,6 +143,10 @@ impl SqlConn for SimpleConn {
         tx::rollback(self).await
     }
 
+    async fn is_alive(&mut self) -> bool {
+        self.link.look().await
+    }
+
     async fn exec(&mut self, stmt: StmtId, params: &[Param<'_>]) -> Result<u64, Fault> {
         let mut changed = 0;
         self.ask(stmt, params, |message| {

@@ -23,6 +23,9 @@ pub use parameters::{Chosen, Of, Parameter, parameter, resized, sized, values};
 /// Seed of loads of which nothing else is said; that of runs is another.
 pub const LOAD_SEED: u64 = 1;
 
+/// Clients of a run of which nothing else is said.
+pub const CLIENTS: u32 = 8;
+
 /// Answers calls, one after the other.
 pub type Rehearsal<W> = Box<dyn FnMut(&<W as Workload>::Call) -> <W as Workload>::Outcome>;
 
@@ -47,7 +50,7 @@ pub trait Benchmark: Wire<Extent: Size> {
     const SCALE_UNIT: &'static str;
     /// The most that may be asked for.
     const SCALE_MAX: u64;
-    /// The scale where none is asked for.
+    /// The scale where none is asked for, of SQLite and of drills.
     const SCALE_DEFAULT: u32 = 1;
     /// What users can choose beside the scale.
     const PARAMETERS: &'static [Parameter] = &[];
@@ -67,6 +70,11 @@ pub trait Benchmark: Wire<Extent: Size> {
     /// What acknowledged calls imply about the difference.
     type Claims: Clone + Debug + Serialize + DeserializeOwned;
 
+    /// The scale where none is asked for. On an engine with many writers it is one at which so many clients do not queue for a few
+    /// rows: the cost of a stack does not show while calls wait for each other.
+    fn scale_default(_engine: Dialect, _clients: u32) -> u32 {
+        Self::SCALE_DEFAULT
+    }
     /// The standard's size at a scale.
     fn standard(scale: u32) -> Self::Extent;
     /// A size's values of [`Benchmark::PARAMETERS`], in their order.

@@ -9,7 +9,7 @@ use crate::run::{
 };
 use crate::ui::Ui;
 use anyhow::{Result, bail};
-use benchmark::Chosen;
+use benchmark::{CLIENTS, Chosen};
 use deploy::subjects::{self, Route, Subject};
 use deploy::{BrokerSpec, Databases, RelayOptions, Spec};
 use model::{Nanos, Tier};
@@ -89,7 +89,14 @@ pub(crate) fn compare_subjects<W: Driven>(
     let existing = (!named.is_empty())
         .then(|| Databases::<W>::existing(named.clone(), scale.map(u64::from), &chosen))
         .transpose()?;
-    let within = existing.as_ref().map_or(scale.unwrap_or(W::SCALE_DEFAULT), Databases::scale);
+    let within = match &existing {
+        Some(databases) => databases.scale(),
+        None => {
+            let (engines, clients) =
+                ([a, b].map(|side| side.how.dialect), args.plan.clients.unwrap_or(CLIENTS));
+            args.data.amounts.scale_for::<W>(&engines, clients, ui)?
+        }
+    };
     for side in [a, b] {
         benchmark::split_for::<W>(W::standard(within), stores.shards, side.how.style.name())?;
     }

@@ -11,12 +11,13 @@ use targets::Driven;
 
 pub(crate) fn search<W: Driven>(subject: &'static Subject, args: &args::FindMax, ui: &Ui) -> Result<Answer> {
     let name = format!("find-max-{}", subject.path);
-    trial::begin::<W, _>(asked::<W>(subject, args)?, RunKind::Search, &name, &args.out.out, ui)
+    trial::begin::<W, _>(asked::<W>(subject, args, ui)?, RunKind::Search, &name, &args.out.out, ui)
 }
 
-fn asked<W: Driven>(subject: &'static Subject, args: &args::FindMax) -> Result<Searching> {
+fn asked<W: Driven>(subject: &'static Subject, args: &args::FindMax, ui: &Ui) -> Result<Searching> {
     let kinds: Vec<&str> = W::KINDS.iter().map(|kind| kind.name).collect();
     Objective::parse(&args.slo, &kinds)?;
-    let base = under_load::<W>(subject, &args.data, &args.load, &args.server, &args.engine, args.in_flight)?;
+    let clients = (args.in_flight, args.in_flight);
+    let base = under_load::<W>(subject, &args.data, &args.load, &args.server, &args.engine, clients, ui)?;
     Ok(Searching { base, slo: args.slo.clone(), resolution: args.resolution, confirm: args.confirm })
 }

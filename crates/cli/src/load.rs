@@ -5,7 +5,7 @@ use crate::args::Stores;
 use crate::ui::Ui;
 use admin::Loaded;
 use anyhow::{Result, bail};
-use benchmark::amount;
+use benchmark::{CLIENTS, amount};
 use deploy::Interrupt;
 use deploy::database::LoadOptions;
 use deploy::subjects;
@@ -22,14 +22,15 @@ pub(crate) fn load_workload<W: Driven>(args: &args::Load, ui: &Ui) -> Result<Ans
     let engine =
         if args.subject.contains('/') { Some(subjects::find(&args.subject)?.how.dialect) } else { None };
     let stores = Stores::of(&args.db, args.shards.shards)?;
+    let urls = stores.urls(engine)?;
     let (size, seed) = match args.golden {
         true => (W::tiny_over(stores.shards), W::GOLDEN_LOAD_SEED),
         false => {
-            let scale = args.amounts.scale::<W>()?.unwrap_or(W::SCALE_DEFAULT);
+            let engines: Vec<Dialect> = urls.iter().map(|url| url.dialect()).collect();
+            let scale = args.amounts.scale_for::<W>(&engines, CLIENTS, ui)?;
             (benchmark::sized::<W>(scale, &args.amounts.chosen_for_data::<W>()?)?, args.seed)
         }
     };
-    let urls = stores.urls(engine)?;
     if args.foreign_keys && urls.iter().any(|url| url.dialect() == Dialect::Sqlite) {
         bail!("--foreign-keys is for PostgreSQL and MariaDB; our schema of SQLite has none");
     }

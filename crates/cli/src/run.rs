@@ -5,7 +5,7 @@ use crate::serve;
 use crate::ui::Ui;
 use adapter_http::About;
 use anyhow::{Result, bail};
-use benchmark::{LOAD_SEED, amount};
+use benchmark::{CLIENTS, LOAD_SEED, amount};
 use deploy::Interrupt;
 use deploy::Offered;
 use deploy::ServerSettings;
@@ -28,8 +28,6 @@ use trial::{Before, Job, Own, Spectator, reach};
 
 /// How many times as long as planned a warm-up gets at most, unless told otherwise.
 const WARMUP_GROWS: u32 = 4;
-/// Clients unless told otherwise.
-const CLIENTS: u32 = 8;
 
 pub(crate) fn run_workload<W: Driven>(
     subject: &'static Subject,
@@ -68,7 +66,10 @@ pub(crate) fn run_workload<W: Driven>(
         }
         (Some(database), _) => database.scale(),
         (None, Some(server)) => scale_of::<W>(server.about().scale)?,
-        (None, None) => asked.unwrap_or(W::SCALE_DEFAULT),
+        (None, None) => {
+            let (amounts, clients) = (&args.data.amounts, args.plan.clients.unwrap_or(CLIENTS));
+            amounts.scale_for::<W>(&[subject.how.dialect], clients, ui)?
+        }
     };
     if let Some(server) = remote {
         is_split_alike(server.about(), stores.shards)?;

@@ -16,10 +16,10 @@ pub(crate) fn sweep_workload<W: Driven>(
     ui: &Ui,
 ) -> Result<Answer> {
     let name = format!("sweep-{}", subject.path);
-    trial::begin::<W, _>(asked::<W>(subject, args)?, RunKind::Sweep, &name, &args.out.out, ui)
+    trial::begin::<W, _>(asked::<W>(subject, args, ui)?, RunKind::Sweep, &name, &args.out.out, ui)
 }
 
-fn asked<W: Driven>(subject: &'static Subject, args: &args::Sweep) -> Result<Sweep> {
+fn asked<W: Driven>(subject: &'static Subject, args: &args::Sweep, ui: &Ui) -> Result<Sweep> {
     let (axis, loads) = match (&args.clients, &args.rates) {
         (Some(_), Some(_)) => bail!(
             "--clients and --rates are two sweeps; for the clients that share the calls of a sweep over rates use \
@@ -29,18 +29,30 @@ fn asked<W: Driven>(subject: &'static Subject, args: &args::Sweep) -> Result<Swe
         (Some(clients), None) => (Axis::Clients, clients.0.clone()),
         (None, None) => (Axis::Clients, vec![1.0, 2.0, 4.0, 8.0, 16.0, 32.0]),
     };
-    let base = under_load::<W>(subject, &args.data, &args.load, &args.server, &args.engine, args.in_flight)?;
+    let most =
+        if axis == Axis::Clients { loads.iter().copied().fold(1.0, f64::max) as u32 } else { args.in_flight };
+    let base = under_load::<W>(
+        subject,
+        &args.data,
+        &args.load,
+        &args.server,
+        &args.engine,
+        (args.in_flight, most),
+        ui,
+    )?;
     Ok(Sweep { base, axis, loads, blocks: args.blocks })
 }
 
-/// What is the same under every load. All that can be wrong is found here, before there is a folder.
+/// What is the same under every load: `in_flight` in an open loop, and `clients` at most. All that can be wrong is found here,
+/// before there is a folder.
 pub(crate) fn under_load<W: Driven>(
     subject: &'static Subject,
     data: &args::DataArgs,
     load: &args::LoadArgs,
     server: &args::ServerArgs,
     engine: &args::EngineArgs,
-    in_flight: u32,
+    (in_flight, clients): (u32, u32),
+    ui: &Ui,
 ) -> Result<UnderLoad> {
     let dialect = subject.how.dialect;
     let stores = Stores::with_broker(&data.db, data.shards.shards)?;
@@ -54,7 +66,10 @@ pub(crate) fn under_load<W: Driven>(
     if let Some(databases) = &existing {
         trial::reachable(subject, databases)?;
     }
-    let scale = existing.as_ref().map_or(scale.unwrap_or(W::SCALE_DEFAULT), Databases::scale);
+    let scale = match &existing {
+        Some(databases) => databases.scale(),
+        None => data.amounts.scale_for::<W>(&[dialect], clients, ui)?,
+    };
     benchmark::split_for::<W>(W::standard(scale), stores.shards, subject.how.style.name())?;
     let settings = server_settings(server, engine, 1);
     let mut spec = Spec::of_wishes(dialect, stores.shards, &named, &engine.wishes());

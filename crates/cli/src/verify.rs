@@ -100,6 +100,7 @@ fn started<W: Driven>(
             seed: args.seed,
             salt: 0,
             interrupt,
+            idle: args.idle,
             only: &args.only,
         };
         let found =
@@ -169,6 +170,7 @@ fn running<W: Driven>(
         seed: args.seed,
         salt: (measure::unix_seconds() % 1_000_000) as u32,
         interrupt,
+        idle: args.idle,
         only: &args.only,
     };
     let ours = ours.as_ref().map(|witness| witness as &dyn Witness<W>);

@@ -11,6 +11,7 @@ use deploy::{Subject, subjects};
 use result::RunKind;
 use schedule::Answer;
 use schedule::plan::Experiment;
+use sql::Dialect;
 use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -39,7 +40,7 @@ static MORE: OnceLock<&'static [Row]> = OnceLock::new();
 pub struct Row {
     pub(crate) name: &'static str,
     pub(crate) scale_unit: &'static str,
-    pub(crate) scale_default: u32,
+    pub(crate) scale_default: fn(Dialect, u32) -> u32,
     pub(crate) parameters: &'static [Parameter],
     combinations: &'static [Combination],
     commands: &'static dyn Commands,
@@ -52,7 +53,7 @@ impl Row {
         Row {
             name: W::NAME,
             scale_unit: W::SCALE_UNIT,
-            scale_default: W::SCALE_DEFAULT,
+            scale_default: W::scale_default,
             parameters: W::PARAMETERS,
             combinations,
             commands: &Of::<W>(PhantomData),

@@ -5,7 +5,7 @@ use crate::interrupt::Interrupt;
 use crate::viewer::Viewer;
 use admin::{Contents, Found, LoadPlan, LoadProgress, LoadRecord, Loaded, store};
 use anyhow::{Context, Result, bail};
-use benchmark::{LOAD_SEED, Look, amount};
+use benchmark::{CLIENTS, LOAD_SEED, Look, amount};
 use result::words::seconds;
 use sql::{ColumnInfo, DbUrl, Dialect, Value};
 use targets::{Driven, place};
@@ -91,7 +91,7 @@ impl<W: Driven> Database<W> {
     ) -> Result<Database<W>> {
         in_use::allow_journal(&url)?;
         let at = place(&url);
-        let wanted = scale.unwrap_or(W::SCALE_DEFAULT.into());
+        let wanted = scale.unwrap_or(W::scale_default(url.dialect(), CLIENTS).into());
         let command = load(wanted, false);
         let anew = || load(wanted, true);
         let contents = match inspect(&url)? {
@@ -140,7 +140,7 @@ impl<W: Driven> Database<W> {
         load: &dyn Fn(u64, bool) -> String,
     ) -> Result<Database<W>> {
         let at = place(&url);
-        let load = load(W::SCALE_DEFAULT.into(), false);
+        let load = load(W::scale_default(url.dialect(), CLIENTS).into(), false);
         let kit = W::recognise(&Asked(&url), tables, &load).with_context(|| format!("{at} is {what}"))?;
         let found = W::scale(&kit.size);
         if let Some(scale) = scale

@@ -111,9 +111,8 @@ fn load<W: Driven>(
     teller: &Arc<Teller>,
     stop: &Stop,
 ) -> Result<Option<String>> {
-    let inner = RetryingTarget { target: target.target.clone(), policy: target.policy };
-    let telling = Telling { target: inner, teller: Arc::clone(teller) };
-    let telling = Arc::new(RetryingTarget { target: AnyTarget::new(telling), policy: RetryPolicy::ONCE });
+    let telling = Telling { target: target.clone(), teller: Arc::clone(teller) };
+    let telling = Arc::new(RetryingTarget::new(AnyTarget::new(telling), RetryPolicy::ONCE));
     let plan = Plan {
         arrivals: Arrivals::Poisson(RatePerSecond(order.rate)),
         workers: order.clients,

@@ -42,7 +42,7 @@ pub use load::SHORTEST_S;
 type Judge = fn(&Trial) -> Option<Rule>;
 
 /// By name, in the order of reports.
-const RULES: [(&str, Judge); 24] = [
+const RULES: [(&str, Judge); 25] = [
     ("books", accounting::books),
     ("audit", accounting::audit),
     ("saturation", saturation::saturation),
@@ -66,6 +66,7 @@ const RULES: [(&str, Judge); 24] = [
     ("noisy-machine", load::noisy_machine),
     ("throttled", throttled::throttled),
     ("outage", throttled::outages),
+    ("reconnects", throttled::reconnects),
     ("settled", accounting::settled),
 ];
 

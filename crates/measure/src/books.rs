@@ -1,6 +1,6 @@
 //! The books of a trial: where every call that was due has gone.
 
-use model::{Fault, Verdict, Workload};
+use model::{Effort, Fault, Verdict, Workload};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
@@ -65,6 +65,8 @@ pub struct Books {
     pub retries: u64,
     /// Calls that took more than one attempt.
     pub retried_calls: u64,
+    /// Connections opened again because they were closed while they were idle.
+    pub reconnects: u64,
     /// Committed after the window had closed; contained in `committed`. A backlog that the drain works off.
     pub late: u64,
 }
@@ -86,7 +88,8 @@ pub struct Imbalance {
 impl Books {
     /// Enters a call that was begun and has ended.
     #[inline]
-    pub fn enter(&mut self, class: Class, attempts: u32, late: bool) {
+    pub fn enter(&mut self, class: Class, effort: &Effort, late: bool) {
+        let attempts = effort.attempts;
         self.due += 1;
         self.begun += 1;
         match class {
@@ -103,6 +106,7 @@ impl Books {
         self.attempts += u64::from(attempts);
         self.retries += u64::from(attempts.saturating_sub(1));
         self.retried_calls += u64::from(attempts > 1);
+        self.reconnects += u64::from(effort.reconnects);
     }
 
     /// Enters `calls` that were due and never begun.
@@ -154,6 +158,7 @@ impl AddAssign for Books {
         self.attempts += other.attempts;
         self.retries += other.retries;
         self.retried_calls += other.retried_calls;
+        self.reconnects += other.reconnects;
         self.late += other.late;
     }
 }
@@ -182,7 +187,10 @@ mod tests {
         let mut books = Books::default();
         for entry in entries {
             match *entry {
-                Entry::Ended(class, attempts, late) => books.enter(class, attempts, late),
+                Entry::Ended(class, tries, late) => {
+                    let effort = Effort { attempts: tries, reconnects: tries % 2, ..Effort::default() };
+                    books.enter(class, &effort, late);
+                }
                 Entry::Unstarted(calls) => books.enter_unstarted(calls),
             }
         }

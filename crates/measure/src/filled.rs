@@ -314,6 +314,7 @@ fn books(books: &crate::Books) -> Books {
         attempts: books.attempts,
         retries: books.retries,
         calls_retried: books.retried_calls,
+        reconnects: books.reconnects,
     }
 }
 

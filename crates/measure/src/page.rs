@@ -43,7 +43,7 @@ impl<W: Workload> Page<W> {
             self.totals.kinds[kind].ended.enter(class);
         }
         if entry.warmup {
-            self.warmup.enter(class, entry.effort.attempts, false);
+            self.warmup.enter(class, entry.effort, false);
             if class == Class::Committed {
                 self.warmup_committed.record(entry.moments.response());
             }

@@ -305,10 +305,10 @@ impl Totals {
     pub(crate) fn enter(&mut self, kind: usize, class: Class, entry: &Entry<'_>) {
         let &Entry { moments, effort, .. } = entry;
         let totals = &mut self.kinds[kind];
-        totals.books.enter(class, effort.attempts, entry.late);
+        totals.books.enter(class, effort, entry.late);
         if let Some((stage, late)) = entry.stage {
             let stage = &mut self.stages[stage];
-            stage.books.enter(class, effort.attempts, late);
+            stage.books.enter(class, effort, late);
             if class == Class::Committed {
                 stage.response.record(moments.response());
             }

@@ -38,6 +38,9 @@ pub struct Effort {
     pub wanted: Wanted,
     /// Times the transaction was tried; at least 1 for a call that reached an engine.
     pub attempts: u32,
+    /// Connections that were opened again because the old one was closed while it was idle. The time that it took is part of the
+    /// call's.
+    pub reconnects: u32,
     /// Statements executed, without begin and commit.
     pub statements: u32,
     /// Rows read or changed by them.
@@ -90,6 +93,7 @@ impl Effort {
 impl std::ops::AddAssign for Effort {
     fn add_assign(&mut self, other: Effort) {
         self.attempts += other.attempts;
+        self.reconnects += other.reconnects;
         self.statements += other.statements;
         self.rows += other.rows;
         self.commits += other.commits;

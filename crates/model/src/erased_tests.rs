@@ -1,8 +1,9 @@
 //! Sessions behind a pointer answer as they do in the open, and are gone with a call that is given up.
 
 use super::*;
-use crate::{Conflict, Inputs, Kind, Ledger, Nanos, RetryPolicy, Retrying, Spent, Verdict};
+use crate::{Conflict, Inputs, Kind, Ledger, Nanos, RetryPolicy, RetryingTarget, Spent, Verdict};
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A workload of numbers.
 struct Numbers;
@@ -145,8 +146,7 @@ fn a_blocking_session_has_ended_its_call_when_it_is_first_asked() {
 #[test]
 fn what_statements_took_is_asked_for_and_told_through_the_pointer() {
     for home in [Home::Task, Home::Thread] {
-        let session = Retrying::new(adding(), RetryPolicy::default());
-        let mut session = AnySession::new(session, home);
+        let mut session = AnySession::new(adding(), home);
         let calls = |session: &mut AnySession<Numbers>, clocked| {
             let mut effort = Effort { clocked, ..Effort::default() };
             assert!(poll(pin!(session.run(&1, &mut effort))).is_ready());
@@ -161,11 +161,11 @@ fn what_statements_took_is_asked_for_and_told_through_the_pointer() {
 #[test]
 fn an_attempt_behind_the_pointer_knows_that_it_is_not_the_first() {
     for home in [Home::Task, Home::Thread] {
-        let policy = RetryPolicy { attempts_max: 3 };
-        let mut session = Retrying::new(AnySession::new(adding(), home), policy);
+        let policy = RetryPolicy { attempts_max: 3, reopens: false };
+        let mut session = AnySession::new(adding(), home);
         let mut effort = Effort { clocked: true, ..Effort::default() };
         let result = {
-            let mut run = pin!(session.run(&7, &mut effort));
+            let mut run = pin!(policy.run(&mut session, &7, &mut effort));
             loop {
                 if let Poll::Ready(result) = poll(run.as_mut()) {
                     break result;
@@ -177,4 +177,68 @@ fn an_attempt_behind_the_pointer_knows_that_it_is_not_the_first() {
         let executed: u32 = times.executed().map(|(_, time)| time.executions).sum();
         assert_eq!(executed, 1 + 7, "{home:?}: of both attempts");
     }
+}
+
+/// Opens sessions of which the first ones are found closed by their first call.
+struct Closing {
+    closed: u32,
+    opened: Arc<AtomicU32>,
+    fails_after: u32,
+}
+
+/// A session of [`Closing`].
+struct Opened {
+    is_closed: bool,
+}
+
+impl Session<Numbers> for Opened {
+    async fn run(&mut self, call: &u32, effort: &mut Effort) -> Result<u32, Fault> {
+        if self.is_closed {
+            return Err(Fault::Refused(Refusal::Unreachable));
+        }
+        effort.attempts += 1;
+        Ok(*call)
+    }
+}
+
+impl Target<Numbers> for Closing {
+    type Session = Opened;
+
+    fn home(&self) -> Home {
+        Home::Task
+    }
+
+    async fn open(&self, _: u32) -> Result<Opened, OpenError> {
+        let before = self.opened.fetch_add(1, Ordering::Relaxed);
+        if before >= self.fails_after {
+            return Err(OpenError::Unreachable { what: "here".into(), why: "nothing answers".into() });
+        }
+        Ok(Opened { is_closed: before < self.closed })
+    }
+
+    fn stack(&self) -> Stack {
+        Stack::default()
+    }
+}
+
+#[test]
+fn a_session_that_was_found_closed_is_replaced_once_for_each_call() {
+    const UNREACHABLE: Result<u32, Fault> = Err(Fault::Refused(Refusal::Unreachable));
+    let check = |closed, fails_after, policy, expected: Result<u32, Fault>, reconnects, opens| {
+        let opened = Arc::<AtomicU32>::default();
+        let target = Closing { closed, opened: Arc::clone(&opened), fails_after };
+        let target = RetryingTarget::new(target, policy);
+        let Poll::Ready(Ok(mut session)) = poll(pin!(Target::open(&target, 0))) else { panic!("it opens") };
+        let mut effort = Effort::default();
+        let ran = poll(pin!(session.run(&5, &mut effort)));
+        assert_eq!(ran, Poll::Ready(expected.clone()));
+        assert_eq!((effort.reconnects, opened.load(Ordering::Relaxed)), (reconnects, opens));
+        assert_eq!(effort.attempts, u32::from(expected.is_ok()), "what was not sent is not an attempt");
+    };
+    let (again, never) = (RetryPolicy::default(), RetryPolicy { reopens: false, ..RetryPolicy::default() });
+    check(0, 9, again, Ok(5), 0, 1);
+    check(1, 9, again, Ok(5), 1, 2);
+    check(2, 9, again, UNREACHABLE, 1, 2);
+    check(1, 1, again, UNREACHABLE, 0, 2);
+    check(1, 9, never, UNREACHABLE, 0, 1);
 }

@@ -1,17 +1,20 @@
 //! The only place that repeats a call: the same policy on the direct route and inside a server.
 
-use crate::{Effort, Fault, Home, OpenError, Session, Stack, StatementTimes, Target, Workload};
+use crate::{Effort, Fault, Home, OpenError, Refusal, Session, Stack, StatementTimes, Target, Workload};
+use std::sync::Arc;
 
 /// How often a call is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// Attempts in all, at least 1. Only conflicts are tried again: nothing of them was applied.
     pub attempts_max: u32,
+    /// Whether a call whose session was found closed before anything was sent is made with a new session, once.
+    pub reopens: bool,
 }
 
 impl RetryPolicy {
-    /// For a server, which has repeated what may be repeated.
-    pub const ONCE: RetryPolicy = RetryPolicy { attempts_max: 1 };
+    /// For sessions over HTTP, which connect again by themselves and whose server repeats conflicts.
+    pub const ONCE: RetryPolicy = RetryPolicy { attempts_max: 1, reopens: false };
 
     /// Runs a call, and repeats it after a conflict as often as this policy allows.
     ///
@@ -35,29 +38,32 @@ impl RetryPolicy {
 
 impl Default for RetryPolicy {
     fn default() -> RetryPolicy {
-        RetryPolicy { attempts_max: 10 }
+        RetryPolicy { attempts_max: 10, reopens: true }
     }
 }
 
-/// Repeats a call that met a conflict, at once and up to the policy's limit.
+/// Repeats a call that met a conflict, at once and up to the policy's limit, and replaces a session that a server closed while
+/// it was idle.
 ///
 /// There is no pause between attempts: engines that lock have already made the caller wait.
 #[derive(Debug)]
-pub struct Retrying<S> {
-    session: S,
+pub struct Retrying<W: Workload, T: Target<W>> {
+    session: T::Session,
+    target: Arc<T>,
+    worker: u32,
     policy: RetryPolicy,
 }
 
-impl<S> Retrying<S> {
-    /// Wraps a session.
-    pub fn new(session: S, policy: RetryPolicy) -> Retrying<S> {
-        Retrying { session, policy }
-    }
-}
-
-impl<W: Workload, S: Session<W>> Session<W> for Retrying<S> {
+impl<W: Workload, T: Target<W>> Session<W> for Retrying<W, T> {
     async fn run(&mut self, call: &W::Call, effort: &mut Effort) -> Result<W::Outcome, Fault> {
-        self.policy.run(&mut self.session, call, effort).await
+        match self.policy.run(&mut self.session, call, effort).await {
+            Err(Fault::Refused(Refusal::Unreachable)) if self.policy.reopens => {
+                self.reopen().await?;
+                effort.reconnects += 1;
+                self.policy.run(&mut self.session, call, effort).await
+            }
+            result => result,
+        }
     }
 
     fn statement_times(&self) -> Option<&StatementTimes> {
@@ -65,24 +71,48 @@ impl<W: Workload, S: Session<W>> Session<W> for Retrying<S> {
     }
 }
 
+impl<W: Workload, T: Target<W>> Retrying<W, T> {
+    /// What keeps a new session from opening is found again, and reported, by whoever opens the next one.
+    #[cold]
+    async fn reopen(&mut self) -> Result<(), Fault> {
+        let opened = self.target.open(self.worker).await;
+        self.session = opened.map_err(|_| Fault::Refused(Refusal::Unreachable))?;
+        Ok(())
+    }
+}
+
 /// Opens sessions that retry.
 #[derive(Debug)]
 pub struct RetryingTarget<T> {
-    /// The target underneath.
-    pub target: T,
+    target: Arc<T>,
     /// The policy of every session.
     pub policy: RetryPolicy,
 }
 
+impl<T> RetryingTarget<T> {
+    /// Sessions of `target`, with a policy.
+    #[must_use]
+    pub fn new(target: T, policy: RetryPolicy) -> RetryingTarget<T> {
+        RetryingTarget { target: Arc::new(target), policy }
+    }
+}
+
+impl<T> Clone for RetryingTarget<T> {
+    fn clone(&self) -> RetryingTarget<T> {
+        RetryingTarget { target: Arc::clone(&self.target), policy: self.policy }
+    }
+}
+
 impl<W: Workload, T: Target<W>> Target<W> for RetryingTarget<T> {
-    type Session = Retrying<T::Session>;
+    type Session = Retrying<W, T>;
 
     fn home(&self) -> Home {
         self.target.home()
     }
 
     async fn open(&self, worker: u32) -> Result<Self::Session, OpenError> {
-        Ok(Retrying::new(self.target.open(worker).await?, self.policy))
+        let (session, target) = (self.target.open(worker).await?, Arc::clone(&self.target));
+        Ok(Retrying { session, target, worker, policy: self.policy })
     }
 
     fn stack(&self) -> Stack {

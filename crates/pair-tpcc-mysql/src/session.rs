@@ -4,8 +4,11 @@ use crate::answer;
 use crate::procedures::Procedure;
 use adapter_mysql_async::MySqlConn;
 use arrayvec::{ArrayString, ArrayVec};
-use model::{Clock, DefectKind, Effort, Fault, Session, StatementClock, StatementTimes, Verdict, Workload};
-use sql::{ColumnError, Columns, Param, SqlConn};
+use model::{
+    Clock, DefectKind, Effort, Fault, Nanos, Refusal, Session, StatementClock, StatementTimes, Verdict,
+    Workload,
+};
+use sql::{ColumnError, Columns, IDLE_MAX, Param, SqlConn};
 use std::fmt::Write;
 use workload_tpcc::{Call, LINES_MAX, Line, NewOrder, Outcome, PROCEDURE, Tpcc, Who};
 
@@ -14,6 +17,8 @@ use workload_tpcc::{Call, LINES_MAX, Line, NewOrder, Outcome, PROCEDURE, Tpcc, W
 pub struct ProcedureSession<K> {
     conn: MySqlConn,
     clock: K,
+    /// When the last call ended.
+    used: Nanos,
     calls: StatementClock,
 }
 
@@ -27,7 +32,7 @@ struct Packed {
 
 impl<K: Clock> ProcedureSession<K> {
     pub(crate) fn new(conn: MySqlConn, clock: K) -> ProcedureSession<K> {
-        ProcedureSession { conn, clock, calls: StatementClock::default() }
+        ProcedureSession { conn, used: clock.now(), clock, calls: StatementClock::default() }
     }
 
     async fn transact(&mut self, call: &Call, rows: &mut u32) -> Result<Outcome, Fault> {
@@ -133,12 +138,16 @@ impl<K: Clock> Session<Tpcc> for ProcedureSession<K> {
     async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
         self.calls.start(effort);
         let (asked, mut rows) = (self.clock.now(), 0);
+        if asked - self.used > IDLE_MAX && !self.conn.is_alive().await {
+            return Err(Fault::Refused(Refusal::Unreachable));
+        }
         let sent = self.calls.asked(&self.clock);
         let result = self.transact(call, &mut rows).await;
         self.calls.answered(PROCEDURE, sent, &self.clock);
         effort.attempts += 1;
         // Begin, statements and commit are one round trip; none of it can be told apart from here.
-        effort.spent.statements += self.clock.now() - asked;
+        self.used = self.clock.now();
+        effort.spent.statements += self.used - asked;
         effort.rows += rows;
         if let Ok(outcome) = &result {
             effort.statements += 1;

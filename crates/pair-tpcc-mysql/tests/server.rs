@@ -7,7 +7,7 @@ mod support;
 
 use adapter_mysql_async::connect;
 use measure::Monotonic;
-use model::{Cents, Conflict, Doubt, Effort, Fault, OpenError, RetryPolicy, Retrying, Session, Target};
+use model::{Cents, Conflict, Doubt, Effort, Fault, OpenError, RetryPolicy, Session, Target};
 use mysql_async::prelude::Queryable;
 use pair_tpcc_mysql::ProcedureTarget;
 use sql::{Isolation, Secret, ServerUrl};
@@ -117,12 +117,12 @@ fn sessions_that_meet_are_retried_and_lose_nothing() {
         let paid = "select cast(w_ytd * 100 as signed) from warehouse where w_id = 1";
         let (next_before, paid_before) = (number(&url, next).await, number(&url, paid).await);
         let work = async |worker| {
-            let session = target.open(worker).await.unwrap();
-            let mut session = Retrying::new(session, RetryPolicy { attempts_max: 100 });
+            let mut session = target.open(worker).await.unwrap();
+            let policy = RetryPolicy { attempts_max: 100, reopens: false };
             for _ in 0..EACH {
                 let delivery = Call::Delivery(Delivery { w_id: 1, o_carrier_id: 1 });
                 for call in [order([5, 4, 3, 2, 1]), payment(), delivery] {
-                    Session::<Tpcc>::run(&mut session, &call, &mut Effort::default()).await.unwrap();
+                    policy.run::<Tpcc, _>(&mut session, &call, &mut Effort::default()).await.unwrap();
                 }
             }
         };

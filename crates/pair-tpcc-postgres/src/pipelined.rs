@@ -82,7 +82,7 @@ impl<K: Clock> PipelinedSession<K> {
     }
 
     async fn transact(&mut self, call: &Call, effort: &Effort) -> Result<Outcome, Fault> {
-        self.wire.start(effort)?;
+        self.wire.start(effort).await?;
         let ended = match call {
             Call::NewOrder(call) => self.new_order(call).await,
             Call::Payment(call) => self.payment(call).await,

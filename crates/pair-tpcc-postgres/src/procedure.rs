@@ -67,7 +67,7 @@ impl<K: Clock> ProcedureSession<K> {
     }
 
     async fn transact(&mut self, call: &Call, effort: &Effort) -> Result<Outcome, Fault> {
-        self.wire.start(effort)?;
+        self.wire.start(effort).await?;
         match call {
             Call::NewOrder(call) => self.new_order(call).await,
             Call::Payment(call) => self.payment(call).await,

@@ -2,7 +2,7 @@
 
 use adapter_tokio_postgres::{Connected, Link, connect_to_write, fault, open_error};
 use model::{Clock, Effort, Fault, Nanos, OpenError, Refusal, StatementClock, StatementTimes};
-use sql::{CatalogueError, ServerUrl};
+use sql::{CatalogueError, IDLE_MAX, ServerUrl};
 use std::future::Future;
 use tokio_postgres::{Client, Error, SimpleQueryMessage, Statement};
 
@@ -35,6 +35,8 @@ pub(crate) struct Wire<K> {
     pub(crate) clock: K,
     pub(crate) rounds: StatementClock,
     begun: Nanos,
+    /// When the last call ended.
+    used: Nanos,
 }
 
 impl<K: Clock> Wire<K> {
@@ -58,16 +60,18 @@ impl<K: Clock> Wire<K> {
         for text in texts {
             statements.push(link.until(client.prepare(text)).await.map_err(refused)?);
         }
-        let (effort, begun) = (Effort::default(), Nanos::ZERO);
-        Ok(Wire { client, statements, effort, link, clock, rounds: StatementClock::default(), begun })
+        let (effort, now) = (Effort::default(), clock.now());
+        let rounds = StatementClock::default();
+        Ok(Wire { client, statements, effort, link, clock, rounds, begun: now, used: now })
     }
 
     /// Begins the account of an attempt of the call whose account so far is `effort`.
-    pub(crate) fn start(&mut self, effort: &Effort) -> Result<(), Fault> {
+    pub(crate) async fn start(&mut self, effort: &Effort) -> Result<(), Fault> {
         self.rounds.start(effort);
         self.begun = self.clock.now();
         self.effort = Effort::default();
-        if !self.link.is_open() {
+        let is_idle = self.begun - self.used > IDLE_MAX;
+        if !(if is_idle { self.link.look().await } else { self.link.is_open() }) {
             return Err(Fault::Refused(Refusal::Unreachable));
         }
         self.effort.attempts = 1;
@@ -76,8 +80,9 @@ impl<K: Clock> Wire<K> {
 
     /// Ends it: all time since the start that was not the commit's was the statements'.
     pub(crate) fn settle(&mut self, effort: &mut Effort) {
+        self.used = self.clock.now();
         let spent = &mut self.effort.spent;
-        spent.statements = self.clock.now() - self.begun - spent.commit;
+        spent.statements = self.used - self.begun - spent.commit;
         *effort += self.effort;
     }
 

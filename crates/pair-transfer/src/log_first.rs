@@ -243,6 +243,7 @@ impl<C: SqlConn> Session<Transfers> for LogFirstSession<C> {
         if self.log.left().len() >= LEFT_MAX {
             return Err(Fault::Refused(Refusal::Shedding));
         }
+        self.session.check_alive(call).await?;
         let outcome = self.log_and_execute(call, transfer, effort).await;
         self.leave();
         outcome

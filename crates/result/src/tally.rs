@@ -81,6 +81,9 @@ pub struct Books {
     pub retries: u64,
     /// Calls that needed more than one attempt.
     pub calls_retried: u64,
+    /// Connections that were opened again because they were closed while they were idle.
+    #[serde(default)]
+    pub reconnects: u64,
 }
 
 impl Books {

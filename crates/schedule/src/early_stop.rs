@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use drive::RatePerSecond;
     use measure::{Class, TimesKept};
-    use model::Kind;
+    use model::{Effort, Kind};
 
     const KINDS: [&str; 2] = ["new-order", "payment"];
     const SECOND: Nanos = Nanos::from_secs(1);
@@ -126,7 +126,7 @@ mod tests {
         let mut totals = Totals::new(&KINDS.map(kind), &[], TimesKept::ResponseAndService);
         for (of, ms, class) in calls {
             let kind = &mut totals.kinds[of];
-            kind.books.enter(class, 1, false);
+            kind.books.enter(class, &Effort { attempts: 1, ..Effort::default() }, false);
             if class == Class::Committed {
                 kind.committed.response.record(Nanos::from_millis(ms));
             }

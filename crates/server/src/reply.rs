@@ -91,6 +91,10 @@ pub(crate) fn server_timing(headers: &mut HeaderMap, effort: &Effort) {
         text.push(name);
         text.push_count(count.into());
     }
+    if effort.reconnects > 0 {
+        text.push(", reconnects=");
+        text.push_count(effort.reconnects.into());
+    }
     if effort.grouped > 0 {
         for (name, count) in [(", grouped=", effort.grouped), (", groups=", effort.groups)] {
             text.push(name);
@@ -183,6 +187,11 @@ mod tests {
              commit;dur=0.000000, encode;dur=0.020300, total;dur=70.000000"
         );
         assert_eq!(headers["stackmark-work"], "attempts=2, statements=46, rows=33, commits=1");
+        effort.reconnects = 1;
+        server_timing(&mut headers, &effort);
+        let reconnected = "attempts=2, statements=46, rows=33, commits=1, reconnects=1";
+        assert_eq!(headers["stackmark-work"], reconnected);
+        effort.reconnects = 0;
         // Only of commits that calls can share.
         effort.grouped = 1;
         server_timing(&mut headers, &effort);

@@ -216,6 +216,11 @@ pub trait SqlConn: Send + 'static {
             self.fold(stmt, params, &mut (read, into), take).await
         }
     }
+    /// Whether the connection is still open, found without executing anything. A server may close one that has been idle; what
+    /// begins a transaction finds that out before anything is executed, and what is a transaction of its own does not.
+    fn is_alive(&mut self) -> impl Future<Output = bool> + Send {
+        async { true }
+    }
     /// How long the last begin waited for a connection or a write lane; zero after it was asked.
     fn waited(&mut self) -> Nanos {
         Nanos::ZERO

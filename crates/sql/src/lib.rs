@@ -44,7 +44,7 @@ pub use sqlite_settings::{SqliteAnswers, SqliteSettings};
 pub use statements::clocked;
 pub use storage::Storage;
 pub use target::{SqlForm, SqlTarget};
-pub use timed::Timed;
+pub use timed::{IDLE_MAX, Timed};
 pub use two_phase::{BranchId, LOCK_WAIT_S, TwoPhase};
 pub use value::Value;
 

@@ -3,7 +3,11 @@
 use crate::{
     Attached, BranchId, Columns, Dialect, Grouping, Param, Read, SqlConn, StmtId, Take, TwoPhase, TxKind,
 };
-use model::{Clock, Effort, Fault, Nanos, StatementClock, StatementTimes};
+use model::{Clock, Effort, Fault, Nanos, Refusal, StatementClock, StatementTimes};
+
+/// A connection that has been idle for longer may have been closed by the server, whose limits are whole seconds: it is looked at
+/// before something is sent that commits by itself. Drivers that cannot see it send a ping, which at this rate costs nothing.
+pub const IDLE_MAX: Nanos = Nanos::from_millis(900);
 
 /// Wraps a connection.
 ///
@@ -16,6 +20,8 @@ pub struct Timed<C, K> {
     clock: K,
     effort: Effort,
     begun: Nanos,
+    /// When it was used last.
+    used: Nanos,
     /// Whether the transaction is a branch: what it takes until it is decided is of the transaction that decides it.
     is_branch: bool,
     statements: StatementClock,
@@ -26,11 +32,12 @@ impl<C: SqlConn, K: Clock> Timed<C, K> {
     pub fn new(conn: C, clock: K) -> Timed<C, K> {
         Timed {
             conn,
-            clock,
             effort: Effort::default(),
             begun: Nanos::ZERO,
+            used: clock.now(),
             is_branch: false,
             statements: StatementClock::default(),
+            clock,
         }
     }
 
@@ -62,6 +69,7 @@ impl<C: SqlConn, K: Clock> Timed<C, K> {
     ) -> Result<Vec<u64>, Fault> {
         let asked = self.statements.asked(&self.clock);
         self.begun = self.clock.now();
+        self.check_alive_at(self.begun).await?;
         self.effort.attempts = 1;
         let result = self.conn.begin_with(statements).await;
         self.statements.answered(round, asked, &self.clock);
@@ -77,6 +85,22 @@ impl<C: SqlConn, K: Clock> Timed<C, K> {
         self.effort.statements += 1;
         self.effort.rows += rows;
     }
+
+    /// Looks at the connection before a call does something elsewhere that cannot be undone: commits in another store, publishes.
+    ///
+    /// # Errors
+    /// [`Refusal::Unreachable`]: it was closed while it was idle.
+    pub async fn check_alive(&mut self) -> Result<(), Fault> {
+        self.check_alive_at(self.clock.now()).await
+    }
+
+    #[inline]
+    async fn check_alive_at(&mut self, now: Nanos) -> Result<(), Fault> {
+        if now - self.used <= IDLE_MAX || self.conn.is_alive().await {
+            return Ok(());
+        }
+        Err(Fault::Refused(Refusal::Unreachable))
+    }
 }
 
 impl<C: SqlConn, K: Clock> SqlConn for Timed<C, K> {
@@ -85,11 +109,14 @@ impl<C: SqlConn, K: Clock> SqlConn for Timed<C, K> {
     #[inline]
     async fn begin(&mut self, tx: TxKind) -> Result<(), Fault> {
         let asked = self.clock.now();
+        if tx.is_one_statement() {
+            self.check_alive_at(asked).await?;
+        }
         let result = self.conn.begin(tx).await;
         self.begun = self.clock.now();
         let waited = self.conn.waited();
-        // One, of however many transactions.
-        self.effort.attempts = 1;
+        // One, of however many transactions; none where nothing could be sent.
+        self.effort.attempts = u32::from(result != Err(Fault::Refused(Refusal::Unreachable)));
         self.effort.spent.pool += waited;
         self.effort.spent.begin += self.begun - asked - waited;
         result
@@ -99,8 +126,9 @@ impl<C: SqlConn, K: Clock> SqlConn for Timed<C, K> {
     async fn commit(&mut self) -> Result<(), Fault> {
         let asked = self.clock.now();
         let result = self.conn.commit().await;
+        self.used = self.clock.now();
         self.effort.spent.statements += asked - self.begun;
-        self.effort.spent.commit += self.clock.now() - asked;
+        self.effort.spent.commit += self.used - asked;
         if result.is_ok() {
             self.effort.commits += 1;
             if let Some(grouping) = self.conn.grouping() {
@@ -117,7 +145,8 @@ impl<C: SqlConn, K: Clock> SqlConn for Timed<C, K> {
         if !std::mem::take(&mut self.is_branch) {
             self.effort.spent.statements += asked - self.begun;
         }
-        self.effort.spent.commit += self.clock.now() - asked;
+        self.used = self.clock.now();
+        self.effort.spent.commit += self.used - asked;
         result
     }
 
@@ -189,6 +218,7 @@ impl<C: TwoPhase, K: Clock> TwoPhase for Timed<C, K> {
     }
 
     async fn begin_branch(&mut self, id: BranchId) -> Result<(), Fault> {
+        self.check_alive().await?;
         self.is_branch = true;
         self.conn.begin_branch(id).await
     }
@@ -268,6 +298,11 @@ mod tests {
             self.take(2, Ok(())).await
         }
 
+        /// It was closed; whoever looks finds that out.
+        async fn is_alive(&mut self) -> bool {
+            false
+        }
+
         async fn exec(&mut self, stmt: StmtId, _: &[Param<'_>]) -> Result<u64, Fault> {
             let answer = if stmt.0 == 9 { Err(Fault::Conflict(Conflict::Busy)) } else { Ok(1) };
             self.take(u64::from(stmt.0) * 10, answer).await
@@ -332,6 +367,27 @@ mod tests {
     }
 
     #[test]
+    fn what_commits_by_itself_is_not_sent_over_a_connection_that_was_closed_while_it_was_idle() {
+        let closed = Err(Fault::Refused(Refusal::Unreachable));
+        let check = |idle, kind, expected: Result<(), Fault>| {
+            let clock = Stopped::default();
+            let mut timed = Timed::new(Scripted(clock.clone()), clock.clone());
+            clock.now.fetch_add(Nanos::from_millis(idle).0, Ordering::Relaxed);
+            let mut effort = Effort::default();
+            timed.start(&effort);
+            assert_eq!(now(timed.begin(kind)), expected, "{kind:?} after {idle} ms");
+            timed.settle(&mut effort);
+            assert_eq!(effort.attempts, u32::from(expected.is_ok()));
+        };
+        for kind in [TxKind::OneRead, TxKind::OneWrite] {
+            check(900, kind, Ok(()));
+            check(901, kind, closed.clone());
+        }
+        // The driver finds that out when it begins, before anything is executed.
+        check(10_000, TxKind::Write, Ok(()));
+    }
+
+    #[test]
     fn a_statement_that_fails_has_taken_its_time_too() {
         let clock = Stopped::default();
         let mut timed = Timed::new(Scripted(clock.clone()), clock.clone());
@@ -360,6 +416,7 @@ mod tests {
     fn a_call_without_clocks_around_its_statements_reads_four_times() {
         let clock = Stopped::default();
         let mut timed = Timed::new(Scripted(clock.clone()), clock.clone());
+        clock.readings.store(0, Ordering::Relaxed);
         call(&mut timed, &clock, &mut Effort::default());
         assert_eq!(clock.readings.load(Ordering::Relaxed), 4);
         assert_eq!(timed.statement_times().executed().count(), 0);

@@ -19,7 +19,7 @@ use benchmark::Benchmark;
 use drive::{Observer, Plan, RunError, Stop, Trial};
 use measure::Monotonic;
 use model::conformance::{Conformance, Disagreement};
-use model::{AnySession, AnyTarget, DRIVER_PANICKED, RetryPolicy, Retrying, RetryingTarget};
+use model::{AnyTarget, DRIVER_PANICKED, RetryPolicy, Retrying, RetryingTarget};
 use sharded::Sharded;
 use sql::DbUrl;
 use std::pin::{Pin, pin};
@@ -45,7 +45,7 @@ pub mod parts {
 /// What a trial is run on, whatever is behind it.
 pub type TrialTarget<W> = RetryingTarget<AnyTarget<W>>;
 /// A session of it.
-pub type TrialSession<W> = Retrying<AnySession<W>>;
+pub type TrialSession<W> = Retrying<W, AnyTarget<W>>;
 
 /// A workload whose subjects can be driven.
 pub trait Driven: Benchmark {
@@ -117,7 +117,7 @@ pub trait Driven: Benchmark {
 /// # Errors
 /// Those of [`Driven::open`].
 pub fn target<W: Driven>(how: How, url: &DbUrl) -> Result<TrialTarget<W>> {
-    Ok(RetryingTarget { target: W::open(how, url, Monotonic::start())?, policy: RetryPolicy::default() })
+    Ok(RetryingTarget::new(W::open(how, url, Monotonic::start())?, RetryPolicy::default()))
 }
 
 /// The target of a subject on data over several stores, in the order of [`Benchmark::parts`]; with one, that of [`target`].
@@ -132,7 +132,7 @@ pub fn target_over<W: Driven>(how: How, stores: &[DbUrl], size: &W::Extent) -> R
         _ => {
             W::spans(how.style.name())?;
             let target = W::open_over(how, stores, size, Monotonic::start())?;
-            Ok(RetryingTarget { target, policy: RetryPolicy::default() })
+            Ok(RetryingTarget::new(target, RetryPolicy::default()))
         }
     }
 }

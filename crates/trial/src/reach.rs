@@ -8,7 +8,7 @@ use targets::{Driven, TrialTarget};
 
 /// A server as what a trial is run on.
 pub fn of_server<W: Driven>(target: HttpTarget<W>) -> TrialTarget<W> {
-    RetryingTarget { target: AnyTarget::new(target), policy: RetryPolicy::ONCE }
+    RetryingTarget::new(AnyTarget::new(target), RetryPolicy::ONCE)
 }
 
 /// Finds a server and checks that it keeps the contract.

@@ -89,11 +89,15 @@ async fn connect<W: Wire>(target: &HttpTarget<W>) -> Result<TcpStream, String> {
     }
 }
 
+/// A request that each server answers.
+pub(crate) fn request_of_health<W: Wire>(target: &HttpTarget<W>) -> String {
+    format!("GET /health HTTP/1.1\r\nhost: {}\r\n\r\n", target.address())
+}
+
 async fn health<W: Wire>(target: &HttpTarget<W>) -> Result<(), String> {
     let asked = async {
         let mut raw = target.raw().await.map_err(|error| error.to_string())?;
-        let request = format!("GET /health HTTP/1.1\r\nhost: {}\r\n\r\n", target.address());
-        match raw.ask(request.as_bytes()).await?.status {
+        match raw.ask(request_of_health(target).as_bytes()).await?.status {
             200 => Ok(()),
             status => Err(format!("status {status}")),
         }

@@ -12,6 +12,7 @@ mod bad_inputs;
 mod connections;
 mod contract;
 mod finding;
+mod idle;
 mod races;
 mod request;
 mod statements;
@@ -22,16 +23,19 @@ use adapter_http::{Expected, HttpTarget};
 use anyhow::{Context, Result, bail};
 use contract::Contract;
 use deploy::Interrupt;
+use idle::Idle;
 use measure::Monotonic;
 use model::conformance::{Conformance, Disagreement, Origin};
 use model::{AnyTarget, Clock, RetryPolicy, RetryingTarget};
 use result::{AuditFamily, Check};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use targets::Driven;
 use watch::{Noted, Notes, Shared, Watched, noted};
 
 pub use asked::bad_input_statuses;
 pub use finding::{Failure, Rule, Verification, Work};
+pub use idle::KEPT_OPEN;
 pub use witness::{Databases, TheServer, Witness, is_golden};
 
 /// Random calls that are compared with the oracle.
@@ -53,6 +57,8 @@ pub struct Plan<'a, W: Driven> {
     pub salt: u32,
     /// Ends it before its time, with what has been found by then.
     pub interrupt: &'a Interrupt,
+    /// How long connections are watched that are idle from the beginning; shorter than [`KEPT_OPEN`] that is not checked.
+    pub idle: Duration,
     /// The rules to look at, which [`check_names`] knows: all where it is empty.
     pub only: &'a [String],
 }
@@ -96,6 +102,7 @@ pub fn verify<W: Driven>(
     let mut rules = vec![asked::about(&target, &notes)?];
     let (size, seed) = (&plan.size, plan.seed);
     let mut work = Vec::new();
+    let idle = is_wanted(plan.only, idle::NAME).then(|| Idle::watch(&target, plan.idle)).transpose()?;
     for (what, phase) in PHASES {
         if plan.interrupt.requested() {
             break;
@@ -125,6 +132,9 @@ pub fn verify<W: Driven>(
             Phase::Answers => rules.extend(noted(&notes, of_answers)),
             Phase::Stored => rules.extend(stored(witness, before.as_ref(), &notes)?),
         }
+    }
+    if let (Some(idle), Some(rule)) = (idle, rules.iter_mut().find(|rule| rule.name == idle::NAME)) {
+        idle.complete(rule, plan, doing);
     }
     rules.retain(|rule| is_wanted(plan.only, &rule.name));
     let about = target.about();
@@ -172,7 +182,7 @@ impl Phase {
             Phase::Races => &[RACE],
             Phase::Connections => &["connections"],
             Phase::Statements => &[statements::NAME],
-            Phase::Answers => &["schema", "headers", "server-timing", "keep-alive"],
+            Phase::Answers => &["schema", "headers", "server-timing", idle::NAME],
             Phase::Stored => &["stored", "audits"],
         }
     }
@@ -224,7 +234,7 @@ fn conformance<W: Driven>(
         return Ok([GOLDEN, RANDOM].map(|(name, rule)| Rule::unchecked(name, rule, why)).into());
     }
     let watched = AnyTarget::new(Watched::new(target, notes));
-    let retrying = RetryingTarget { target: watched, policy: RetryPolicy::ONCE };
+    let retrying = RetryingTarget::new(watched, RetryPolicy::ONCE);
     let found = W::conform(&retrying, &plan.size, plan.seed, RANDOM_CALLS)?;
     let last = noted(notes, |notes| notes.last.clone());
     Ok(judged(found, last))
@@ -299,8 +309,8 @@ fn of_answers<W: Driven>(notes: &mut Notes<W>) -> Vec<Rule> {
             "the server sends no server-timing with a total; it need not",
         ),
         one(
-            "keep-alive",
-            "connections stay open from call to call",
+            idle::NAME,
+            "connections stay open from call to call, and for 150 s without a call",
             &mut notes.kept_open,
             "no call was answered",
         ),

@@ -3,7 +3,7 @@
 use crate::contract::cut;
 use crate::finding::{Failure, Rule};
 use crate::request::Request;
-use crate::watch::{Shared, Watched, WatchedSession, noted};
+use crate::watch::{Shared, Watched, noted};
 use crate::witness::{Witness, settled};
 use crate::{Plan, RACE, is_wanted};
 use adapter_http::HttpTarget;
@@ -60,10 +60,10 @@ async fn of_round<W: Driven>(
     notes: &Shared<W>,
     races: Vec<Race<W>>,
 ) -> Result<(), OpenError> {
-    let retrying = RetryingTarget {
-        target: Watched { in_turn: 1, ..Watched::new(target, notes) },
-        policy: RetryPolicy::default(),
-    };
+    let retrying = RetryingTarget::new(
+        Watched { in_turn: 1, ..Watched::new(target, notes) },
+        RetryPolicy { reopens: false, ..RetryPolicy::default() },
+    );
     let mut sessions = Vec::new();
     for (at, race) in races.into_iter().enumerate() {
         while sessions.len() < race.together.len().max(1) {
@@ -83,7 +83,7 @@ async fn of_round<W: Driven>(
     Ok(())
 }
 
-type Raw<W> = model::Retrying<WatchedSession<W>>;
+type Raw<W> = model::Retrying<W, Watched<W>>;
 
 /// One round; what is wrong with it.
 async fn one<W: Driven>(

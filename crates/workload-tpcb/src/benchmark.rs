@@ -13,6 +13,11 @@ use std::sync::Arc;
 /// Tables without which nothing can be audited.
 const TABLES: [&str; 4] = ["pgbench_accounts", "pgbench_tellers", "pgbench_branches", "pgbench_history"];
 
+/// Branches for each client where none are asked for, on an engine with many writers: each call updates the row of one.
+const BRANCHES_PER_CLIENT: u32 = 2;
+/// The most that are loaded without being asked for: 5 million accounts.
+const BRANCHES_UNASKED_MAX: u32 = 50;
+
 impl Benchmark for Tpcb {
     const SCALE_UNIT: &'static str = "branches";
     const SCALE_MAX: u64 = BRANCHES_MAX as u64;
@@ -25,6 +30,15 @@ impl Benchmark for Tpcb {
     type Context = AuditContext;
     type Evidence = Vec<StoredTally>;
     type Claims = Claims;
+
+    fn scale_default(engine: Dialect, clients: u32) -> u32 {
+        match engine {
+            Dialect::Sqlite => Self::SCALE_DEFAULT,
+            Dialect::Postgres | Dialect::MySql => {
+                clients.saturating_mul(BRANCHES_PER_CLIENT).clamp(1, BRANCHES_UNASKED_MAX)
+            }
+        }
+    }
 
     fn standard(scale: u32) -> Cardinality {
         Cardinality::standard(scale)

@@ -7,7 +7,7 @@
 use crate::last::Last;
 use crate::router::Way;
 use crate::{Call, Outcome, Router, SqlSession, Transfer, Transfers};
-use model::{Clock, DefectKind, Effort, Fault, Session, StatementTimes};
+use model::{Clock, DefectKind, Doubt, Effort, Fault, Session, StatementTimes};
 use sql::{SqlConn, TxKind};
 
 /// A session in each store, and two transactions for a transfer between two of them.
@@ -29,9 +29,14 @@ impl<C: SqlConn, K: Clock> DualWriteSession<C, K> {
         let Ok([source, target]) = self.stores.get_disjoint_mut(ends) else {
             return Err(Fault::defect(DefectKind::BadCall, "a transfer lies in one store"));
         };
+        target.conn.check_alive().await?;
         let (outcome, taken) = debit(source, asked).await?;
         if taken {
-            credit(target, asked).await?;
+            credit(target, asked).await.map_err(|fault| match fault {
+                // The debit is committed: this call was attempted.
+                Fault::Refused(_) => Fault::InDoubt(Doubt::ConnectionLost),
+                fault => fault,
+            })?;
         }
         Ok(outcome)
     }

@@ -62,6 +62,15 @@ impl<C: SqlConn, K: Clock> SagaSession<C, K> {
     pub const fn new(stores: Vec<SqlSession<C, K>>, router: Router) -> SagaSession<C, K> {
         SagaSession { stores, router, last: 0 }
     }
+
+    /// Looks at the connection to a call's store before the call is recorded elsewhere.
+    ///
+    /// # Errors
+    /// [`Refusal::Unreachable`](model::Refusal::Unreachable): it was closed while it was idle.
+    pub async fn check_alive(&mut self, call: &Call) -> Result<(), Fault> {
+        let Way { here, .. } = self.router.way(call)?;
+        self.stores[here].conn.check_alive().await
+    }
 }
 
 impl<C: SqlConn, K: Clock> Session<Transfers> for SagaSession<C, K> {

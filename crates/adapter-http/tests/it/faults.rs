@@ -222,24 +222,41 @@ fn a_dropped_call_breaks_its_session() {
 }
 
 #[test]
-fn a_connection_found_closed_before_sending_is_refused_not_in_doubt() {
+fn a_connection_that_was_closed_while_it_was_idle_is_opened_again() {
     with_servers(async {
-        let (closed, wait) = tokio::sync::oneshot::channel::<()>();
-        let closed = std::rc::Rc::new(std::cell::Cell::new(Some(closed)));
-        let url = posing(move |mut peer: Peer, _| {
-            let closed = closed.clone();
-            async move {
-                peer.send(ok(RIGHT)).await;
-                drop(peer);
-                closed.take().unwrap().send(()).unwrap();
-            }
-        })
-        .await;
+        let url = posing(|mut peer: Peer, _| async move { peer.send(ok(RIGHT)).await }).await;
         let mut session = session(&url).await;
-        run(&mut session).await.unwrap();
-        wait.await.unwrap();
-        settle().await;
-        assert_eq!(run(&mut session).await, Err(Fault::Refused(Refusal::Unreachable)));
+        for before in 0..3 {
+            let mut effort = Effort::default();
+            assert_eq!(session.run(&CALL, &mut effort).await, Ok(Sum { sum: 3 }));
+            assert_eq!(effort.reconnects, u32::from(before > 0));
+            settle().await;
+        }
+    });
+}
+
+#[test]
+fn a_server_that_turns_a_connection_away_or_is_tired_of_waiting_has_not_broken_the_contract() {
+    with_servers(async {
+        let check = async |status: &'static str, expected: Result<Sum, Fault>| {
+            let url = posing(move |mut peer: Peer, _| async move {
+                peer.send(ok(RIGHT)).await;
+                settle().await;
+                peer.send(answer(status, "application/problem+json", "{}")).await;
+            })
+            .await;
+            let mut session = session(&url).await;
+            run(&mut session).await.unwrap();
+            for _ in 0..4 {
+                settle().await;
+            }
+            assert_eq!(run(&mut session).await, expected, "{status}");
+            // Either way the next call finds a connection.
+            assert_eq!(run(&mut session).await, Ok(Sum { sum: 3 }), "{status}");
+        };
+        check("503 Service Unavailable", Err(Fault::Refused(Refusal::Shedding))).await;
+        check("429 Too Many Requests", Err(Fault::Refused(Refusal::Shedding))).await;
+        check("408 Request Timeout", Ok(Sum { sum: 3 })).await;
     });
 }
 

@@ -9,7 +9,7 @@ use sql::{
 };
 use sqlx::mysql::{MySqlArguments, MySqlConnection, MySqlDatabaseError, MySqlStatement};
 use sqlx::query::Query;
-use sqlx::{AssertSqlSafe, Error, Executor as _, MySql, SqlSafeStr as _, Statement as _};
+use sqlx::{AssertSqlSafe, Connection as _, Error, Executor as _, MySql, SqlSafeStr as _, Statement as _};
 use std::fmt::Write as _;
 
 /// A statement with the parameter that belongs to each of its question marks.
@@ -159,6 +159,10 @@ impl SqlConn for SqlxMySqlConn {
             self.open = false;
         }
         Ok(())
+    }
+
+    async fn is_alive(&mut self) -> bool {
+        self.conn.ping().await.is_ok()
     }
 
     async fn exec(&mut self, stmt: StmtId, params: &[Param<'_>]) -> Result<u64, Fault> {

@@ -8,8 +8,8 @@ use sql::{ColumnError, Columns, Dialect, Param, Read, ServerUrl, SqlConn, StmtId
 use sqlx::postgres::{PgArguments, PgConnection, PgRow, PgStatement};
 use sqlx::query::Query;
 use sqlx::{
-    AssertSqlSafe, Column as _, Either, Error, Executor as _, Postgres, Row as _, SqlSafeStr as _,
-    Statement as _, ValueRef as _,
+    AssertSqlSafe, Column as _, Connection as _, Either, Error, Executor as _, Postgres, Row as _,
+    SqlSafeStr as _, Statement as _, ValueRef as _,
 };
 
 /// A statement, with the types of its parameters and columns as the server described them.
@@ -176,6 +176,10 @@ impl SqlConn for SqlxPostgresConn {
         self.control("rollback").await.map_err(|error| fault(&error, false))?;
         self.open = false;
         Ok(())
+    }
+
+    async fn is_alive(&mut self) -> bool {
+        self.conn.ping().await.is_ok()
     }
 
     async fn exec(&mut self, stmt: StmtId, params: &[Param<'_>]) -> Result<u64, Fault> {

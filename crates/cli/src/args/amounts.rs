@@ -1,11 +1,14 @@
 //! How much data, and what else a workload lets users choose: options that come from the workloads themselves.
 
-use crate::workloads;
+use crate::ui::Ui;
+use crate::workloads::{self, Row};
 use anyhow::{Result, bail};
-use benchmark::{Chosen, Of};
+use benchmark::{CLIENTS, Chosen, Of, amount};
 use clap::builder::RangedU64ValueParser;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 use deploy::database::scale_of;
+use judge::figures::counted;
+use sql::Dialect;
 use targets::Driven;
 
 const SCALE: &str = "scale";
@@ -23,6 +26,25 @@ impl Amounts {
     pub(crate) fn scale<W: Driven>(&self) -> Result<Option<u32>> {
         let given = [SCALE, W::SCALE_UNIT].iter().find_map(|name| self.0.get(*name));
         given.map(|scale| scale_of::<W>(*scale)).transpose()
+    }
+
+    /// The scale of data that is loaded here into such engines, and used by so many clients at a time. Where it is not asked for,
+    /// says which it is and why.
+    ///
+    /// # Errors
+    /// It is out of range.
+    pub(crate) fn scale_for<W: Driven>(&self, engines: &[Dialect], clients: u32, ui: &Ui) -> Result<u32> {
+        if let Some(asked) = self.scale::<W>()? {
+            return Ok(asked);
+        }
+        let scale = default_for::<W>(engines, clients);
+        if scale != W::SCALE_DEFAULT {
+            let (amount, clients) = (amount::<W>(scale.into()), counted(clients.into(), "client"));
+            ui.say(&format!(
+                "{amount}, the default for {clients} on a database server; --scale sets another"
+            ));
+        }
+        Ok(scale)
     }
 
     /// What is chosen of the workload's parameters.
@@ -65,6 +87,11 @@ impl Amounts {
     }
 }
 
+/// The scale of data in such engines where none is asked for: the same in all of them.
+pub(crate) fn default_for<W: Driven>(engines: &[Dialect], clients: u32) -> u32 {
+    engines.iter().map(|engine| W::scale_default(*engine, clients)).max().unwrap_or(W::SCALE_DEFAULT)
+}
+
 /// Whether a unit can be an option: `events`, and not `thousand foods`.
 fn is_word(unit: &str) -> bool {
     !unit.contains(' ')
@@ -74,11 +101,17 @@ fn is_word(unit: &str) -> bool {
 fn scale_help() -> String {
     let units: Vec<String> =
         workloads::all().map(|row| format!("{} of {}", row.scale_unit, row.name)).collect();
-    let other = workloads::all().filter(|row| row.scale_default != 1);
-    let other: String = other.map(|row| format!(", for {} {}", row.name, row.scale_default)).collect();
+    let embedded = |row: &Row| (row.scale_default)(Dialect::Sqlite, CLIENTS);
+    let served = |row: &Row| (row.scale_default)(Dialect::Postgres, CLIENTS);
+    let other = workloads::all().filter(|row| embedded(row) != 1);
+    let other: String = other.map(|row| format!(", for {} {}", row.name, embedded(row))).collect();
+    let larger = workloads::all().filter(|row| served(row) != embedded(row));
+    let larger: Vec<String> = larger.map(|row| format!("for {} {}", row.name, served(row))).collect();
     format!(
-        "Scale of the data to load, or of the data that is there: {} [default: 1{other}; in a drill at least one for each store]",
-        units.join(", ")
+        "Scale of the data to load, or of the data that is there: {} [default: 1{other}; on PostgreSQL and MariaDB with {CLIENTS} \
+         clients {}; in a drill at least one for each store]",
+        units.join(", "),
+        larger.join(", ")
     )
 }
 
@@ -91,7 +124,8 @@ fn augment(mut command: Command) -> Command {
     command = command.arg(option(SCALE, scale_help()).value_parser(whole()));
     for row in workloads::all() {
         if is_word(row.scale_unit) && !row.parameters.is_empty() {
-            let help = format!("{}: the same as --scale [default: {}]", row.name, row.scale_default);
+            let default = (row.scale_default)(Dialect::Sqlite, CLIENTS);
+            let help = format!("{}: the same as --scale [default: {default}]", row.name);
             let unit = option(row.scale_unit, help).value_parser(whole()).conflicts_with(SCALE);
             command = command.arg(unit.help_heading(HEADING));
         }

@@ -1,8 +1,10 @@
 //! Options of `verify`.
 
+use super::values::span;
 use super::{Out, ServerArgs, Shards};
 use clap::Args;
 use std::path::PathBuf;
+use std::time::Duration;
 
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
@@ -27,6 +29,10 @@ pub(crate) struct Verify {
     /// Look at these rules only: `golden,race/lost-update`; `race` is all races. Of the others nothing is said.
     #[arg(long, value_name = "RULES", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
+    /// How long idle connections are watched. The contract has servers keep them open for 150 s; a shorter time saves waiting, and
+    /// whether they do is then unknown unless one is closed within it.
+    #[arg(long, default_value = "150s", value_name = "TIME", value_parser = span, allow_hyphen_values = true)]
+    pub(crate) idle: Duration,
     /// Seed of random calls.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,

@@ -121,12 +121,20 @@ pub(crate) struct Read<'a> {
 
 pub(crate) fn resolve<W: Driven>(file: Read<'_>) -> Result<Experiment> {
     let Read { source, workload, top, path } = file;
-    let scale = scale::<W>(&source, top)?;
+    let asked = scale::<W>(&source, top)?;
     let (plan, control) = plan::<W>(&source, top)?;
     let criteria = verdict::read::<W>(&source, top)?;
     let args = plan.line(&source, &(0..0))?;
-    let common = Common { source, workload, scale, plan };
-    let drafts = drafts::<W>(&common, top)?;
+    let mut common = Common { source, workload, scale: asked.unwrap_or(W::SCALE_DEFAULT), plan };
+    let mut drafts = self::drafts::<W>(&common, top)?;
+    if asked.is_none() {
+        // It depends on the variants, and their plans on it.
+        let all = drafts.iter().flat_map(|group| &group.drafts);
+        let each = all.map(|draft| W::scale_default(draft.subject.how.dialect, draft.variant.plan.workers));
+        common.scale = each.max().unwrap_or(W::SCALE_DEFAULT);
+        drafts = self::drafts::<W>(&common, top)?;
+    }
+    let scale = common.scale;
     let mut experiment = Experiment {
         name: path
             .file_stem()
@@ -150,13 +158,14 @@ pub(crate) fn resolve<W: Driven>(file: Read<'_>) -> Result<Experiment> {
     Ok(experiment)
 }
 
-fn scale<W: Driven>(source: &Source<'_>, top: &[Entry]) -> Result<u32> {
-    let Some(entry) = get(top, "scale") else { return Ok(W::SCALE_DEFAULT) };
+/// The scale that is asked for.
+fn scale<W: Driven>(source: &Source<'_>, top: &[Entry]) -> Result<Option<u32>> {
+    let Some(entry) = get(top, "scale") else { return Ok(None) };
     let Kind::Whole(digits) = &entry.value.kind else {
         return Err(source.mistyped(entry, "a whole number", "10"));
     };
     let within = digits.parse::<u32>().ok().filter(|scale| (1..=W::SCALE_MAX).contains(&u64::from(*scale)));
-    within.ok_or_else(|| {
+    within.map(Some).ok_or_else(|| {
         source.wrong(
             &entry.value.span,
             format!("`scale` is {digits}; it must be 1 to {} {}", W::SCALE_MAX, W::SCALE_UNIT),

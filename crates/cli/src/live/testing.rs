@@ -42,11 +42,15 @@ pub(super) fn snapshot() -> Snapshot {
 pub(super) fn counted(committed: u64) -> Counted {
     let mut books = measure::Books::default();
     for _ in 0..committed {
-        books.enter(measure::Class::Committed, 1, false);
+        books.enter(measure::Class::Committed, &attempts(1), false);
     }
-    books.enter(measure::Class::Declined, 1, false);
-    books.enter(measure::Class::Conflict, 3, false);
+    books.enter(measure::Class::Declined, &attempts(1), false);
+    books.enter(measure::Class::Conflict, &attempts(3), false);
     let times = vec![(900_000, committed / 2), (4_000_000, committed - committed / 2)];
     let kind = |name| KindCounted { name, books, times: times.clone(), sum_s: committed as f64 * 0.002 };
     Counted { kinds: vec![kind("new-order"), kind("payment")], never_begun: 2, warmup: books }
+}
+
+fn attempts(attempts: u32) -> model::Effort {
+    model::Effort { attempts, ..model::Effort::default() }
 }

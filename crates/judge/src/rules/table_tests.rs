@@ -110,6 +110,9 @@ const ROWS: [Row; 24] = [
             refused: 90,
         }];
     }),
+    row("reconnects", Warning, "were closed while idle and opened again (2.0 % of the calls)", |trial| {
+        trial.overall.books.reconnects = trial.overall.books.begun / 50;
+    }),
     row("settled", Bad, "7 of them had not arrived 60 s later", |trial| {
         trial.settled =
             Some(Settled { pending_first: 40, pending_last: 7, took_s: 60.0, max_s: 60.0, settlement: None });

@@ -1,6 +1,6 @@
-//! Limits that were met, and times without the engine.
+//! Limits that were met, times without the engine, and connections that were closed.
 
-use super::{bad, fine, listed, note, share, warning, whole_percent};
+use super::{bad, fine, hint, listed, note, share, warning, whole_percent};
 use crate::figures;
 use result::{Rule, Trial};
 
@@ -38,6 +38,29 @@ pub(super) fn throttled(trial: &Trial) -> Option<Rule> {
         format!("{}: the number is that of the limit", listed(&held)),
         "raise the limit to learn what the rest can do",
     )
+}
+
+/// Share of calls with a reconnect from which the measured time is partly that of connecting.
+const RECONNECTS_MAX: f64 = 0.01;
+
+/// Whether connections were closed while they were idle.
+pub(super) fn reconnects(trial: &Trial) -> Option<Rule> {
+    let books = trial.overall.books;
+    if books.reconnects == 0 {
+        return None;
+    }
+    let connections = figures::counted(books.reconnects, "connection");
+    let was = if books.reconnects == 1 { "was" } else { "were" };
+    let each = figures::percent(share(books.reconnects, books.begun));
+    let sentence = format!(
+        "{connections} {was} closed while idle and opened again ({each} of the calls); the response times include that"
+    );
+    let advice = "keep idle connections open for longer: `idle_session_timeout` of PostgreSQL, `wait_timeout` of MariaDB, the \
+                  keep-alive time of an HTTP server or of a proxy";
+    if share(books.reconnects, books.begun) > RECONNECTS_MAX {
+        return warning(sentence, advice);
+    }
+    hint(sentence, advice)
 }
 
 /// Whether there were times without the engine or the server.

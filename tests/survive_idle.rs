@@ -1,0 +1,81 @@
+//! Servers that close connections which are idle: nothing was sent over them, so no call fails, and none is in doubt.
+
+use crate::desk::{Desk, Running};
+use crate::{assert_audited, book, run_on, start_on, trial_of};
+use rig::Engine;
+use serde_json::Value;
+use sql::ServerUrl;
+use stackmark_tests::engines::Held;
+
+/// Longer than the server's limit, which is 1 s.
+const IDLE: &str = "--think 1300ms --warmup 0s --duration 5s --clients 2 --seed 3 --json";
+
+/// Each driver, with transactions that begin and calls that are one statement.
+const ON_POSTGRES: [&str; 8] = [
+    "tpcb/postgres/tokio-postgres/simple",
+    "tpcb/postgres/sqlx",
+    "tpcc/postgres/tokio-postgres/procedure",
+    "tpcc/postgres/tokio-postgres/pipelined",
+    "tpcc/postgres/diesel",
+    "catalogue/postgres/tokio-postgres",
+    "catalogue/postgres/sqlx",
+    "booking/postgres/axum+tokio-postgres",
+];
+const ON_MARIADB: [&str; 6] = [
+    "tpcb/mariadb/mysql-async",
+    "tpcc/mariadb/mysql-async/procedure",
+    "catalogue/mariadb/mysql-async",
+    "catalogue/mariadb/sqlx",
+    "booking/mariadb/sqlx",
+    "booking/mariadb/axum+mysql-async",
+];
+
+/// Loads a database for each subject, has the server close what is idle, and runs all at once: they do little.
+fn check(engine: Engine, subjects: &[&str], (limit, no_limit): (&str, &str)) {
+    let mut server = Held::of(engine);
+    let system = if engine == Engine::Postgres { "postgres" } else { "mysql" };
+    let urls: Vec<ServerUrl> = subjects.iter().map(|subject| loaded(&mut server, subject)).collect();
+    let _ = server.ask(system, limit);
+    let desks: Vec<Desk> = subjects.iter().map(|_| Desk::empty()).collect();
+    let start = |(desk, (subject, url)): (&Desk, (&&str, &ServerUrl))| {
+        start_on(desk, &format!("run {subject} {IDLE}"), url)
+    };
+    let runs: Vec<Running> = desks.iter().zip(subjects.iter().zip(&urls)).map(start).collect();
+    let trials: Vec<Value> = runs.into_iter().map(|run| trial_of(&run.end())).collect();
+    let _ = server.ask(system, no_limit);
+    for (subject, trial) in subjects.iter().zip(&trials) {
+        let books = &trial["overall"]["books"];
+        assert!(book(trial, "committed") > 0, "{subject}: {books}");
+        assert_eq!((book(trial, "refused"), book(trial, "in_doubt")), (0, 0), "{subject}: {books}");
+        assert!(book(trial, "reconnects") > 0, "{subject}: {books}");
+        assert_eq!(trial["outages"], Value::Array(Vec::new()), "{subject}");
+        let rules = trial["rules"].as_array().unwrap();
+        let said = rules.iter().find(|rule| rule["name"] == "reconnects");
+        assert!(said.is_some_and(|rule| rule["severity"] == "warning"), "{subject}: {said:?}");
+        assert_audited(trial);
+    }
+}
+
+fn loaded(server: &mut Held, subject: &str) -> ServerUrl {
+    let name = subject.replace(['/', '-', '+'], "_");
+    let (workload, _) = subject.split_once('/').unwrap();
+    server.database(&name, |url| {
+        let ran = run_on(&Desk::empty(), &format!("load {workload} --golden"), url);
+        assert_eq!(ran.code(), 0, "{ran:?}");
+    })
+}
+
+#[test]
+fn a_postgresql_that_closes_idle_sessions_refuses_no_call() {
+    let set = "alter system set idle_session_timeout = '1s'";
+    let reset = "alter system reset idle_session_timeout";
+    let reload = "select pg_reload_conf()";
+    let limits = [format!("{set}; {reload}"), format!("{reset}; {reload}")];
+    check(Engine::Postgres, &ON_POSTGRES, (&limits[0], &limits[1]));
+}
+
+#[test]
+fn a_mariadb_that_closes_idle_sessions_refuses_no_call() {
+    let limits = ("set global wait_timeout = 1", "set global wait_timeout = default");
+    check(Engine::MariaDb, &ON_MARIADB, limits);
+}
