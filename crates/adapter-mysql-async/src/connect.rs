@@ -3,10 +3,7 @@
 use model::OpenError;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, DriverError, Error, Opts, OptsBuilder, SslOpts};
-use sql::{CONNECT_MAX, Dialect, Secret, ServerUrl, Tls, encryption};
-
-/// What our sessions say of values that do not fit: no.
-const SQL_MODE: &str = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
+use sql::{CONNECT_MAX, Dialect, Secret, ServerUrl, Tls, Use, encryption};
 
 /// Opens a connection: encrypted as the URL says, in UTC, at its isolation level, in strict mode, with its limit on a
 /// statement's time. What can be refused silently is read back.
@@ -88,16 +85,10 @@ async fn suits(url: &ServerUrl, conn: &mut Conn) -> Result<(), OpenError> {
 /// Puts the session's settings in force and reads back those that a server or its proxy might not take.
 async fn settle(url: &ServerUrl, conn: &mut Conn) -> Result<(), OpenError> {
     let isolation = url.isolation;
-    let mut settings = format!("time_zone = '+00:00', sql_mode = '{SQL_MODE}', autocommit = 1");
-    if url.statement_timeout_ms > 0 {
-        let seconds = f64::from(url.statement_timeout_ms) / 1_000.0;
-        settings.push_str(&format!(", max_statement_time = {seconds:.3}"));
-    }
     let fail = |error| refused(url, error);
-    conn.query_drop(format!("set {settings}, character_set_results = utf8mb4")).await.map_err(fail)?;
-    conn.query_drop(format!("set session transaction isolation level {}", isolation.sql()))
-        .await
-        .map_err(fail)?;
+    for text in url.mysql_session(Use::Measured) {
+        conn.query_drop(text).await.map_err(fail)?;
+    }
 
     let level: String = ask(url, conn, "select @@tx_isolation").await?;
     if sql::Isolation::named(&level) != Some(isolation) {

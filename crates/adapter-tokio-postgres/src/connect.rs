@@ -2,7 +2,7 @@
 
 use crate::{Connected, Link};
 use model::{Fault, OpenError};
-use sql::{CONNECT_MAX, Isolation, ServerUrl, Tls, encryption, postgres};
+use sql::{CONNECT_MAX, Isolation, ServerUrl, Tls, Use, encryption, postgres};
 use std::error::Error as _;
 use tokio_postgres::config::{ChannelBinding, SslMode};
 use tokio_postgres::{Client, Config, Error, SimpleQueryMessage};
@@ -76,22 +76,15 @@ fn config(url: &ServerUrl) -> Config {
     config
 }
 
-/// Makes the settings and reads them back, in one round trip.
+/// Makes the settings and reads them back.
 async fn settle(client: &Client, link: &mut Link, url: &ServerUrl) -> Result<Facts, OpenError> {
-    let mut text = format!(
-        "set time zone 'UTC'; set session characteristics as transaction isolation level {};",
-        url.isolation.sql()
-    );
-    if url.statement_timeout_ms > 0 {
-        text.push_str(&format!("set statement_timeout = {};", url.statement_timeout_ms));
-    }
-    text.push_str(
-        "select current_setting('server_version'), current_setting('server_version_num'), \
+    let failed = |error| open_error(url, &error);
+    link.until(client.batch_execute(&url.postgres_session(Use::Measured))).await.map_err(failed)?;
+    let text = "select current_setting('server_version'), current_setting('server_version_num'), \
          current_setting('default_transaction_isolation'), pg_is_in_recovery(), \
          current_setting('transaction_read_only'), \
-         (select setting from pg_settings where name = 'statement_timeout'), current_setting('TimeZone')",
-    );
-    let answer = link.until(client.simple_query(&text)).await.map_err(|error| open_error(url, &error))?;
+         (select setting from pg_settings where name = 'statement_timeout'), current_setting('TimeZone')";
+    let answer = link.until(client.simple_query(text)).await.map_err(failed)?;
     let row = answer.iter().find_map(|message| match message {
         SimpleQueryMessage::Row(row) => Some(row),
         _ => None,

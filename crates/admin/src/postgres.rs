@@ -112,7 +112,7 @@ impl Server for Database {
 
     fn read_only(&self) -> Result<Session, Cause> {
         let mut session = self.auditor()?;
-        session.batch("set default_transaction_read_only = on")?;
+        session.batch("begin read only")?;
         Ok(session)
     }
 

@@ -16,6 +16,7 @@ mod mysql_settings;
 mod placeholders;
 pub mod postgres;
 mod server_url;
+mod session;
 mod sqlite;
 mod sqlite_settings;
 mod statements;
@@ -37,6 +38,7 @@ pub use mysql::{
 pub use mysql_settings::MySqlSettings;
 pub use placeholders::{Positional, dollars, positional};
 pub use server_url::{CONNECT_MAX, Isolation, Secret, ServerUrl, Tls, is_keyword_string};
+pub use session::Use;
 pub use sqlite::{
     Journal, SqliteUrl, Synchronous, UrlError, durability as sqlite_durability, fault as sqlite_fault,
 };

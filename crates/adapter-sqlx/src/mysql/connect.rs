@@ -2,12 +2,9 @@
 
 use crate::fault::in_time;
 use model::OpenError;
-use sql::{Dialect, Isolation, ServerUrl, Tls};
+use sql::{Dialect, Isolation, ServerUrl, Tls, Use};
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection, MySqlDatabaseError, MySqlSslMode};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Error, Row as _};
-
-/// What our sessions say of values that do not fit: no.
-const SQL_MODE: &str = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
 
 /// Opens a connection: encrypted as the URL says, in UTC, at its isolation level, in strict mode, with its limit on a
 /// statement's time. What can be refused silently is read back.
@@ -56,15 +53,9 @@ fn options(url: &ServerUrl) -> MySqlConnectOptions {
 /// Puts the session's settings in force and reads back those that a server or its proxy might not take.
 async fn settle(url: &ServerUrl, conn: &mut MySqlConnection) -> Result<(), OpenError> {
     let fail = |error| open_error(url, &error);
-    let mut settings = format!("time_zone = '+00:00', sql_mode = '{SQL_MODE}', autocommit = 1");
-    if url.statement_timeout_ms > 0 {
-        let seconds = f64::from(url.statement_timeout_ms) / 1_000.0;
-        settings.push_str(&format!(", max_statement_time = {seconds:.3}"));
-    }
     let version: String = ask(conn, "select version()").await.map_err(fail)?;
     suits(url, &version)?;
-    let isolation = format!("set session transaction isolation level {}", url.isolation.sql());
-    for text in [format!("set {settings}"), isolation] {
+    for text in url.mysql_session(Use::Measured) {
         sqlx::raw_sql(AssertSqlSafe(text)).execute(&mut *conn).await.map_err(fail)?;
     }
 

@@ -2,7 +2,7 @@
 
 use crate::fault::in_time;
 use model::OpenError;
-use sql::{Dialect, Isolation, ServerUrl, Tls, postgres};
+use sql::{Dialect, Isolation, ServerUrl, Tls, Use, postgres};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgSslMode};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Error, Row as _};
 
@@ -88,22 +88,15 @@ fn command_line(options: &str) -> Option<Vec<(&str, &str)>> {
     Some(pairs)
 }
 
-/// Makes the settings and reads them back, in one round trip.
+/// Makes the settings and reads them back.
 async fn settle(conn: &mut PgConnection, url: &ServerUrl) -> Result<Facts, OpenError> {
-    let mut text = format!(
-        "set time zone 'UTC'; set session characteristics as transaction isolation level {};",
-        url.isolation.sql()
-    );
-    if url.statement_timeout_ms > 0 {
-        text.push_str(&format!("set statement_timeout = {};", url.statement_timeout_ms));
-    }
-    text.push_str(
-        "select current_setting('server_version'), current_setting('server_version_num'), \
+    let text = url.postgres_session(Use::Measured);
+    sqlx::raw_sql(AssertSqlSafe(text)).execute(&mut *conn).await.map_err(|error| open_error(url, &error))?;
+    let text = "select current_setting('server_version'), current_setting('server_version_num'), \
          current_setting('default_transaction_isolation'), pg_is_in_recovery()::text, \
          current_setting('transaction_read_only'), \
-         (select setting from pg_settings where name = 'statement_timeout'), current_setting('TimeZone')",
-    );
-    let row = sqlx::raw_sql(AssertSqlSafe(text)).fetch_one(conn).await;
+         (select setting from pg_settings where name = 'statement_timeout'), current_setting('TimeZone')";
+    let row = sqlx::raw_sql(text).fetch_one(conn).await;
     let row = row.map_err(|error| open_error(url, &error))?;
     let said = |index: usize| row.try_get::<String, _>(index).unwrap_or_default();
     let facts =

@@ -6,16 +6,11 @@ use crate::error::Cause;
 use model::caught;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, DriverError, Error, Opts, OptsBuilder, SslOpts};
-use sql::{CONNECT_MAX, Secret, ServerUrl, Tls};
+use sql::{CONNECT_MAX, Secret, ServerUrl, Tls, Use};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
-
-/// Set in every session: times are UTC, texts are UTF-8, backslashes escape and double quotes do not name, whatever the
-/// server was told; and what was waited for in vain does not hold us for ever.
-const SESSION: &str = "set session time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', \
-                       lock_wait_timeout = 30";
 
 /// How long a connection may take to say goodbye, and a server to hear that a query is to be ended.
 const CLOSE_MAX: Duration = Duration::from_millis(500);
@@ -96,7 +91,7 @@ fn opts(url: &ServerUrl, tls: bool, database: bool) -> Opts {
         .pass(url.password.as_ref().map(Secret::reveal))
         .db_name(database.then(|| url.database.clone()))
         .ssl_opts(encryption)
-        .init(vec![SESSION])
+        .init(url.mysql_session(Use::Control).to_vec())
         .into()
 }
 

@@ -4,7 +4,7 @@ use super::tls;
 use crate::engine::Canceller;
 use crate::error::{Cause, Kind};
 use model::{OpenError, caught};
-use sql::{CONNECT_MAX, ServerUrl, Tls, postgres};
+use sql::{CONNECT_MAX, ServerUrl, Tls, Use, postgres};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::time::Duration;
@@ -55,10 +55,7 @@ impl Session {
         let (version_num, version) = session.version()?;
         postgres::supported(url, version_num, &version)?;
         session.version_num = version_num;
-        session.wait(session.client().batch_execute(
-            "set time zone 'UTC'; set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; \
-             set jit = off; set client_min_messages = error",
-        ))?;
+        session.wait(session.client().batch_execute(&url.postgres_session(Use::Control)))?;
         Ok(session)
     }
 

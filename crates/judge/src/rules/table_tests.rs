@@ -24,7 +24,7 @@ const fn row(rule: &'static str, severity: Severity, words: &'static str, fire: 
 }
 
 /// Every rule of trials, in the order of the code. "Complains" is a warning or worse, but for those that only inform.
-const ROWS: [Row; 24] = [
+const ROWS: [Row; 25] = [
     row("books", Bad, "calls got lost", |trial| trial.overall.books.committed -= 1),
     row("audit", Bad, "ledger", |trial| trial.ledger[0].check = Check::Failed),
     row("saturation", Bad, "the load generator was full", |trial| {

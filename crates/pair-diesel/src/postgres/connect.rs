@@ -7,7 +7,7 @@ use diesel::result::Error;
 use diesel::sql_types::{Bool, Integer, Text};
 use diesel::{ConnectionError, QueryableByName, sql_query};
 use model::OpenError;
-use sql::{Dialect, Isolation, ServerUrl, Tls, postgres};
+use sql::{Dialect, Isolation, ServerUrl, Tls, Use, postgres};
 
 /// How long a server may take to let somebody in, in seconds.
 const CONNECT_SECONDS_MAX: u32 = 10;
@@ -110,12 +110,7 @@ fn address(url: &ServerUrl) -> String {
 }
 
 fn settle(conn: &mut PgConnection, url: &ServerUrl) -> QueryResult<Facts> {
-    let mut text =
-        format!("set session characteristics as transaction isolation level {};", url.isolation.sql());
-    if url.statement_timeout_ms > 0 {
-        text.push_str(&format!("set statement_timeout = {};", url.statement_timeout_ms));
-    }
-    conn.batch_execute(&text)?;
+    conn.batch_execute(&url.postgres_session(Use::Measured))?;
     let facts: Facts = sql_query(FACTS).get_result(conn)?;
     if english(&facts.messages) || conn.batch_execute("set lc_messages = 'C'").is_err() {
         // Only a superuser may choose the language; for others it has to be English already.
