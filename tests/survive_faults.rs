@@ -76,15 +76,6 @@ fn check_with(
 
 #[test]
 fn a_server_that_turns_read_only_refuses_calls_for_as_long() {
-    let server = &mut Held::of(Engine::Postgres);
-    let url = loaded(server, "tpcb");
-    let turn = |to: &str| {
-        let _ = server.ask("postgres", &format!("alter system set default_transaction_read_only = {to}"));
-        let _ = server.ask("postgres", "select pg_reload_conf()");
-    };
-    let trial = check(server, &url, || turn("on"), || turn("off"));
-    assert_eq!(book(&trial, "in_doubt"), 0, "{}", trial["overall"]["books"]);
-
     let server = &mut Held::of(Engine::MariaDb);
     let all = loaded(server, "tpcb");
     let url = plain(server, &all);

@@ -11,6 +11,7 @@
 mod desk;
 mod survive_cut;
 mod survive_faults;
+mod survive_hostile;
 mod survive_idle;
 mod survive_kill;
 mod survive_languages;

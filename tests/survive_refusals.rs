@@ -114,16 +114,6 @@ fn a_full_server_says_so() {
 
 #[test]
 fn a_server_that_takes_no_writes_is_not_measured() {
-    let mut server = Held::of(Engine::Postgres);
-    let url = loaded(&mut server, "tpcb");
-    let _ = server.ask("postgres", "alter database tpcb set default_transaction_read_only = on");
-    for line in [run(Engine::Postgres), run(Engine::Postgres).replace("tokio-", "axum+tokio-")] {
-        refused(&line, &url, &["read-only", "default_transaction_read_only"]);
-    }
-    let audited = run_on(&Desk::empty(), "audit tpcb", &url);
-    let _ = server.ask("postgres", "alter database tpcb reset default_transaction_read_only");
-    assert_audited_in_part(&audited);
-
     let mut server = Held::of(Engine::MariaDb);
     let url = loaded(&mut server, "tpcb");
     let plain = "create user if not exists plain@'127.0.0.1' identified by 'plain'; \

@@ -5,6 +5,7 @@ use crate::connection::{Broken, Connection};
 use crate::request;
 use model::{OpenError, Stack, Wire};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -31,11 +32,29 @@ pub struct About {
     /// Its process, if it cares to say; means something on the same machine only.
     #[serde(default)]
     pub pid: Option<u32>,
+    /// Its limits by name, if it cares to say: `connections_max`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<String, u64>,
     /// What is behind it.
     pub stack: Stack,
     /// Calls that it still completes although they were answered as in doubt, if it knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<u64>,
+}
+
+impl About {
+    /// Refuses more connections than the server takes, where it says how many that are.
+    ///
+    /// # Errors
+    /// How many it takes.
+    pub fn admits(&self, connections: u32) -> Result<(), String> {
+        match self.limits.get("connections_max") {
+            Some(most) if *most < u64::from(connections) => Err(format!(
+                "{connections} clients need a connection each, and the server takes {most} (`connections_max` of /about)"
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// What the caller wants to find. `None`: anything will do.

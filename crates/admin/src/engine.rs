@@ -31,6 +31,8 @@ pub(crate) struct Queries {
     pub(crate) references: &'static str,
     /// Bytes on disk, the log aside.
     pub(crate) bytes: &'static str,
+    /// Limits on sessions: a name, the most, and how many are open. A row a limit.
+    pub(crate) sessions: &'static str,
 }
 
 /// One database of some technology.

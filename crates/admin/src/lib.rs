@@ -25,5 +25,6 @@ pub use audit::{AuditGroup, AuditQuery, AuditRows, Audited};
 pub use error::{Cause, Error};
 pub use found::Found;
 pub use load::{LoadPlan, LoadProgress, Loaded, Phase, PhaseTimes};
+pub use loading::ensure_room;
 pub use record::{Contents, LoadRecord, TableContents};
 pub use store::{Store, store};

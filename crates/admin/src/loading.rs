@@ -1,11 +1,12 @@
 //! What goes on around a load: signals between its threads, how work is shared out among them, and how far it is.
 
 use crate::engine::{Canceller, Conn, cancel};
-use crate::error::{Cause, Kind};
+use crate::error::{Cause, Error, Kind};
 use crate::{LoadProgress, Phase};
 use model::Nanos;
 use model::rows::{Dataset, RowSink};
 use sql::Catalogue;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -181,6 +182,22 @@ pub(crate) fn expect(dataset: &dyn Dataset) -> Vec<Expected> {
             Expected { rows: table.rows as f64, bytes_a_row: scale.bytes as f64 / scale.rows.max(1) as f64 }
         })
         .collect()
+}
+
+/// Refuses what does not fit into a folder: `overhead` is how many bytes on disk a byte of the rows takes.
+///
+/// # Errors
+/// [`Error::NoRoom`], estimated from the first rows of each table.
+pub fn ensure_room(dataset: &dyn Dataset, place: &str, folder: &Path, overhead: f64) -> Result<(), Error> {
+    let bytes: f64 = expect(dataset).iter().map(|table| table.rows * table.bytes_a_row).sum();
+    let needed = (bytes * overhead) as u64 + (1 << 20);
+    // A file system that does not say is found out by writing.
+    let Ok(about) = rustix::fs::statvfs(folder) else { return Ok(()) };
+    let free = about.f_bavail.saturating_mul(about.f_frsize);
+    match free < needed {
+        true => Err(Error::NoRoom { place: place.to_owned(), needed, free }),
+        false => Ok(()),
+    }
 }
 
 /// How far a load is. `shares` are those of the phases in its time, in the order of [`Phase::ALL`].

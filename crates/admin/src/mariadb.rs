@@ -46,6 +46,15 @@ pub fn store_by(url: ServerUrl, way: Way) -> Store {
     Store(Box::new(Database { url, way: OnceLock::from(way) }))
 }
 
+/// Limits on sessions.
+const SESSIONS: &str = "
+select 'max_connections', cast(@@global.max_connections as signed),
+  (select cast(variable_value as signed) from information_schema.global_status where variable_name = 'THREADS_CONNECTED')
+union all
+select 'max_user_connections', cast(@@session.max_user_connections as signed),
+  (select count(*) from information_schema.processlist where user = substring_index(current_user(), '@', 1))
+from dual where @@session.max_user_connections > 0";
+
 /// How many seconds writers have to end their transactions before an audit.
 const WRITERS_WAITED_FOR_S: u32 = 30;
 /// Set on each connection of an audit: sums of ten warehouses are sorted in memory, and joins look rows up by their keys
@@ -69,6 +78,7 @@ impl Server for Database {
                      where constraint_type = 'FOREIGN KEY' and table_schema = database()",
         bytes: "select cast(sum(file_size) as signed) from information_schema.innodb_sys_tablespaces \
                 where substring_index(name, '/', 1) = database()",
+        sessions: SESSIONS,
     };
     const RECORD: &'static str = "create table stackmark_load (name varchar(64) not null primary key, value longtext not null) \
          engine = InnoDB, character set = utf8mb4, collate = utf8mb4_bin";

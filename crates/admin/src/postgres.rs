@@ -41,6 +41,24 @@ const AUDIT_SETTINGS: &str = "set work_mem = '64MB'; set temp_buffers = '64MB'; 
                               set max_parallel_workers_per_gather = 2; set min_parallel_table_scan_size = '1MB'; \
                               set parallel_setup_cost = 100; set enable_mergejoin = off; set jit = off";
 
+/// Limits on sessions. Some are kept for superusers, and those have no limit of their own. `pg_stat_database` counts sessions for
+/// everybody, `pg_stat_activity` tells who has them.
+const SESSIONS: &str = "
+select 'max_connections', case when rolsuper then 0 else -current_setting('superuser_reserved_connections')::int8 end
+    + current_setting('max_connections')::int8 - coalesce(current_setting('reserved_connections', true)::int8, 0),
+  (select sum(numbackends)::int8 from pg_stat_database)
+from pg_roles where rolname = current_user
+union all
+select 'connection limit of role ' || rolname, rolconnlimit::int8,
+  (select count(*) from pg_stat_activity where usename = rolname)
+from pg_roles where rolname = current_user and rolconnlimit >= 0 and not rolsuper
+union all
+select 'connection limit of database ' || datname, datconnlimit::int8,
+  (select numbackends::int8 from pg_stat_database where pg_stat_database.datname = pg_database.datname)
+from pg_database
+where datname = current_database() and datconnlimit >= 0
+  and not (select rolsuper from pg_roles where rolname = current_user)";
+
 /// Tables of anybody's, but for those of the server and of extensions.
 const TABLES: &str = "
 select case when nspname = current_schema() then relname::text else nspname || '.' || relname end
@@ -75,6 +93,7 @@ impl Server for Database {
         references: "select count(*) from information_schema.table_constraints \
                      where constraint_type = 'FOREIGN KEY' and table_schema = current_schema()",
         bytes: "select pg_database_size(current_database())",
+        sessions: SESSIONS,
     };
     const RECORD: &'static str = "create table stackmark_load (name text primary key, value text not null)";
     const STORED: &'static str = "select coalesce(sum(pg_total_relation_size(oid)), 0)::int8 from pg_class \

@@ -150,6 +150,19 @@ impl Store {
         Ok(found.first().and_then(|row| row.first()?.int()).is_some_and(|count| count > 0))
     }
 
+    /// Limits on sessions of the server: what each is called, the most, and how many are open, this one included. None of a file.
+    ///
+    /// # Errors
+    /// The database cannot be read, or the server does not say.
+    pub fn sessions(&self) -> Result<Vec<(String, i64, i64)>, Error> {
+        let rows = self.rows(self.0.queries().sessions, &[])?;
+        let limit = |row: &Vec<Value>| match &row[..] {
+            [Value::Text(name), most, open] => Some((name.clone(), most.int()?, open.int()?)),
+            _ => None,
+        };
+        Ok(rows.iter().filter_map(limit).collect())
+    }
+
     /// Bytes on disk, the log and its neighbours aside; nothing where the engine does not tell us.
     #[must_use]
     pub fn bytes(&self) -> Option<u64> {

@@ -85,7 +85,8 @@ pub(crate) fn drill_workload<W: Driven>(
     let held = trial::hold()?;
     let (folder, started, id) = Folder::create(&args.out.out, &format!("drill-{}", subject.path))?;
     held.works_in(folder.path());
-    let mut deployment = Deployment::create(folder.path(), &spec, &[], &args.engine.wishes(), ui)?;
+    let sessions = subject.sessions(args.clients, pool(None, args.clients));
+    let mut deployment = Deployment::create(folder.path(), &spec, &[], &args.engine.wishes(), sessions, ui)?;
     let databases = deployment.load::<W>(scale, ui, &interrupt).inspect_err(|_| folder.empty())?;
     let audits = trial::before(&databases, ui, &interrupt)?;
     if let Some(audit) = trial::forbids::<W>(&audits, false) {

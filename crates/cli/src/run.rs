@@ -71,10 +71,14 @@ pub(crate) fn run_workload<W: Driven>(
             amounts.scale_for::<W>(&[subject.how.dialect], clients, ui)?
         }
     };
-    if let Some(server) = remote {
-        is_split_alike(server.about(), stores.shards)?;
+    let about = remote.as_ref().map(|server| server.about().clone());
+    if let Some(about) = &about {
+        is_split_alike(about, stores.shards)?;
     }
     let plan = plan::<W>(&args.plan, within)?;
+    if let Some(server) = &about {
+        server.admits(plan.workers).map_err(anyhow::Error::msg)?;
+    }
     benchmark::split_for::<W>(W::standard(within), stores.shards, subject.how.style.name())?;
     if let Some(own) = &own {
         ui.doing("the server loads its data");
@@ -90,6 +94,7 @@ pub(crate) fn run_workload<W: Driven>(
     // Without sight of the data there is nothing to load, and no engine to start.
     let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
     let mut spec = Spec::of_wishes(dialect, stores.shards, &named, &args.engine.wishes());
+    subject.check_clients(plan.workers)?;
     can_be_limited(&args.engine, &[subject], args.url.is_some(), stores.shards)?;
     check_message_options(&args.server, &args.engine, &stores, &[subject], args.url.is_some())?;
     spec.broker = broker_for(subject, &args.server, &args.engine, &stores)?;
@@ -108,7 +113,13 @@ pub(crate) fn run_workload<W: Driven>(
     for in_use in &in_use {
         in_use.works_in(folder.path());
     }
-    let deployment = Deployment::create(folder.path(), &spec, &named, &args.engine.wishes(), ui)?;
+    // A server that is running has its own, and calls on it have none of ours.
+    let sessions = if args.url.is_some() {
+        0
+    } else {
+        subject.sessions(plan.workers, pool(args.server.pool, plan.workers))
+    };
+    let deployment = Deployment::create(folder.path(), &spec, &named, &args.engine.wishes(), sessions, ui)?;
     let databases = match existing {
         Some(databases) => databases,
         None if audited => deployment.load::<W>(within, ui, &interrupt)?,

@@ -76,7 +76,7 @@ fn started<W: Driven>(
     spec.suits::<W>(subject.how)?;
     let (folder, _, _) = Folder::create(&args.out.out, &format!("verify-{}", subject.path))?;
     let verify = || {
-        let deployment = Deployment::create(folder.path(), &spec, named, &wishes, ui)?;
+        let deployment = Deployment::create(folder.path(), &spec, named, &wishes, CLIENTS, ui)?;
         let urls = deployment.empty("verify")?;
         let databases = load::<W>(&urls, ui, interrupt)?;
         let settings = run::server_settings(&args.server, &EngineArgs::default(), CLIENTS);

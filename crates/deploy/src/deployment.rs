@@ -1,6 +1,7 @@
 //! What a subject stands on: its stores, in the order of the data that is split over them.
 
 use crate::database::LoadOptions;
+use crate::foreseen;
 use crate::host::Host;
 use crate::interrupt::Interrupt;
 use crate::private::Private;
@@ -8,14 +9,18 @@ use crate::spec::{Spec, Wishes};
 use crate::topic::BrokerHost;
 use crate::viewer::Viewer;
 use crate::{Database, Databases};
+use admin::ensure_room;
 use anyhow::{Result, bail};
-use benchmark::Chosen;
+use benchmark::{Chosen, LOAD_SEED};
 use broker::Address;
 use model::{Tier, store_name};
 use sql::{DbUrl, Dialect, Journal, SqliteUrl};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use targets::Driven;
+
+/// Bytes on disk that a byte of the rows takes on a private engine: heads of rows, indexes, and the log of the load.
+const DISK_OVERHEAD: f64 = 2.0;
 
 /// The stores of a subject, each in a private folder, on a private engine, or beside a database that the user named.
 #[derive(Debug)]
@@ -27,8 +32,8 @@ pub struct Deployment {
 }
 
 impl Deployment {
-    /// Prepares the stores that a run asks for, in its folder. `named` are the databases of the user's, with their passwords: none, or one for
-    /// each store.
+    /// Prepares the stores that a run asks for, in its folder, for so many sessions of calls on each. `named` are the databases of
+    /// the user's, with their passwords: none, or one for each store.
     ///
     /// # Errors
     /// Something was asked of a private engine where there is none, or an engine does not start. Nothing is left then.
@@ -37,6 +42,7 @@ impl Deployment {
         spec: &Spec,
         named: &[DbUrl],
         wishes: &Wishes,
+        sessions: u32,
         viewer: &dyn Viewer,
     ) -> Result<Deployment> {
         if !named.is_empty() && wishes.durability != Tier::Durable {
@@ -51,7 +57,7 @@ impl Deployment {
                  the server, and an existing server is not ours to limit"
             );
         }
-        Deployment::lay(&Rc::new(Private::create(run)?), 0, spec, named, viewer)
+        Deployment::lay(&Rc::new(Private::create(run)?), 0, spec, named, sessions, viewer)
     }
 
     /// Prepares one of several places in a private folder that they share.
@@ -63,9 +69,11 @@ impl Deployment {
         index: usize,
         spec: &Spec,
         named: &[DbUrl],
+        sessions: u32,
         viewer: &dyn Viewer,
     ) -> Result<Deployment> {
-        // First: what is wrong with it is told before an engine is started.
+        // First: what is wrong is told before an engine is started.
+        foreseen::check_sessions(named, sessions)?;
         let broker = spec.broker.as_ref().map(|wanted| BrokerHost::lay(wanted, viewer)).transpose()?;
         let mut hosts = Vec::new();
         for store in 0..spec.shards {
@@ -75,7 +83,7 @@ impl Deployment {
                 (place, _) => format!("{place}-{store}"),
             };
             let named = named.get(store as usize).cloned();
-            let host = Host::lay(private, &label, spec, named, viewer);
+            let host = Host::lay(private, &label, spec, (named, sessions), viewer);
             hosts.push(host.map_err(|error| at(error, store as usize, spec.shards as usize))?);
         }
         Ok(Deployment { hosts, broker, chosen: spec.chosen.clone() })
@@ -182,6 +190,7 @@ impl Deployment {
         interrupt: &Interrupt,
     ) -> Result<Databases<W>> {
         let size = benchmark::sized::<W>(scale, &self.chosen)?;
+        self.check_room::<W>(urls, &size)?;
         match Databases::load(urls, &size, LoadOptions::default(), viewer, interrupt) {
             Ok((databases, _)) => Ok(databases),
             // It goes with the run, so there is nothing to start anew.
@@ -190,6 +199,19 @@ impl Deployment {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Refuses data that does not fit where private engines have theirs. Files are looked at when they are loaded, and where somebody
+    /// else's server has its data is not known.
+    fn check_room<W: Driven>(&self, urls: &[DbUrl], size: &W::Extent) -> Result<()> {
+        let size = benchmark::split::<W>(size.clone(), urls.len() as u32)?;
+        for ((host, url), part) in self.hosts.iter().zip(urls).zip(W::parts(&size)) {
+            if let (DbUrl::Server(_), Some(folder)) = (url, host.store(url)) {
+                let dataset = W::dataset(&part, LOAD_SEED);
+                ensure_room(dataset.as_ref(), &folder.display().to_string(), &folder, DISK_OVERHEAD)?;
+            }
+        }
+        Ok(())
     }
 
     /// Where the stores lie, as far as that is known and on this machine: what is watched of the disk.

@@ -1,6 +1,7 @@
 //! Where the databases of one store live: in a private folder, on a private engine, or beside the database that the user named.
 
 use crate::database::Database;
+use crate::foreseen::SESSIONS_OF_OURS;
 use crate::in_use;
 use crate::private::Private;
 use crate::spec::Spec;
@@ -48,7 +49,7 @@ impl Host {
         private: &Rc<Private>,
         label: &str,
         spec: &Spec,
-        named: Option<DbUrl>,
+        (named, sessions): (Option<DbUrl>, u32),
         viewer: &dyn Viewer,
     ) -> Result<Host> {
         let folder = private.path().join(label);
@@ -75,6 +76,8 @@ impl Host {
                     own_disk: spec.power_cut,
                     ..rig::Options::default()
                 };
+                let connections = options.connections.max(sessions.saturating_add(SESSIONS_OF_OURS));
+                let options = rig::Options { connections, ..options };
                 Some(rig::start(engine, &options)?)
             }
         };

@@ -8,6 +8,7 @@ pub mod database;
 mod databases;
 mod deployment;
 mod error;
+mod foreseen;
 mod generator;
 mod given;
 mod group;

@@ -111,8 +111,8 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             body_bytes_max: 64 << 10,
-            connections_max: 4_096,
-            queued_max: 4_096,
+            connections_max: 16_384,
+            queued_max: 16_384,
             head_read_max: Nanos::from_secs(10),
             body_read_max: Nanos::from_secs(10),
             idle_max: Nanos::from_secs(300),

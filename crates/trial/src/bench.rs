@@ -19,6 +19,8 @@ use targets::Driven;
 /// Places that are loaded, and what runs trials on copies of them.
 pub struct Bench<'a, W: Driven> {
     scale: u32,
+    /// Where each variant is laid, and the sessions of its calls.
+    sessions: Vec<(Spec, u32)>,
     folder: &'a Folder,
     viewer: &'a dyn Spectator,
     interrupt: &'a Interrupt,
@@ -43,15 +45,35 @@ pub struct Prepared {
 }
 
 impl<'a, W: Driven> Bench<'a, W> {
-    /// A bench without places. They are loaded when the first variant on them is prepared.
+    /// A bench without places, which are loaded when the first variant on them is prepared. Each takes the sessions of any of the
+    /// `variants`.
+    ///
+    /// # Errors
+    /// A variant has more clients than this machine can connect; the folder cannot be made.
     pub fn open(
         scale: u32,
+        variants: &[Variant],
         folder: &'a Folder,
         viewer: &'a dyn Spectator,
         interrupt: &'a Interrupt,
     ) -> Result<Bench<'a, W>> {
+        let mut sessions = Vec::with_capacity(variants.len());
+        for variant in variants {
+            let subject = subjects::find(&variant.subject)?;
+            subject.check_clients(variant.plan.workers)?;
+            sessions.push((variant.spec.clone(), subject.sessions(variant.plan.workers, variant.pool)));
+        }
         let private = Rc::new(Private::create(folder.path())?);
-        Ok(Bench { scale, folder, viewer, interrupt, deployed: Vec::new(), spent: Spent::default(), private })
+        Ok(Bench {
+            scale,
+            sessions,
+            folder,
+            viewer,
+            interrupt,
+            deployed: Vec::new(),
+            spent: Spent::default(),
+            private,
+        })
     }
 
     /// Loads the data of the variant unless that is done, and holds the variant to the workload.
@@ -175,8 +197,17 @@ impl<'a, W: Driven> Bench<'a, W> {
             other.rest()?;
         }
         let clock = Monotonic::start();
-        let deployed =
-            Deployed::lay(spec, &self.deployed, self.scale, &self.private, self.viewer, self.interrupt);
+        // Private engines are alike, whichever variant is laid there; what others are asked for is what they need to have.
+        let counts = self.sessions.iter().filter(|(other, _)| spec.named.is_empty() || other == spec);
+        let sessions = counts.map(|(_, sessions)| *sessions).max().unwrap_or(0);
+        let deployed = Deployed::lay(
+            spec,
+            &self.deployed,
+            (self.scale, sessions),
+            &self.private,
+            self.viewer,
+            self.interrupt,
+        );
         let audited_s = deployed.audited_s();
         self.spent.check_s += audited_s;
         self.spent.load_s += clock.now().as_secs_f64() - audited_s;

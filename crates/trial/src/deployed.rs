@@ -43,7 +43,7 @@ impl<W: Driven> Deployed<W> {
     pub(crate) fn lay(
         spec: &Spec,
         earlier: &[Deployed<W>],
-        scale: u32,
+        (scale, sessions): (u32, u32),
         private: &Rc<Private>,
         viewer: &dyn Spectator,
         interrupt: &Interrupt,
@@ -53,7 +53,7 @@ impl<W: Driven> Deployed<W> {
             // As long as trials have copies made of it.
             let in_use = named.iter().filter_map(|url| in_use::with_other_readers(url).transpose());
             let in_use: Vec<InUse> = in_use.collect::<Result<_>>()?;
-            let deployment = Deployment::lay(private, earlier.len(), spec, &named, viewer)?;
+            let deployment = Deployment::lay(private, earlier.len(), spec, &named, sessions, viewer)?;
             match earlier.iter().find_map(|deployed| deployed.template_for(spec)) {
                 Some(template) => {
                     Ok(Ready { deployment, template: Rc::clone(template), audited_s: 0.0, _in_use: in_use })

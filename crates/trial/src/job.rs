@@ -163,6 +163,7 @@ impl<W: Driven> Job<'_, W> {
             (None, Some(url)) => reach::<W>(url, Some(scale.into()))?,
             (None, None) => unreachable!("started when no address is given"),
         };
+        target.about().admits(self.plan.workers).map_err(anyhow::Error::msg)?;
         // A process id means something only on this machine.
         let local = matches!(target.address().host(), "localhost" | "127.0.0.1" | "::1" | "[::1]");
         let pid = started.as_ref().map(Server::pid).or(target.about().pid.filter(|_| local));

@@ -56,7 +56,13 @@ fn carry_out<W: Driven, S: Schedule<W>>(
     if !resumed {
         runner.write(&mut underway)?;
     }
-    let mut bench = Bench::open(underway.plan.scale(), site.folder, site.viewer, site.interrupt)?;
+    let mut bench = Bench::open(
+        underway.plan.scale(),
+        &underway.plan.variants(),
+        site.folder,
+        site.viewer,
+        site.interrupt,
+    )?;
     let prepared = match runner.prepare(&mut bench, &underway.plan) {
         Ok(prepared) => prepared,
         Err(error) => {

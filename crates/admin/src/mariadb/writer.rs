@@ -20,9 +20,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-/// Bytes of a packet of LOAD DATA: the server begins while we go on.
+/// Bytes of a packet of LOAD DATA at most: the server begins while we go on.
 const PACKET: usize = 256 << 10;
-/// Bytes of a statement with many rows; below `max_allowed_packet` of every server that was not told otherwise.
+/// Bytes of a statement with many rows at most.
 const STATEMENT: usize = 1 << 20;
 
 /// How rows reach the server.
@@ -132,6 +132,7 @@ struct Outgoing {
     kinds: Vec<Kind>,
     /// What has been made and not been sent.
     left: Bytes,
+    packet: usize,
     sum: Arc<Mutex<Checksum>>,
     signals: Arc<Signals>,
 }
@@ -156,7 +157,7 @@ impl Stream for Outgoing {
             self.next += 1;
             self.left = bytes.into();
         }
-        let packet = self.left.len().min(PACKET);
+        let packet = self.left.len().min(self.packet);
         Poll::Ready(Some(Ok(self.left.split_to(packet))))
     }
 }
@@ -187,9 +188,16 @@ pub(crate) fn columns(table: &Table) -> String {
     table.columns.iter().map(|column| ident(column)).collect::<Vec<_>>().join(", ")
 }
 
+/// Half of `max_allowed_packet`, which leaves room for one row more and what goes with it.
+async fn allowed(conn: &mut Conn) -> Result<usize, Error> {
+    let bytes: Option<usize> = conn.query_first("select cast(@@max_allowed_packet as signed)").await?;
+    Ok(bytes.map_or(STATEMENT, |bytes| bytes / 2).max(1))
+}
+
 pub(crate) async fn load_data(conn: &mut Conn, fill: &Fill<'_>, kinds: &[Kind]) -> Result<Checksum, Cause> {
     let table = fill.table();
     let sum = Arc::new(Mutex::new(Checksum::default()));
+    let packet = allowed(conn).await?.min(PACKET);
     let outgoing = Outgoing {
         dataset: Arc::clone(fill.dataset),
         table: fill.number,
@@ -197,6 +205,7 @@ pub(crate) async fn load_data(conn: &mut Conn, fill: &Fill<'_>, kinds: &[Kind]) 
         next: 0,
         kinds: kinds.to_vec(),
         left: Bytes::new(),
+        packet,
         sum: Arc::clone(&sum),
         signals: Arc::clone(fill.signals),
     };
@@ -217,6 +226,7 @@ pub(crate) async fn insert(conn: &mut Conn, fill: &Fill<'_>, kinds: &[Kind]) -> 
     let table = fill.table();
     let head = format!("insert into {} ({}) values ", ident(table.name), columns(table));
     let mut sum = Checksum::default();
+    let most = allowed(conn).await?.min(STATEMENT);
     conn.query_drop("start transaction").await?;
     for chunk in 0..table.chunks {
         let mut lines = Lines::new(Way::Inserts, kinds);
@@ -225,7 +235,7 @@ pub(crate) async fn insert(conn: &mut Conn, fill: &Fill<'_>, kinds: &[Kind]) -> 
         for (row, end) in (1..).zip(&lines.ends) {
             statement.extend(&lines.bytes[start..*end]);
             start = *end;
-            if statement.len() < STATEMENT && row < lines.ends.len() {
+            if statement.len() < most && row < lines.ends.len() {
                 statement.push(b',');
                 continue;
             }

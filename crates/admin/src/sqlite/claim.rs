@@ -5,7 +5,7 @@ use super::place::{beside, folder, loading, put_in_place, refused, remove_databa
 use super::{File as Database, RECORD, look, writer};
 use crate::engine::{Canceller, Claim, Conn, Engine as _};
 use crate::error::{Cause, Error};
-use crate::loading::expect;
+use crate::loading::ensure_room;
 use crate::{Contents, Found, LoadPlan, record};
 use rusqlite::{Connection, OpenFlags};
 use std::fs::{self, File};
@@ -44,24 +44,13 @@ pub(crate) fn take<'a>(
         _ => return Err(running()),
     }
     let claim = Loading { database, path: path.clone(), file: Arc::new(file), begun: false };
-    ensure_room(database, load)?;
+    ensure_room(load.dataset.as_ref(), &database.place(), folder(&database.0.path), OVERHEAD)?;
     let found = look(&database.0).map_err(|source| database.unusable(source))?;
     Ok((Box::new(claim), found))
 }
 
-/// Refuses what cannot fit. Indexes, and what stays free in pages, are taken for a fifth of the rows.
-fn ensure_room(database: &Database, load: &LoadPlan) -> Result<(), Error> {
-    let expected = expect(load.dataset.as_ref());
-    let bytes: f64 = expected.iter().map(|table| table.rows * table.bytes_a_row).sum();
-    let needed = (bytes * 1.2) as u64 + (1 << 20);
-    // A file system that does not say is found out by writing.
-    let Ok(about) = rustix::fs::statvfs(folder(&database.0.path)) else { return Ok(()) };
-    let free = about.f_bavail.saturating_mul(about.f_frsize);
-    match free < needed {
-        true => Err(Error::NoRoom { place: database.place(), needed, free }),
-        false => Ok(()),
-    }
-}
+/// Bytes on disk for those of the rows: indexes, and what stays free in pages.
+const OVERHEAD: f64 = 1.2;
 
 /// A database that is to be replaced must not be open elsewhere: its users would go on with a file that is gone.
 pub(crate) fn ensure_unused(database: &Database) -> Result<(), Cause> {

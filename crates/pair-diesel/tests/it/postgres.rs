@@ -315,6 +315,5 @@ fn who_cannot_connect_is_told_why_and_never_the_password() {
     }
     let read_only = format!("alter database {} set default_transaction_read_only = on", url.database);
     other(&url).batch_execute(&read_only).unwrap();
-    let error = DieselPostgres::reach(&url, Monotonic::start()).unwrap_err().to_string();
-    assert!(error.contains("default_transaction_read_only"), "{error}");
+    assert!(DieselPostgres::reach(&url, Monotonic::start()).is_ok(), "a default is not a refusal");
 }

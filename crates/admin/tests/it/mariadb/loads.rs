@@ -177,6 +177,20 @@ fn a_server_that_forbids_load_data_gets_inserts() {
 }
 
 #[test]
+fn packets_are_as_small_as_the_server_wants_them() {
+    let mut options = rig::Options::small(Engine::MariaDb);
+    options.settings.push(("max_allowed_packet".into(), "16384".into()));
+    let server = rig::start(Engine::MariaDb, &options).expect("MariaDB is installed");
+    for (name, way) in [("loaded", Way::LoadData), ("inserted", Way::Inserts)] {
+        let url = server.url(name);
+        store(&url).create().unwrap();
+        let store = store_by(url, way);
+        store.load(plan(support::SEED), &mut |_| {}, &AtomicBool::new(false)).unwrap();
+        assert!(matches!(store.inspect().unwrap(), Found::Complete(_)), "{name}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_server_is_said_without_the_password() {
     let database = Database::new();
     let url = ServerUrl { password: Some(sql::Secret::new("geheim")), ..database.server.tcp_url("x") };
