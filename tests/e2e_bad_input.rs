@@ -436,3 +436,15 @@ fn an_audit_of_another_workloads_data_names_the_workload() {
     assert_eq!(desk.run("load tpcb --db sqlite:other.db").code(), 0);
     desk.run("audit tpcc --db sqlite:other.db").refused(&["was loaded for `tpcb`, not for `tpcc`"]);
 }
+
+#[test]
+fn more_clients_than_the_machine_lets_connect_are_refused_before_anything_starts() {
+    let desk = Desk::empty();
+    for (subject, files) in [("tpcb", 1_628), ("tpcb/sqlite/axum+rusqlite --clients 1500", 1_628)] {
+        let more = if subject == "tpcb" { " --clients 500" } else { "" };
+        let line = format!("run {subject}{more} --calls 10");
+        let ran = Running::start(desk.shell(&format!("ulimit -n 1000; exec \"$STACKMARK\" {line}"))).end();
+        ran.refused(&[&format!("{files} open files"), "may have 1000", &format!("ulimit -Hn {files}")]);
+    }
+    assert!(desk.runs().is_empty(), "{:?}", desk.files());
+}

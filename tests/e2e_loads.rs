@@ -235,3 +235,14 @@ fn what_is_wrong_with_loads_and_levels_is_said_before_anything_starts() {
     }
     assert!(!desk.path("results").exists());
 }
+
+/// More than most servers take by default; the limit of ours is above it.
+#[test]
+fn five_thousand_clients_over_http_are_served() {
+    let desk = Desk::empty();
+    let line = "run tpcb/sqlite/axum+rusqlite --clients 5000 --calls 10000 --warmup 0s --json";
+    let ran = desk.run(line);
+    let document = parse(&ran.out);
+    let books = &document["trials"][0]["overall"]["books"];
+    assert_eq!((&books["committed"], &books["due"]), (&10_000.into(), &10_000.into()), "{books}");
+}

@@ -142,6 +142,22 @@ fn a_run_on_a_server_that_closes_idle_connections_refuses_no_call() {
     assert_eq!(document["trials"][0]["outages"], serde_json::json!([]));
 }
 
+/// What `verify` finds in headers a run finds too: it counts what it is told there.
+#[test]
+fn a_run_does_not_believe_headers_that_cannot_be() {
+    if !has_python() {
+        return;
+    }
+    for (rule, says) in [("server-timing", "the server says that"), ("headers", "the header `etag` is")] {
+        let broken = SERVERS.iter().find(|broken| broken.rule == rule).expect("one breaks it");
+        let desk = desk(Some(broken));
+        let ran = desk.run("run catalogue/sqlite/python --warmup 0s --calls 200 --clients 2 --json");
+        // Held to the golden vectors, some are found before the first call.
+        assert!(matches!(ran.code(), 1 | 2), "{rule}: {ran:?}");
+        assert!(ran.out.contains(says) || ran.err.contains(says), "{rule}: {ran:?}");
+    }
+}
+
 /// Every so manieth of the broken servers, from one on.
 fn are_caught(first: usize) {
     if !has_python() {

@@ -106,6 +106,26 @@ fn what_only_a_private_engine_can_be_told_is_refused_elsewhere() {
     refused("run tpcb --think spec", &["tpcb has no think times"]);
 }
 
+/// More sessions than the engines take by default, on as much data as is loaded without being asked for.
+#[test]
+fn a_private_engine_has_room_for_the_clients_that_are_asked_for() {
+    for (subject, clients, scale, said) in [
+        ("tpcb/postgres", 300, 1, None),
+        ("tpcb/mariadb", 300, 1, None),
+        ("tpcb/postgres/axum+tokio-postgres", 3, 6, Some("6 branches, the default for 3 clients")),
+    ] {
+        let desk = Desk::empty();
+        let _swept = Swept(&desk);
+        let asked = if said.is_none() { "--scale 1 " } else { "" };
+        let ran =
+            run(&desk, &format!("run {subject} {asked}--clients {clients} --calls 900 --warmup 0s --json"));
+        let document = parse(&ran.out);
+        assert_eq!(document["trials"][0]["overall"]["books"]["committed"], 900, "{subject}: {ran:?}");
+        assert_eq!(document["trials"][0]["data"]["scale"], scale, "{subject}");
+        assert!(said.is_none_or(|said| ran.err.starts_with(said)), "{}", ran.err);
+    }
+}
+
 #[test]
 fn a_warm_up_goes_on_until_the_engine_has_settled() {
     let desk = Desk::empty();

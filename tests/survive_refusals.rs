@@ -99,7 +99,10 @@ fn a_full_server_says_so() {
         let mut server = Held::of(engine);
         let url = loaded(&mut server, "tpcb");
         let line = format!("{} --clients {}", run(engine), CONNECTIONS + 10);
-        refused(&line, &url, &["full", "max_connections"]);
+        refused(&line, &url, &["has room for", "max_connections", "fewer clients"]);
+        let served = line.replace("/tokio-", "/axum+tokio-").replace("/mysql-", "/axum+mysql-");
+        let line = format!("{served} --pool {}", CONNECTIONS + 10);
+        refused(&line, &url, &["has room for", "--pool"]);
         // A server notices after its clients have gone that they have. The next test would find it full still.
         let count = match engine {
             Engine::Postgres => "select count(*) from pg_stat_activity where usename is not null",

@@ -39,6 +39,8 @@ pub(crate) struct Answer {
     pub body: Range<usize>,
     /// Whether the body calls itself a problem document.
     pub problem: bool,
+    /// Whether it calls itself JSON, and nothing more special.
+    pub json: bool,
     /// Whether the server closes the connection now.
     pub close: bool,
     /// What the server says of its work.
@@ -86,6 +88,7 @@ impl Connection {
             status: head.status,
             body,
             problem: head.problem,
+            json: head.json,
             close: head.close,
             effort: head.effort,
             statements: head.statements.0..head.statements.1,

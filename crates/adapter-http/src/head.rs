@@ -20,6 +20,8 @@ pub(crate) struct Head {
     pub close: bool,
     /// Whether the body calls itself a problem document.
     pub problem: bool,
+    /// Whether it calls itself JSON, and nothing more special.
+    pub json: bool,
     /// The server's own account of its work.
     pub effort: Effort,
     /// First byte and end of its account of each statement; the same where there is none.
@@ -54,6 +56,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Head>, String> {
         framing: Framing::Length(0),
         close: http_1_0,
         problem: false,
+        json: false,
         effort: Effort::default(),
         statements: (0, 0),
     };
@@ -95,6 +98,7 @@ fn read_header(
         12 if name.eq_ignore_ascii_case("content-type") => {
             let media = value.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
             head.problem = media.eq_ignore_ascii_case(b"application/problem+json");
+            head.json = media.eq_ignore_ascii_case(b"application/json");
         }
         13 if name.eq_ignore_ascii_case("server-timing") => read_server_timing(value, &mut head.effort),
         14 if name.eq_ignore_ascii_case("content-length") => {

@@ -7,6 +7,7 @@ use crate::raw::Reply;
 use crate::request::Prepared;
 use crate::server_timing::read_statements;
 use model::{Answer, DefectKind, Doubt, Effort, Fault, Refusal, Session, StatementTimes, Wire};
+use std::fmt::Write;
 use std::marker::PhantomData;
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -91,6 +92,43 @@ impl<W: Wire> HttpSession<W> {
     }
 }
 
+/// Checks that the headers of an answer go with the outcome that its body tells: its media type, and others such as `etag`. A
+/// client behind a proxy takes its word from them.
+///
+/// # Errors
+/// One clause: which does not.
+fn goes_with<W: Wire>(answer: &Answer<'_>, is_json: bool, outcome: &W::Outcome) -> Result<(), String> {
+    let (is_right, media) = match W::is_problem(outcome) {
+        true => (answer.is_problem, "application/problem+json"),
+        false => (is_json, "application/json"),
+    };
+    if !answer.body.is_empty() && !is_right {
+        let found = answer.headers.get("content-type").unwrap_or("none");
+        return Err(format!("the content type is {found}, and that of this answer is {media}"));
+    }
+    let mut wrong = Ok(());
+    W::encode_outcome_headers(outcome, &mut |name, value| {
+        let found = answer.headers.get(name);
+        let mut rest = Rest(found.unwrap_or_default());
+        let is_same = write!(rest, "{value}").is_ok() && rest.0.is_empty() && found.is_some();
+        if !is_same && wrong.is_ok() {
+            let found = found.unwrap_or("none");
+            wrong = Err(format!("the header `{name}` is {found}, and the body says {value}"));
+        }
+    });
+    wrong
+}
+
+/// A text that is compared with another one as that is written, which allocates nothing.
+struct Rest<'a>(&'a str);
+
+impl Write for Rest<'_> {
+    fn write_str(&mut self, part: &str) -> std::fmt::Result {
+        self.0 = self.0.strip_prefix(part).ok_or(std::fmt::Error)?;
+        Ok(())
+    }
+}
+
 /// Whether the server has seen nothing of the request. 408 says so too: it met a request that was on its way (RFC 9110, 15.5.9).
 fn is_unsent(exchanged: &Result<connection::Answer, Broken>) -> bool {
     match exchanged {
@@ -135,6 +173,7 @@ impl<W: Wire> Session<W> for HttpSession<W> {
             let told = self.connection.bytes(answer.statements);
             read_statements(told, W::STATEMENTS, &mut self.statements);
         }
+        let is_json = answer.json;
         let answer = Answer {
             status: answer.status,
             is_problem: answer.problem,
@@ -148,6 +187,8 @@ impl<W: Wire> Session<W> for HttpSession<W> {
         effort.attempts = effort.attempts.max(1);
         let mut outcome =
             W::decode_outcome(call, &answer).map_err(|why| Fault::defect(DefectKind::BadAnswer, why))?;
+        goes_with::<W>(&answer, is_json, &outcome)
+            .map_err(|why| Fault::defect(DefectKind::BadAnswer, why))?;
         if effort.wanted.body() {
             W::keep_body(&mut outcome, answer.body);
         }

@@ -127,6 +127,10 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
                 }
             };
             let ended = self.timer.now();
+            let result = result.and_then(|outcome| match effort.spent.excess(ended - begun) {
+                None => Ok(outcome),
+                Some(excess) => Err(Fault::defect(DefectKind::BadAnswer, excess.to_string())),
+            });
 
             let moments = Moments { due, free, begun, ended };
             let statements = if effort.clocked { self.statement_times() } else { None };

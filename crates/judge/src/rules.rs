@@ -42,7 +42,7 @@ pub use load::SHORTEST_S;
 type Judge = fn(&Trial) -> Option<Rule>;
 
 /// By name, in the order of reports.
-const RULES: [(&str, Judge); 25] = [
+const RULES: [(&str, Judge); 26] = [
     ("books", accounting::books),
     ("audit", accounting::audit),
     ("saturation", saturation::saturation),
@@ -54,6 +54,7 @@ const RULES: [(&str, Judge); 25] = [
     ("regime", regime::regime),
     ("checkpoints", checkpoints::checkpoints),
     ("gap", gap::gap),
+    ("silence", gap::silence),
     ("fingerprint", setting::fingerprint),
     ("key", setting::key),
     ("durability", setting::durability),

@@ -1,5 +1,6 @@
 //! The collector: merges pages between slices, on a thread that makes no calls.
 
+use crate::silence::Answered;
 use crate::{Books, Ended, Latencies, Page, Phase, Tape, Timeline, TimesKept, Totals};
 use model::{Ledger, Nanos, Workload};
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -25,6 +26,8 @@ pub struct Slice {
     pub to: Nanos,
     /// What ended, by kind in the workload's order.
     pub kinds: Vec<Ended>,
+    /// When calls completed.
+    pub answered: Answered,
     /// Response times of committed calls by kind, without calls that were due in the warm-up.
     pub times: Vec<SliceTimes>,
     /// Median response time of all committed calls.
@@ -49,6 +52,23 @@ pub struct SliceTimes {
 }
 
 impl Slice {
+    /// One of so many kinds in which nothing has ended.
+    pub(crate) fn empty(index: u32, kinds: usize) -> Slice {
+        Slice {
+            index,
+            phase: Phase::WarmUp,
+            from: Nanos::ZERO,
+            to: Nanos::ZERO,
+            kinds: vec![Ended::default(); kinds],
+            answered: Answered::default(),
+            times: vec![SliceTimes::default(); kinds],
+            p50: None,
+            p99: None,
+            max: None,
+            headline_p99: None,
+        }
+    }
+
     /// Length.
     #[must_use]
     pub fn length(&self) -> Nanos {
@@ -184,16 +204,10 @@ impl<W: Workload> Collector<W> {
         for index in self.collected.slices.len() as u32..=slice {
             let (from, to) = self.timeline.span(index);
             self.collected.slices.push(Slice {
-                index,
                 phase: self.timeline.phase(index),
                 from: from - self.timeline.start,
                 to: to - self.timeline.start,
-                kinds: vec![Ended::default(); W::KINDS.len()],
-                times: vec![SliceTimes::default(); W::KINDS.len()],
-                p50: None,
-                p99: None,
-                max: None,
-                headline_p99: None,
+                ..Slice::empty(index, W::KINDS.len())
             });
         }
     }
@@ -227,6 +241,7 @@ impl<W: Workload> Collector<W> {
         for (mine, theirs) in slice.kinds.iter_mut().zip(&page.ended) {
             *mine += *theirs;
         }
+        slice.answered.absorb(page.answered);
         let committed = page.totals.kinds.iter().map(|kind| &kind.committed.response);
         let committed = committed.chain([&page.warmup_committed]);
         slice.max = committed.clone().map(Latencies::max).fold(slice.max, Option::max);

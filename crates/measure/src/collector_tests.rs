@@ -341,16 +341,11 @@ fn calls_belong_to_the_stage_in_which_they_were_due() {
 #[test]
 fn a_mean_rate_counts_slices_of_the_window_and_their_length() {
     let slice = |index: u32, phase, committed| Slice {
-        index,
         phase,
         from: Nanos::from_millis(u64::from(index) * 500),
         to: Nanos::from_millis(u64::from(index + 1) * 500),
         kinds: [committed, 1].map(|committed| Ended { committed, ..Ended::default() }).to_vec(),
-        times: Vec::new(),
-        p50: None,
-        p99: None,
-        max: None,
-        headline_p99: None,
+        ..Slice::empty(index, 2)
     };
     let slices = [
         slice(0, Phase::WarmUp, 900),

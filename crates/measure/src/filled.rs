@@ -4,14 +4,15 @@ use crate::clocked::{ClockedSums, StatementSum};
 use crate::collector::Slice as Sliced;
 use crate::intervals::rate_interval;
 use crate::latencies::Latencies;
+use crate::silence;
 use crate::timeline::Phase;
 use crate::totals::{EffortSums, Ended, KindTotals, Times, Totals};
 use crate::turn;
 use model::{Kind, Nanos, Workload};
 use result::{
     AllDue, Books, Bucket, Budget, Class, Clocked, Deferred, Demand, Effort, Facet, Grouping, Interval,
-    KindSlice, KindTally, Latency, Limit, Quantiles, Recovery, Slice, Stage, StageTally, StatementTime,
-    Tally, Trial, Turn,
+    KindSlice, KindTally, Latency, Limit, Quantiles, Recovery, Silence, Slice, Stage, StageTally,
+    StatementTime, Tally, Trial, Turn,
 };
 
 /// Response times are back where the median of a slice is at most this many times the highest one before.
@@ -42,6 +43,7 @@ pub fn fill<W: Workload>(trial: &mut Trial, totals: &Totals, slices: &[Sliced], 
         })
         .collect();
     trial.grouping = grouping(totals);
+    trial.silence = silence(totals, slices);
     trial.overall = overall(totals, &span);
     trial.demand = Some(demand(totals));
     trial.stages = stages(&trial.plan.stages, totals, slices, trial.measured_s);
@@ -316,6 +318,13 @@ fn books(books: &crate::Books) -> Books {
         calls_retried: books.retried_calls,
         reconnects: books.reconnects,
     }
+}
+
+/// The times without a completed call; the slices are all as long as the first of them, but for the last.
+fn silence(totals: &Totals, slices: &[Sliced]) -> Option<Silence> {
+    let completed = totals.kinds.iter().map(|kind| kind.ended.committed + kind.ended.declined).sum();
+    let first = slices.iter().find(|slice| slice.phase == Phase::Measured)?;
+    silence::find(slices, first.length(), completed)
 }
 
 /// How committed calls shared commits, whatever their kind.

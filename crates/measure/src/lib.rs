@@ -28,6 +28,7 @@ mod latencies;
 mod order;
 mod page;
 mod pulse;
+mod silence;
 mod stages;
 mod steady;
 mod student;

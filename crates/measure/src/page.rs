@@ -1,5 +1,6 @@
 //! A page: what one tape has recorded since it was handed the page.
 
+use crate::silence::Answered;
 use crate::{Books, Class, Ended, Latencies, Moments, TimesKept, Totals};
 use model::{Effort, Ledger, StatementTimes, Workload};
 
@@ -18,6 +19,8 @@ pub struct Page<W: Workload> {
     pub(crate) warmup_committed: Latencies,
     /// Everything that ended in the slice, by kind.
     pub(crate) ended: Vec<Ended>,
+    /// When calls completed in it.
+    pub(crate) answered: Answered,
     /// What the calls imply about the data.
     pub(crate) ledger: W::Ledger,
 }
@@ -31,6 +34,7 @@ impl<W: Workload> Page<W> {
             warmup: Books::default(),
             warmup_committed: Latencies::new(),
             ended: vec![Ended::default(); W::KINDS.len()],
+            answered: Answered::default(),
             ledger,
         }
     }
@@ -39,6 +43,9 @@ impl<W: Workload> Page<W> {
     pub(crate) fn enter(&mut self, kind: usize, class: Class, entry: Entry<'_>) {
         self.touched = true;
         self.ended[kind].enter(class);
+        if matches!(class, Class::Committed | Class::Declined) {
+            self.answered.enter(entry.part);
+        }
         if entry.ends_within {
             self.totals.kinds[kind].ended.enter(class);
         }
@@ -58,6 +65,7 @@ impl<W: Workload> Page<W> {
         self.warmup = Books::default();
         self.warmup_committed.clear();
         self.ended.fill(Ended::default());
+        self.answered = Answered::default();
         self.ledger.clear();
     }
 }
@@ -69,6 +77,8 @@ pub(crate) struct Entry<'a> {
     pub(crate) ends_within: bool,
     /// Whether it ended after the window.
     pub(crate) late: bool,
+    /// The part of the slice in which it ended.
+    pub(crate) part: u32,
     pub(crate) moments: Moments,
     pub(crate) effort: &'a Effort,
     /// The stage of the window in which it was due, and whether it ended after that.

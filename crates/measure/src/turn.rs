@@ -178,16 +178,11 @@ mod tests {
             Ended { committed, declined, ..Ended::default() }
         };
         let slice = |at: u32| Slice {
-            index: at,
             phase: Phase::Measured,
             from: model::Nanos::from_secs(at.into()),
             to: model::Nanos::from_secs(u64::from(at) + 1),
             kinds: vec![ended(if at < 6 { 0 } else { 500 }); 2],
-            times: Vec::new(),
-            p50: None,
-            p99: None,
-            max: None,
-            headline_p99: None,
+            ..Slice::empty(at, 2)
         };
         let slices: Vec<Slice> = (0..12).map(slice).collect();
         let found = find(&[kind("read", false), kind("book", true)], &measured(&slices)).unwrap();

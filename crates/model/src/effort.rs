@@ -82,6 +82,40 @@ impl Spent {
     }
 }
 
+/// A time of which a server says more than there can have been: what, how much, and the most that it can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the server says that {what} took {:.3} ms, and {most_of} took {:.3} ms", said.as_millis_f64(), most.as_millis_f64())]
+pub struct Excess {
+    /// `the parts of the call`.
+    pub what: &'static str,
+    /// How long that took, as the server says.
+    pub said: Nanos,
+    /// What contains it.
+    pub most_of: &'static str,
+    /// How long that took.
+    pub most: Nanos,
+}
+
+impl Spent {
+    /// What the parts of a call's time, rounded and read one after the other, may be off by.
+    pub const ROUNDED: Nanos = Nanos(20_000);
+
+    /// What of it cannot be, of a call that took so long from its request to its answer: parts are no more than the server's total,
+    /// and that no more than the call.
+    #[must_use]
+    pub fn excess(&self, took: Nanos) -> Option<Excess> {
+        let parts = self.parts();
+        if self.server > Nanos::ZERO && parts > self.server + Spent::ROUNDED {
+            let (what, most_of) = ("the parts of the call", "all of it by the server's own word");
+            return Some(Excess { what, said: parts, most_of, most: self.server });
+        }
+        let said = self.server.max(parts);
+        // Two machines' clocks go at slightly different speeds.
+        let most = took + Spent::ROUNDED + Nanos(took.0 / 1_000);
+        (said > most).then_some(Excess { what: "the call", said, most_of: "request and answer", most: took })
+    }
+}
+
 impl Effort {
     /// Of nothing yet, with what the caller asks for.
     #[must_use]
@@ -107,5 +141,53 @@ impl std::ops::AddAssign for Effort {
         mine.commit += theirs.commit;
         mine.encode += theirs.encode;
         mine.server += theirs.server;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_cannot_have_taken_longer_than_the_call() {
+        let check = |server, statements, took, wrong: Option<&str>| {
+            let spent = Spent {
+                server: Nanos(server),
+                statements: Nanos(statements),
+                commit: Nanos(100_000),
+                ..Spent::default()
+            };
+            assert_eq!(spent.excess(Nanos(took)).map(|excess| excess.to_string()).as_deref(), wrong);
+        };
+        check(500_000, 400_000, 600_000, None);
+        check(500_000, 415_000, 600_000, None);
+        let parts = "the server says that the parts of the call took 0.600 ms, and all of it by the server's own word took 0.500 ms";
+        check(500_000, 500_000, 600_000, Some(parts));
+        let all = "the server says that the call took 0.500 ms, and request and answer took 0.400 ms";
+        check(500_000, 100_000, 400_000, Some(all));
+        // Without a total; over a long time; and of numbers at the end of their range.
+        check(
+            0,
+            400_000,
+            400_000,
+            Some("the server says that the call took 0.500 ms, and request and answer took 0.400 ms"),
+        );
+        check(60_050_000_000, 0, 60_000_000_000, None);
+        check(
+            60_070_000_000,
+            0,
+            60_000_000_000,
+            Some("the server says that the call took 60070.000 ms, and request and answer took 60000.000 ms"),
+        );
+        assert!(
+            Spent {
+                server: Nanos(u64::MAX),
+                pool: Nanos(u64::MAX),
+                queue: Nanos(u64::MAX),
+                ..Spent::default()
+            }
+            .excess(Nanos(u64::MAX))
+            .is_none()
+        );
     }
 }

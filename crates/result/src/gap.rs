@@ -15,6 +15,20 @@ pub struct Gap {
     pub length_s: f64,
 }
 
+/// Times of the measured interval in which no call completed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Silence {
+    /// The longest, in seconds.
+    pub longest_s: f64,
+    /// When it began, in seconds from the start of the measured interval.
+    pub from_s: f64,
+    /// Shorter ones, in seconds, are what distances between calls at random moments come to.
+    pub long_s: f64,
+    /// All that are not shorter than that, together, in seconds.
+    pub total_s: f64,
+}
+
 /// What made a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

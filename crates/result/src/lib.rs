@@ -73,7 +73,7 @@ pub use engine::{
 };
 pub use experiment::{Experiment, Metric, Spent, Variant, VariantState};
 pub use file::{ReadError, SCHEMA, parse, read, to_json};
-pub use gap::{Gap, GapKind};
+pub use gap::{Gap, GapKind, Silence};
 pub use line::{ShortKind, ShortLine};
 pub use problem::{Problem, unaudited};
 pub use progress::{PROGRESS_FILE, Progress, last_claims};

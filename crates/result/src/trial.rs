@@ -3,7 +3,8 @@
 use super::{
     Audit, AuditWhen, Check, Clocked, Conformance, Data, Demand, Disk, Engine, Facet, Gap, Grouping,
     InputCheck, Interval, LedgerCheck, Machine, MachineWide, Missing, Moment, Outage, Plan, Process,
-    Published, Quantiles, Refused, Rule, ShortLine, Slice, Stack, StageTally, State, Tally, Turn, Writeback,
+    Published, Quantiles, Refused, Rule, ShortLine, Silence, Slice, Stack, StageTally, State, Tally, Turn,
+    Writeback,
 };
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +76,9 @@ pub struct Trial {
     /// The times in which the load generator or its machine did not run, in their order.
     #[serde(default)]
     pub gaps: Vec<Gap>,
+    /// The times in which no call completed; `null` where none did at all, and in results of versions that did not look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silence: Option<Silence>,
     /// When the service came to decline most of what it had accepted, if it did: [`Turn`] says which rates are given then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Turn>,

@@ -78,6 +78,12 @@ fn an_answer_that_breaks_the_contract_is_a_defect() {
     is_bad_answer(answer("302 Found", "text/html", ""), "status 302");
     is_bad_answer(answer("404 Not Found", "text/plain", "what?"), "status 404");
     is_bad_answer(answer("201 Created", "application/json", RIGHT), "status 201");
+    is_bad_answer(answer("200 OK", "text/html", RIGHT), "the content type is text/html");
+    is_bad_answer(
+        answer("200 OK", "application/problem+json", RIGHT),
+        "that of this answer is application/json",
+    );
+    is_bad_answer(ok(RIGHT).replace("content-type: application/json\r\n", ""), "the content type is none");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Time that is missing from the measured interval.
 
-use super::{bad, note, warning, whole_percent};
+use super::{bad, fine, note, warning, whole_percent};
 use crate::{engine_findings, figures};
 use result::{Gap, GapKind, Rule, Trial};
 
@@ -9,6 +9,32 @@ use result::{Gap, GapKind, Rule, Trial};
 const MISSING_MIN_S: f64 = 1.0;
 /// That share.
 const MISSING_MIN: f64 = 0.05;
+
+/// Share of the interval without a completed call that is worth a warning, and a time that always is.
+const SILENT_MIN: f64 = 0.05;
+const SILENT_MIN_S: f64 = 1.0;
+
+/// Whether calls completed all the time.
+pub(super) fn silence(trial: &Trial) -> Option<Rule> {
+    let found = trial.silence?;
+    let longest = figures::seconds(found.longest_s);
+    let share = found.total_s / trial.measured_s;
+    // What an outage or a gap has already told is not told twice.
+    let is_told = !trial.outages.is_empty() || !trial.gaps.is_empty();
+    let is_long = found.longest_s >= found.long_s;
+    if is_told || !is_long || (share < SILENT_MIN && found.longest_s < SILENT_MIN_S) {
+        return fine(format!("the longest time without a completed call was {longest}"));
+    }
+    warning(
+        format!(
+            "no call completed for {longest}, from {} on, and for {} in all ({} of the interval): the mean rate hides that",
+            figures::seconds(found.from_s),
+            figures::seconds(found.total_s),
+            whole_percent(share.min(1.0)),
+        ),
+        "look at what everything waited for then: garbage collection, a checkpoint, a lock that one call held, a disk that stalled",
+    )
+}
 
 /// Whether the load generator and its machine ran all the time.
 pub(super) fn gap(trial: &Trial) -> Option<Rule> {

@@ -7,7 +7,7 @@ use super::{RULES, judge};
 use result::Severity::{self, Bad, Info, Ok as Fine, Warning};
 use result::{
     Arrivals, AuditWhen, Check, Class, Engine, Gap, GapKind, Limit, Limits, Missing, Outage, Quantiles, Rule,
-    Settled, Slice, Throttling, Trial, Turn,
+    Settled, Silence, Slice, Throttling, Trial, Turn,
 };
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ const fn row(rule: &'static str, severity: Severity, words: &'static str, fire: 
 }
 
 /// Every rule of trials, in the order of the code. "Complains" is a warning or worse, but for those that only inform.
-const ROWS: [Row; 25] = [
+const ROWS: [Row; 26] = [
     row("books", Bad, "calls got lost", |trial| trial.overall.books.committed -= 1),
     row("audit", Bad, "ledger", |trial| trial.ledger[0].check = Check::Failed),
     row("saturation", Bad, "the load generator was full", |trial| {
@@ -58,6 +58,9 @@ const ROWS: [Row; 25] = [
     }),
     row("gap", Bad, "was not run for 6 s, from 20 s on", |trial| {
         trial.gaps = vec![Gap { kind: GapKind::Stalled, from_s: 20.0, length_s: 6.0 }];
+    }),
+    row("silence", Warning, "no call completed for 1.2 s, from 4 s on, and for 2.5 s in all", |trial| {
+        trial.silence = Some(Silence { longest_s: 1.2, from_s: 4.0, long_s: 0.05, total_s: 2.5 });
     }),
     row("fingerprint", Warning, "behind delivery are not known", |trial| trial.kinds[3].tally.effort = None),
     row("key", Warning, "the checksum of the data", |trial| trial.data.checksum = None),
