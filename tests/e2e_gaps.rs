@@ -56,3 +56,27 @@ fn a_generator_that_nobody_stops_has_no_gap() {
         document["trials"][0]["data"]["bytes_end"].as_u64() > document["trials"][0]["data"]["bytes"].as_u64()
     );
 }
+
+/// A server that stands still while the generator runs, as in a long garbage collection: in a closed loop no call is lost by it.
+#[test]
+fn a_time_without_any_answer_is_told_and_weakens_the_number() {
+    let desk = Desk::loaded();
+    let line = "run tpcc/sqlite/axum+rusqlite --db sqlite:bench.db --duration 6s --warmup 100ms --clients 2";
+    let run = desk.start(line);
+    run.until("calls are committed", || desk.has_committed());
+    let (clock, server) = (Monotonic::start(), run.server());
+    rustix::process::kill_process(rustix::process::Pid::from_raw(server as i32).unwrap(), Signal::STOP)
+        .unwrap();
+    until("a second and a half is over", || clock.now() > Nanos::from_millis(1_500));
+    rustix::process::kill_process(rustix::process::Pid::from_raw(server as i32).unwrap(), Signal::CONT)
+        .unwrap();
+    let ran = run.end();
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let document = desk.document();
+    let silence = &document["trials"][0]["silence"];
+    let (longest, total) = (silence["longest_s"].as_f64().unwrap(), silence["total_s"].as_f64().unwrap());
+    assert!((1.4..5.0).contains(&longest) && total >= longest, "{silence}");
+    let found = rule(&document, "silence").unwrap();
+    assert_eq!(found["severity"], "warning", "{found}");
+    assert!(ran.out.contains("no call completed for"), "{}", ran.out);
+}

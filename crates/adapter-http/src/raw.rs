@@ -2,7 +2,7 @@
 
 use crate::connection::{Broken, Connection};
 use crate::head::Lines;
-use model::{Headers, OpenError};
+use model::{Answer, Headers, OpenError};
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::task::{Context, Poll};
@@ -29,6 +29,14 @@ impl<'a> Reply<'a> {
     pub(crate) fn of(connection: &'a Connection, status: u16, body: Range<usize>) -> Reply<'a> {
         let head = connection.bytes(0..body.start);
         Reply { status, body: connection.bytes(body), closes: false, head }
+    }
+
+    /// The same as a workload reads it.
+    #[must_use]
+    pub fn as_answer(&self) -> Answer<'_> {
+        let media = self.header("content-type").and_then(|media| media.split(';').next()).unwrap_or_default();
+        let is_problem = media.trim().eq_ignore_ascii_case("application/problem+json");
+        Answer { status: self.status, is_problem, headers: self, body: self.body }
     }
 
     /// The value of the first header of that name, which is in lower case.

@@ -92,7 +92,10 @@ impl<W: Wire> Notes<W> {
             return;
         };
         self.hold(&request, &reply);
-        if let Ok(outcome) = result {
+        // A session refuses an answer whose headers do not go with its body; here they are what is looked for.
+        let refused = matches!(result, Err(Fault::Defect(_)));
+        let body = refused.then(|| W::decode_outcome(call, &reply.as_answer()).ok()).flatten();
+        if let Some(outcome) = result.as_ref().ok().or(body.as_ref()) {
             W::encode_outcome_headers(outcome, &mut |name, value| {
                 let (wanted, came) = (value.to_string(), reply.header(name).unwrap_or("none"));
                 let failure = (came != wanted).then(|| Failure {

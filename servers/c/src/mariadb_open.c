@@ -112,21 +112,21 @@ static bool dial(MYSQL *mysql, const struct database *database, struct open_erro
 }
 
 static bool settle(MYSQL *mysql, const struct database *database, struct open_error *error) {
-  char text[256];
+  char text[512];
   if (mysql_get_server_version(mysql) < VERSION_LEAST || strcasestr(mysql_get_server_info(mysql), "mariadb") == NULL) {
     return unusable(error, "it is not MariaDB 10.6 or newer, which the statements need");
   }
-  char limit[48] = "";
-  if (database->statement_timeout_ms > 0) {
-    snprintf(limit, sizeof limit, ", max_statement_time = %u.%03u", database->statement_timeout_ms / 1000,
-             database->statement_timeout_ms % 1000);
-  }
+  /* Nothing may depend on the defaults of the server. */
   snprintf(text, sizeof text,
-           "set time_zone = '+00:00', sql_mode = '" SQL_MODE "', autocommit = 1%s, character_set_results = utf8mb4", limit);
+           "set time_zone = '+00:00', sql_mode = '" SQL_MODE "', autocommit = 1, completion_type = 'NO_CHAIN', "
+           "character_set_client = utf8mb4, character_set_results = utf8mb4, collation_connection = utf8mb4_general_ci, "
+           "sql_select_limit = 18446744073709551615, sql_big_selects = 1, sql_safe_updates = 0, sql_auto_is_null = 0, "
+           "max_statement_time = %u.%03u",
+           database->statement_timeout_ms / 1000, database->statement_timeout_ms % 1000);
   if (!run(mysql, text, error)) {
     return false;
   }
-  snprintf(text, sizeof text, "set session transaction isolation level %s", isolation_sql(database->isolation));
+  snprintf(text, sizeof text, "set session transaction isolation level %s, read write", isolation_sql(database->isolation));
   return run(mysql, text, error);
 }
 

@@ -128,13 +128,12 @@ static bool suits(const PGresult *facts, const struct database *database, struct
 
 /* Makes the settings of a session; answers what the server says of them. */
 static PGresult *settle(PGconn *pg, const struct database *database, struct open_error *error) {
-  char text[256];
-  int length =
-      snprintf(text, sizeof text, "set time zone 'UTC'; set session characteristics as transaction isolation level %s",
-               isolation_sql(database->isolation));
-  if (database->statement_timeout_ms > 0 && length > 0) {
-    snprintf(text + length, sizeof text - (size_t)length, "; set statement_timeout = %u", database->statement_timeout_ms);
-  }
+  /* Nothing may depend on the defaults of the server, the database or the role. */
+  char text[320];
+  snprintf(text, sizeof text,
+           "set statement_timeout = %u; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0; "
+           "set time zone 'UTC'; set session characteristics as transaction isolation level %s, read write, not deferrable",
+           database->statement_timeout_ms, isolation_sql(database->isolation));
   PGresult *set = query(pg, text, error);
   PQclear(set);
   PGresult *facts = set == NULL ? NULL : query(pg, FACTS_QUESTION, error);

@@ -80,12 +80,16 @@ async def connect(url: DatabaseUrl, *, autocommit: bool = True, kept_statements:
 
 
 async def settle(url: DatabaseUrl, connection: asyncmy.Connection, autocommit: bool) -> None:
-    settings = f"time_zone = '+00:00', sql_mode = '{SQL_MODE}', autocommit = {autocommit:d}"
-    if url.statement_timeout_ms:
-        settings += f", max_statement_time = {url.statement_timeout_ms / 1000:.3f}"
+    # Nothing may depend on the defaults of the server.
+    settings = (
+        f"time_zone = '+00:00', sql_mode = '{SQL_MODE}', autocommit = {autocommit:d}, completion_type = 'NO_CHAIN', "
+        "character_set_client = utf8mb4, character_set_results = utf8mb4, collation_connection = utf8mb4_general_ci, "
+        "sql_select_limit = 18446744073709551615, sql_big_selects = 1, sql_safe_updates = 0, sql_auto_is_null = 0, "
+        f"max_statement_time = {url.statement_timeout_ms / 1000:.3f}"
+    )
     level = url.isolation.replace("-", " ")
-    await connection.query(f"set {settings}, character_set_results = utf8mb4")
-    await connection.query(f"set session transaction isolation level {level}")
+    await connection.query(f"set {settings}")
+    await connection.query(f"set session transaction isolation level {level}, read write")
     cursor = connection.cursor()
     await cursor.execute("select version(), @@tx_isolation, @@sql_mode")
     version, isolation, mode = await cursor.fetchone()

@@ -72,10 +72,16 @@ async def connect(url: DatabaseUrl) -> asyncpg.Connection:
 
 
 def session_settings(url: DatabaseUrl) -> dict[str, str]:
-    settings = {"TimeZone": "UTC", "default_transaction_isolation": url.isolation.replace("-", " ")}
-    if url.statement_timeout_ms:
-        settings["statement_timeout"] = str(url.statement_timeout_ms)
-    return settings
+    """Nothing may depend on the defaults of the server, the database or the role."""
+    return {
+        "TimeZone": "UTC",
+        "default_transaction_isolation": url.isolation.replace("-", " "),
+        "default_transaction_read_only": "off",
+        "default_transaction_deferrable": "off",
+        "statement_timeout": str(url.statement_timeout_ms),
+        "lock_timeout": "0",
+        "idle_in_transaction_session_timeout": "0",
+    }
 
 
 async def check(url: DatabaseUrl, connection: asyncpg.Connection) -> None:

@@ -69,7 +69,11 @@ fn serve(listener: &std::net::TcpListener, about: &[u8], health: &[u8], right: &
 fn answer(status: &str, body: &str) -> Vec<u8> {
     let timing = "server-timing: queue;dur=0.1, query;dur=0.2, total;dur=0.3\r\nstackmark-work: attempts=1, rows=3\r\n\
         stackmark-statements: look;n=1;dur=0.05, add;n=2;dur=0.1\r\netag: \"1\"";
-    format!("HTTP/1.1 {status}\r\n{timing}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes()
+    format!(
+        "HTTP/1.1 {status}\r\n{timing}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
 }
 
 /// Makes calls that are all answered with `right`, and holds the sum of what they allocate to nothing.

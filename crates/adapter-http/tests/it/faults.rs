@@ -145,7 +145,7 @@ fn a_bare_500_is_in_doubt_and_the_session_goes_on() {
 fn an_answer_may_come_in_single_bytes_in_chunks_and_after_an_interim_one() {
     for bytes in [
         ok(RIGHT),
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n4\r\n{\"su\r\n5;x=y\r\nm\":3}\r\n0\r\nt: 1\r\n\r\n".into(),
+        "HTTP/1.1 200 OK\r\nContent-Type: Application/JSON ; charset=utf-8\r\nTransfer-Encoding: Chunked\r\n\r\n4\r\n{\"su\r\n5;x=y\r\nm\":3}\r\n0\r\nt: 1\r\n\r\n".into(),
         format!("HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n{}", ok(RIGHT)),
     ] {
         let result = with_servers(async move {
@@ -170,7 +170,7 @@ fn an_answer_may_come_in_single_bytes_in_chunks_and_after_an_interim_one() {
 fn the_servers_timing_is_added_to_the_effort() {
     let effort = with_servers(async {
         let url = posing(|mut peer, _| async move {
-            let head = "HTTP/1.1 200 OK\r\nserver-timing: total;dur=2.5, db;dur=1, commit;dur=1.25\r\n\
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nserver-timing: total;dur=2.5, db;dur=1, commit;dur=1.25\r\n\
                 stackmark-work: rows=33, attempts=2, statements=46, commits=1\r\ncontent-length: 9\r\n\r\n";
             peer.send([head, RIGHT].concat()).await;
             peer.request().await;

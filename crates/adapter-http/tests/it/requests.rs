@@ -71,7 +71,7 @@ fn a_call_in_words_of_http_has_its_method_its_id_and_its_headers_and_no_body_whe
         (foods::Call::Take { food: 7, seen: 3, key: 99 }, false),
         (foods::Call::Look { food: 1 }, false),
     ];
-    let declined = "HTTP/1.1 409 Conflict\r\nETag: \"4\"\r\ncontent-length: 1\r\n\r\n0";
+    let declined = "HTTP/1.1 409 Conflict\r\nETag: \"4\"\r\ncontent-type: application/json\r\ncontent-length: 1\r\n\r\n0";
     let seen = requests_of::<Foods>(&calls, declined);
     let [(look, nothing), (take, body), (again, _)] = &seen[..] else { panic!("{seen:?}") };
     assert!(look.starts_with("GET /foods/42 HTTP/1.1\r\n") && again.starts_with("GET /foods/1 HTTP/1.1\r\n"));

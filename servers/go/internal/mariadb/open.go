@@ -109,13 +109,14 @@ func (o *Opener) Open(deadline time.Time) (engine.Conn, error) {
 
 func (o *Opener) settle(limited context.Context, opened *Conn) error {
 	place, conn := o.database.Place(), opened.conn
-	variables := "set time_zone = '+00:00', sql_mode = '" + sqlMode + "', autocommit = 1"
-	if timeout := o.database.StatementTimeout; timeout > 0 {
-		variables += fmt.Sprintf(", max_statement_time = %.3f", timeout.Seconds())
-	}
+	// Nothing may depend on the defaults of the server.
+	variables := fmt.Sprintf("set time_zone = '+00:00', sql_mode = '%s', autocommit = 1, completion_type = 'NO_CHAIN', "+
+		"character_set_client = utf8mb4, character_set_results = utf8mb4, collation_connection = utf8mb4_general_ci, "+
+		"sql_select_limit = 18446744073709551615, sql_big_selects = 1, sql_safe_updates = 0, sql_auto_is_null = 0, max_statement_time = %.3f",
+		sqlMode, o.database.StatementTimeout.Seconds())
 	for _, text := range []string{
-		variables + ", character_set_results = utf8mb4",
-		"set session transaction isolation level " + o.database.Isolation,
+		variables,
+		"set session transaction isolation level " + o.database.Isolation + ", read write",
 	} {
 		if _, err := conn.ExecContext(limited, text); err != nil {
 			return openError(place, err)

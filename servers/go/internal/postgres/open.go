@@ -97,10 +97,10 @@ func (o *Opener) Open(deadline time.Time) (engine.Conn, error) {
 }
 
 func (o *Opener) settle(limited context.Context, conn *pgx.Conn) error {
-	text := "set time zone 'UTC'; set session characteristics as transaction isolation level " + o.database.Isolation
-	if o.database.StatementTimeout > 0 {
-		text += fmt.Sprintf("; set statement_timeout = %d", o.database.StatementTimeout.Milliseconds())
-	}
+	// Nothing may depend on the defaults of the server, the database or the role.
+	text := fmt.Sprintf("set statement_timeout = %d; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0; "+
+		"set time zone 'UTC'; set session characteristics as transaction isolation level %s, read write, not deferrable",
+		o.database.StatementTimeout.Milliseconds(), o.database.Isolation)
 	if _, err := conn.Exec(limited, text, pgx.QueryExecModeSimpleProtocol); err != nil {
 		return openError(o.database.Place(), err)
 	}
