@@ -38,7 +38,8 @@ pub(crate) fn fault(status: u16, problem: Option<&[u8]>) -> Fault {
         Some("in-doubt") => Fault::InDoubt(doubt(&problem.reason)),
         Some("defect") => Fault::defect(DefectKind::Engine, told(status, &problem)),
         _ if status >= 500 && problem.applied == "no" => Fault::Refused(Refusal::Shedding),
-        _ if status >= 500 => Fault::InDoubt(Doubt::ServerError),
+        // 408 may have met a request that was on its way (RFC 9110, 15.5.9), or say that a handler was too slow.
+        _ if status >= 500 || status == 408 => Fault::InDoubt(Doubt::ServerError),
         Some("malformed" | "invalid" | "unknown-id" | "unconditional") => {
             Fault::defect(DefectKind::BadCall, told(status, &problem))
         }

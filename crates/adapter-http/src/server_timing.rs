@@ -26,10 +26,18 @@ pub(crate) fn read_server_timing(value: &[u8], effort: &mut Effort) {
             let at = part.iter().position(|&byte| byte == b'=')?;
             part[..at].trim_ascii().eq_ignore_ascii_case(b"dur").then(|| &part[at + 1..])
         });
-        if let Some(span) = duration.and_then(|text| millis(unquoted(text.trim_ascii()))) {
+        let duration = duration.map(|text| unquoted(text.trim_ascii()));
+        if let Some((span, text)) = duration.and_then(|text| Some((millis(text)?, text))) {
             *slot += span;
+            spent.rounded += unit(text);
         }
     }
+}
+
+/// What the last of the digits stands for: a server that writes `0.3` may mean 0.25 ms.
+fn unit(millis: &[u8]) -> Nanos {
+    let decimals = millis.iter().rev().position(|&byte| byte == b'.').unwrap_or(0);
+    Nanos(1_000_000 / 10_u64.pow(decimals.min(6) as u32))
 }
 
 /// Adds the counts of one `stackmark-work` header to `effort`: `attempts=1, statements=46, rows=33,
@@ -147,11 +155,15 @@ mod tests {
             commit: Nanos(300_000),
             encode: Nanos(4_000),
             server: Nanos(2_600_001),
+            // Of the first text: 1 ms, 0.1 ms, twice 1 µs, 0.1 µs, and twice 1 ns.
+            rounded: Nanos(1_102_102),
         };
         check(
             "queue;dur=0.012, pool;dur=1, begin;dur=.0025, query;dur=1.2345678, commit;dur=0.3, encode;dur=0.004, total;dur=2.600001",
             want,
         );
+        // Of this one pool and commit are told to 0.1 ms, encode to 1 µs, begin to 0.1 µs, and three to 1 ns.
+        let want = Spent { rounded: Nanos(201_103), ..want };
         check(
             "total;dur=2.600001,commit;dur=.3,query;dur=1.234567,encode;dur=\"0.004\",begin;dur=0.0025,pool;dur=1.0,queue;dur=0.012000",
             want,
@@ -160,7 +172,7 @@ mod tests {
 
     #[test]
     fn unknown_metrics_and_missing_durations_are_skipped() {
-        let want = Spent { commit: Nanos(500_000), ..Spent::default() };
+        let want = Spent { commit: Nanos(500_000), rounded: Nanos(100_000), ..Spent::default() };
         check(
             "cache;desc=\"hit, query;dur=9\";dur=3, pool, begin;dur=, query;dur=-1, total;desc=x, commit;desc=\"a;dur=7\";DUR=0.5;dur=8",
             want,

@@ -1,6 +1,6 @@
 //! One worker's connection as a session.
 
-use crate::connection::{self, Broken, Connection};
+use crate::connection::{Broken, Connection};
 use crate::head::Lines;
 use crate::problem;
 use crate::raw::Reply;
@@ -28,6 +28,8 @@ pub struct HttpSession<W: Wire> {
     requests: Vec<Prepared>,
     /// The request under way.
     request: Vec<u8>,
+    /// Whether the last call found the connection closed without a word.
+    found_closed: bool,
     /// What the statements of the last call took, as the server told it.
     statements: StatementTimes,
     /// Status of the last answer, where its body is, and whether the server closes behind it; once it has come.
@@ -57,6 +59,7 @@ impl<W: Wire> HttpSession<W> {
             line,
             requests,
             request,
+            found_closed: false,
             statements,
             answered,
             workload: PhantomData,
@@ -74,6 +77,12 @@ impl<W: Wire> HttpSession<W> {
     pub fn answer(&self) -> Option<Reply<'_>> {
         let (status, body, closes) = self.answered.clone()?;
         Some(Reply { closes, ..Reply::of(&self.connection, status, body) })
+    }
+
+    /// Whether the last call found the connection closed, although no answer before it had said so.
+    #[must_use]
+    pub fn found_closed(&self) -> bool {
+        self.found_closed
     }
 
     /// Whether the next call can be sent. `false` means: open another session.
@@ -129,14 +138,6 @@ impl Write for Rest<'_> {
     }
 }
 
-/// Whether the server has seen nothing of the request. 408 says so too: it met a request that was on its way (RFC 9110, 15.5.9).
-fn is_unsent(exchanged: &Result<connection::Answer, Broken>) -> bool {
-    match exchanged {
-        Err(broken) => *broken == Broken::Unsent,
-        Ok(answer) => answer.status == 408,
-    }
-}
-
 impl<W: Wire> Session<W> for HttpSession<W> {
     async fn run(&mut self, call: &W::Call, effort: &mut Effort) -> Result<W::Outcome, Fault> {
         let before = self.line;
@@ -148,10 +149,11 @@ impl<W: Wire> Session<W> for HttpSession<W> {
             Line::Closing => self.reconnect(effort).await?,
             Line::Ready => {}
         }
-        self.answered = None;
+        (self.answered, self.found_closed) = (None, false);
         self.requests[W::kind(call)].write::<W>(call, effort.clocked, &mut self.request);
         let mut exchanged = self.connection.exchange(&self.request).await;
-        if before == Line::Ready && is_unsent(&exchanged) {
+        if before == Line::Ready && matches!(exchanged, Err(Broken::Unsent)) {
+            self.found_closed = true;
             self.reconnect(effort).await?;
             exchanged = self.connection.exchange(&self.request).await;
         }

@@ -5,7 +5,7 @@ use crate::value::{self, Bound};
 use crate::{Connected, Link, fault};
 use futures_util::StreamExt as _;
 use futures_util::future::{try_join, try_join_all};
-use model::{Conflict, DefectKind, Fault};
+use model::{Conflict, DefectKind, Fault, Nanos};
 use sql::{
     BranchId, ColumnError, Columns, Dialect, LOCK_WAIT_S, Param, Read, SqlConn, StmtId, Take, TwoPhase,
     TxKind,
@@ -105,6 +105,7 @@ impl Transacting for PostgresConn {
 
 impl SqlConn for PostgresConn {
     const DIALECT: Dialect = Dialect::Postgres;
+    const IDLE_MAX: Nanos = Link::IDLE_MAX;
 
     async fn begin(&mut self, tx: TxKind) -> Result<(), Fault> {
         tx::begin(self, tx).await

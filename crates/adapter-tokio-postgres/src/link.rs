@@ -2,6 +2,7 @@
 
 use crate::Facts;
 use crate::bell::Bell;
+use model::Nanos;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
@@ -40,6 +41,9 @@ impl std::fmt::Debug for Link {
 }
 
 impl Link {
+    /// After which a connection is looked at: that costs less than a microsecond.
+    pub const IDLE_MAX: Nanos = Nanos::from_millis(20);
+
     pub(crate) fn new(wire: Wire) -> Link {
         let bell = Arc::new(Bell::default());
         Link { wire: Some(wire), waker: Waker::from(Arc::clone(&bell)), bell, is_notified: false }

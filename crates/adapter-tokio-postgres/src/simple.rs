@@ -8,7 +8,7 @@
 use crate::tx::{self, Control, Transacting, Tx};
 use crate::{Connected, Link, PostgresOpener, connect_to_write};
 use futures_util::StreamExt as _;
-use model::{DefectKind, Fault, Home, OpenError, Stack};
+use model::{DefectKind, Fault, Home, Nanos, OpenError, Stack};
 use sql::{
     ColumnError, Columns, Dialect, Param, Read, ServerUrl, SqlConn, SqlOpener, StmtId, Take, TxKind,
     positional,
@@ -130,6 +130,7 @@ impl Transacting for SimpleConn {
 
 impl SqlConn for SimpleConn {
     const DIALECT: Dialect = Dialect::Postgres;
+    const IDLE_MAX: Nanos = Link::IDLE_MAX;
 
     async fn begin(&mut self, tx: TxKind) -> Result<(), Fault> {
         tx::begin(self, tx).await

@@ -41,12 +41,13 @@ const AUDIT_SETTINGS: &str = "set work_mem = '64MB'; set temp_buffers = '64MB'; 
                               set max_parallel_workers_per_gather = 2; set min_parallel_table_scan_size = '1MB'; \
                               set parallel_setup_cost = 100; set enable_mergejoin = off; set jit = off";
 
-/// Limits on sessions. Some are kept for superusers, and those have no limit of their own. `pg_stat_database` counts sessions for
-/// everybody, `pg_stat_activity` tells who has them.
+/// Limits on sessions. Some are kept for superusers, and those have no limit of their own. Of others' sessions a user may not see what
+/// they are.
 const SESSIONS: &str = "
-select 'max_connections', case when rolsuper then 0 else -current_setting('superuser_reserved_connections')::int8 end
-    + current_setting('max_connections')::int8 - coalesce(current_setting('reserved_connections', true)::int8, 0),
-  (select sum(numbackends)::int8 from pg_stat_database)
+select 'max_connections', current_setting('max_connections')::int8 - case when rolsuper then 0 else
+    current_setting('superuser_reserved_connections')::int8
+    + coalesce(current_setting('reserved_connections', true)::int8, 0) end,
+  (select count(*) from pg_stat_activity where usesysid is not null and coalesce(backend_type, 'client backend') = 'client backend')
 from pg_roles where rolname = current_user
 union all
 select 'connection limit of role ' || rolname, rolconnlimit::int8,

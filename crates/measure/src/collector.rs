@@ -24,6 +24,8 @@ pub struct Slice {
     pub from: Nanos,
     /// First moment after it.
     pub to: Nanos,
+    /// Length of a slice that is not cut off by the end of a phase.
+    pub whole: Nanos,
     /// What ended, by kind in the workload's order.
     pub kinds: Vec<Ended>,
     /// When calls completed.
@@ -59,6 +61,7 @@ impl Slice {
             phase: Phase::WarmUp,
             from: Nanos::ZERO,
             to: Nanos::ZERO,
+            whole: Nanos::ZERO,
             kinds: vec![Ended::default(); kinds],
             answered: Answered::default(),
             times: vec![SliceTimes::default(); kinds],
@@ -207,6 +210,7 @@ impl<W: Workload> Collector<W> {
                 phase: self.timeline.phase(index),
                 from: from - self.timeline.start,
                 to: to - self.timeline.start,
+                whole: self.timeline.slice,
                 ..Slice::empty(index, W::KINDS.len())
             });
         }

@@ -320,11 +320,10 @@ fn books(books: &crate::Books) -> Books {
     }
 }
 
-/// The times without a completed call; the slices are all as long as the first of them, but for the last.
+/// The times without a completed call.
 fn silence(totals: &Totals, slices: &[Sliced]) -> Option<Silence> {
     let completed = totals.kinds.iter().map(|kind| kind.ended.committed + kind.ended.declined).sum();
-    let first = slices.iter().find(|slice| slice.phase == Phase::Measured)?;
-    silence::find(slices, first.length(), completed)
+    silence::find(slices, completed)
 }
 
 /// How committed calls shared commits, whatever their kind.

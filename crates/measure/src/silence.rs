@@ -2,7 +2,6 @@
 
 use crate::collector::Slice;
 use crate::timeline::Phase;
-use model::Nanos;
 use result::Silence;
 use serde::{Deserialize, Serialize};
 
@@ -36,12 +35,11 @@ impl Answered {
     }
 }
 
-/// The times without a completed call in the slices of the window, which are of this length but for the last one; `completed` calls
-/// ended in them. Nothing where there is no slice, or no call.
-pub(crate) fn find(slices: &[Slice], length: Nanos, completed: u64) -> Option<Silence> {
+/// The times without a completed call in the slices of the window; `completed` calls ended in them. Nothing where there is no slice, or no call.
+pub(crate) fn find(slices: &[Slice], completed: u64) -> Option<Silence> {
     let measured: Vec<&Slice> = slices.iter().filter(|slice| slice.phase == Phase::Measured).collect();
     let opens = measured.first()?.from;
-    let part_s = length.as_secs_f64() / f64::from(PARTS);
+    let part_s = measured.first()?.whole.as_secs_f64() / f64::from(PARTS);
     let all_s: f64 = measured.iter().map(|slice| slice.length().as_secs_f64()).sum();
     if completed == 0 || part_s <= 0.0 {
         return None;
@@ -82,6 +80,7 @@ pub(crate) fn find(slices: &[Slice], length: Nanos, completed: u64) -> Option<Si
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Nanos;
     use proptest::prelude::*;
 
     /// Slices of 1.28 s, so that a part is 10 ms, with calls at these parts.
@@ -90,6 +89,7 @@ mod tests {
             phase: Phase::Measured,
             from: Nanos::from_millis(u64::from(index) * 1_280),
             to: Nanos::from_millis(u64::from(index + 1) * 1_280),
+            whole: Nanos::from_millis(1_280),
             ..Slice::empty(index, 1)
         };
         let mut slices: Vec<Slice> = (0..count).map(slice).collect();
@@ -99,31 +99,33 @@ mod tests {
         slices
     }
 
-    const LENGTH: Nanos = Nanos::from_millis(1_280);
-
     #[test]
     fn a_time_without_a_call_is_found_across_slices() {
         // Every part has a call but for those from 0.5 s to 2 s, which go over the end of a slice.
-        let found =
-            find(&slices(3, (0..384).filter(|part| !(50..200).contains(part))), LENGTH, 5_000).unwrap();
+        let found = find(&slices(3, (0..384).filter(|part| !(50..200).contains(part))), 5_000).unwrap();
         assert!((found.longest_s - 1.5).abs() < 1e-9 && (found.from_s - 0.5).abs() < 1e-9, "{found:?}");
         assert!((found.total_s - 1.5).abs() < 1e-9, "{found:?}");
         // Many short ones, of 15 %: each second is without a call for 150 ms.
         let some = |part: &u32| part % 100 >= 15;
-        let found = find(&slices(3, (0..384).filter(some)), LENGTH, 50_000).unwrap();
+        let found = find(&slices(3, (0..384).filter(some)), 50_000).unwrap();
         assert!((found.longest_s - 0.15).abs() < 1e-9 && (found.total_s - 0.6).abs() < 0.011, "{found:?}");
         // To the end.
-        let found = find(&slices(1, 0..64), LENGTH, 5_000).unwrap();
+        let found = find(&slices(1, 0..64), 5_000).unwrap();
         assert!((found.longest_s - 0.64).abs() < 1e-9 && (found.from_s - 0.64).abs() < 1e-9, "{found:?}");
     }
 
     #[test]
     fn calls_that_are_far_apart_are_no_silence() {
         // One in 130 ms.
-        let found = find(&slices(4, (0..512).step_by(13)), LENGTH, 40).unwrap();
+        let found = find(&slices(4, (0..512).step_by(13)), 40).unwrap();
         assert!((found.longest_s - 0.12).abs() < 1e-9 && found.total_s == 0.0, "{found:?}");
-        assert_eq!(find(&slices(4, std::iter::empty()), LENGTH, 0), None);
-        assert_eq!(find(&[], LENGTH, 10), None);
+        assert_eq!(find(&slices(4, std::iter::empty()), 0), None);
+        assert_eq!(find(&[], 10), None);
+        // A window that is shorter than a slice is entered by parts of a whole one.
+        let mut short = slices(1, 0..64);
+        short[0].to = Nanos::from_millis(640);
+        let found = find(&short, 5_000).unwrap();
+        assert_eq!((found.longest_s, found.total_s), (0.0, 0.0), "{found:?}");
     }
 
     proptest! {
@@ -131,7 +133,7 @@ mod tests {
         fn the_longest_is_at_most_all_and_the_long_ones_together_too(
             parts in prop::collection::btree_set(0_u32..512, 1..512),
         ) {
-            let found = find(&slices(4, parts.iter().copied()), LENGTH, parts.len() as u64).unwrap();
+            let found = find(&slices(4, parts.iter().copied()), parts.len() as u64).unwrap();
             prop_assert!(found.longest_s <= 5.12 && found.total_s <= 5.12 - 0.01 * parts.len() as f64 + 1e-6);
             prop_assert!(found.from_s + found.longest_s <= 5.12 + 1e-9);
         }

@@ -72,6 +72,8 @@ pub struct Spent {
     pub encode: Nanos,
     /// The server's own total, zero where no server took part. Contains all parts above, so it is not added to them.
     pub server: Nanos,
+    /// What these are rounded by, together, where a server told them; zero where our own clock measured them.
+    pub rounded: Nanos,
 }
 
 impl Spent {
@@ -97,21 +99,24 @@ pub struct Excess {
 }
 
 impl Spent {
-    /// What the parts of a call's time, rounded and read one after the other, may be off by.
-    pub const ROUNDED: Nanos = Nanos(20_000);
+    /// What the parts of a call's time, read one after the other, may be off by.
+    const READ_APART: Nanos = Nanos(20_000);
 
-    /// What of it cannot be, of a call that took so long from its request to its answer: parts are no more than the server's total,
-    /// and that no more than the call.
+    /// What of it cannot be that a server told of a call that took so long from its request to its answer: parts are no more than the
+    /// server's total, and that no more than the call, but for what they are rounded by. Nothing where no server told it.
     #[must_use]
     pub fn excess(&self, took: Nanos) -> Option<Excess> {
-        let parts = self.parts();
-        if self.server > Nanos::ZERO && parts > self.server + Spent::ROUNDED {
+        if self.rounded == Nanos::ZERO {
+            return None;
+        }
+        let (parts, allowed) = (self.parts(), self.rounded + Spent::READ_APART);
+        if self.server > Nanos::ZERO && parts > self.server + allowed {
             let (what, most_of) = ("the parts of the call", "all of it by the server's own word");
             return Some(Excess { what, said: parts, most_of, most: self.server });
         }
         let said = self.server.max(parts);
         // Two machines' clocks go at slightly different speeds.
-        let most = took + Spent::ROUNDED + Nanos(took.0 / 1_000);
+        let most = took + allowed + Nanos(took.0 / 1_000);
         (said > most).then_some(Excess { what: "the call", said, most_of: "request and answer", most: took })
     }
 }
@@ -141,6 +146,7 @@ impl std::ops::AddAssign for Effort {
         mine.commit += theirs.commit;
         mine.encode += theirs.encode;
         mine.server += theirs.server;
+        mine.rounded += theirs.rounded;
     }
 }
 
@@ -155,8 +161,11 @@ mod tests {
                 server: Nanos(server),
                 statements: Nanos(statements),
                 commit: Nanos(100_000),
+                rounded: Nanos(3),
                 ..Spent::default()
             };
+            assert_eq!(Spent { rounded: Nanos::ZERO, ..spent }.excess(Nanos(took)), None, "our own clock");
+            assert_eq!(Spent { rounded: Nanos::from_secs(1), ..spent }.excess(Nanos(took)), None, "seconds");
             assert_eq!(spent.excess(Nanos(took)).map(|excess| excess.to_string()).as_deref(), wrong);
         };
         check(500_000, 400_000, 600_000, None);
@@ -180,14 +189,9 @@ mod tests {
             Some("the server says that the call took 60070.000 ms, and request and answer took 60000.000 ms"),
         );
         assert!(
-            Spent {
-                server: Nanos(u64::MAX),
-                pool: Nanos(u64::MAX),
-                queue: Nanos(u64::MAX),
-                ..Spent::default()
-            }
-            .excess(Nanos(u64::MAX))
-            .is_none()
+            Spent { server: Nanos(u64::MAX), pool: Nanos(u64::MAX), rounded: Nanos(1), ..Spent::default() }
+                .excess(Nanos(u64::MAX))
+                .is_none()
         );
     }
 }

@@ -48,7 +48,8 @@ impl Default for RetryPolicy {
 /// There is no pause between attempts: engines that lock have already made the caller wait.
 #[derive(Debug)]
 pub struct Retrying<W: Workload, T: Target<W>> {
-    session: T::Session,
+    /// Absent only while a new one is opened, and where that failed.
+    session: Option<T::Session>,
     target: Arc<T>,
     worker: u32,
     policy: RetryPolicy,
@@ -56,28 +57,32 @@ pub struct Retrying<W: Workload, T: Target<W>> {
 
 impl<W: Workload, T: Target<W>> Session<W> for Retrying<W, T> {
     async fn run(&mut self, call: &W::Call, effort: &mut Effort) -> Result<W::Outcome, Fault> {
-        match self.policy.run(&mut self.session, call, effort).await {
-            Err(Fault::Refused(Refusal::Unreachable)) if self.policy.reopens => {
-                self.reopen().await?;
+        let policy = self.policy;
+        let Some(session) = &mut self.session else { return Err(Fault::Refused(Refusal::Unreachable)) };
+        match policy.run(session, call, effort).await {
+            Err(Fault::Refused(Refusal::Unreachable)) if policy.reopens => {
+                let session = self.reopen().await?;
                 effort.reconnects += 1;
-                self.policy.run(&mut self.session, call, effort).await
+                policy.run(session, call, effort).await
             }
             result => result,
         }
     }
 
     fn statement_times(&self) -> Option<&StatementTimes> {
-        self.session.statement_times()
+        self.session.as_ref().and_then(T::Session::statement_times)
     }
 }
 
 impl<W: Workload, T: Target<W>> Retrying<W, T> {
     /// What keeps a new session from opening is found again, and reported, by whoever opens the next one.
     #[cold]
-    async fn reopen(&mut self) -> Result<(), Fault> {
+    async fn reopen(&mut self) -> Result<&mut T::Session, Fault> {
+        // First: of a session over several stores, the others' connections may be open, and their servers full.
+        self.session = None;
         let opened = self.target.open(self.worker).await;
-        self.session = opened.map_err(|_| Fault::Refused(Refusal::Unreachable))?;
-        Ok(())
+        let opened = opened.map_err(|_| Fault::Refused(Refusal::Unreachable))?;
+        Ok(self.session.insert(opened))
     }
 }
 
@@ -112,7 +117,7 @@ impl<W: Workload, T: Target<W>> Target<W> for RetryingTarget<T> {
 
     async fn open(&self, worker: u32) -> Result<Self::Session, OpenError> {
         let (session, target) = (self.target.open(worker).await?, Arc::clone(&self.target));
-        Ok(Retrying { session, target, worker, policy: self.policy })
+        Ok(Retrying { session: Some(session), target, worker, policy: self.policy })
     }
 
     fn stack(&self) -> Stack {

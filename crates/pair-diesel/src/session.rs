@@ -84,7 +84,7 @@ impl<E: Engine, K: Clock> Transactions<E, K> {
             })
         });
         let begun = self.clock.now();
-        effort.attempts += 1;
+        effort.attempts += u32::from(result != Err(Fault::Refused(Refusal::Unreachable)));
         effort.spent.begin += begun - asked - effort.spent.pool;
         result.map(|()| begun)
     }

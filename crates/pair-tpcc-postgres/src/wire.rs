@@ -2,7 +2,7 @@
 
 use adapter_tokio_postgres::{Connected, Link, connect_to_write, fault, open_error};
 use model::{Clock, Effort, Fault, Nanos, OpenError, Refusal, StatementClock, StatementTimes};
-use sql::{CatalogueError, IDLE_MAX, ServerUrl};
+use sql::{CatalogueError, ServerUrl};
 use std::future::Future;
 use tokio_postgres::{Client, Error, SimpleQueryMessage, Statement};
 
@@ -70,7 +70,7 @@ impl<K: Clock> Wire<K> {
         self.rounds.start(effort);
         self.begun = self.clock.now();
         self.effort = Effort::default();
-        let is_idle = self.begun - self.used > IDLE_MAX;
+        let is_idle = self.begun - self.used > Link::IDLE_MAX;
         if !(if is_idle { self.link.look().await } else { self.link.is_open() }) {
             return Err(Fault::Refused(Refusal::Unreachable));
         }

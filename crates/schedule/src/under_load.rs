@@ -67,15 +67,15 @@ impl UnderLoad {
         }
     }
 
-    /// The subject under each of these plans, but for those of as many sessions as one before.
+    /// The subject under each of these plans; of those with as many sessions behind a server, the one with the most clients.
     pub fn variants(&self, plans: impl Iterator<Item = drive::Plan>) -> Vec<Variant> {
         let mut variants: Vec<Variant> = Vec::new();
         for plan in plans {
-            if variants
-                .iter()
-                .all(|variant| self.sessions(variant.plan.workers) != self.sessions(plan.workers))
-            {
-                variants.push(self.variant(plan));
+            let sessions = self.sessions(plan.workers);
+            match variants.iter_mut().find(|variant| self.sessions(variant.plan.workers) == sessions) {
+                Some(variant) if variant.plan.workers < plan.workers => *variant = self.variant(plan),
+                Some(_) => {}
+                None => variants.push(self.variant(plan)),
             }
         }
         variants

@@ -176,6 +176,7 @@ mod tests {
             commit: Nanos(0),
             encode: Nanos(20_300),
             server: Nanos(70_000_000),
+            ..Spent::default()
         };
         let mut effort =
             Effort { attempts: 2, statements: 46, rows: 33, commits: 1, spent, ..Effort::default() };

@@ -159,6 +159,8 @@ impl From<ColumnError> for Fault {
 pub trait SqlConn: Send + 'static {
     /// The engine's dialect.
     const DIALECT: Dialect;
+    /// How long it may be idle before [`SqlConn::is_alive`] is asked; little where that sends nothing.
+    const IDLE_MAX: Nanos = crate::IDLE_MAX;
 
     /// Begins a transaction.
     fn begin(&mut self, tx: TxKind) -> impl Future<Output = Result<(), Fault>> + Send;

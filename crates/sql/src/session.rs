@@ -57,17 +57,15 @@ impl ServerUrl {
         let more = match measured {
             true => "",
             // A load waits for nobody for ever, and an audit may pause between its questions.
-            false => {
-                ", lock_wait_timeout = 30, wait_timeout = 86400, foreign_key_checks = 1, unique_checks = 1"
-            }
+            false => ", lock_wait_timeout = 30, wait_timeout = 86400",
         };
         [
             // What MySQL does not know is in comments that MariaDB executes.
             format!(
                 "set session autocommit = 1, sql_mode = '{mode}', time_zone = '+00:00', completion_type = 'NO_CHAIN', \
                  character_set_client = utf8mb4, character_set_results = utf8mb4, collation_connection = utf8mb4_general_ci, \
-                 sql_select_limit = 18446744073709551615, sql_big_selects = 1, sql_safe_updates = 0, sql_auto_is_null = 0\
-                 {more} /*M! , max_statement_time = {seconds:.3} */"
+                 sql_select_limit = 18446744073709551615, sql_big_selects = 1, sql_safe_updates = 0, sql_auto_is_null = 0, \
+                 foreign_key_checks = 1, unique_checks = 1{more} /*M! , max_statement_time = {seconds:.3} */"
             ),
             format!("set session transaction isolation level {}, read write", isolation.sql()),
         ]

@@ -5,7 +5,7 @@ use crate::{
 };
 use model::{Clock, Effort, Fault, Nanos, Refusal, StatementClock, StatementTimes};
 
-/// A connection that has been idle for longer may have been closed by the server, whose limits are whole seconds: it is looked at
+/// A connection that has been idle for longer may have been closed by the server, whose limits are seconds as a rule: it is looked at
 /// before something is sent that commits by itself. Drivers that cannot see it send a ping, which at this rate costs nothing.
 pub const IDLE_MAX: Nanos = Nanos::from_millis(900);
 
@@ -19,11 +19,13 @@ pub struct Timed<C, K> {
     conn: C,
     clock: K,
     effort: Effort,
-    begun: Nanos,
+    /// When the transaction began whose time is counted here, until it ends: not that of a branch, which is of the transaction that
+    /// decides it.
+    open: Option<Nanos>,
     /// When it was used last.
     used: Nanos,
-    /// Whether the transaction is a branch: what it takes until it is decided is of the transaction that decides it.
-    is_branch: bool,
+    /// Whether what ends here lies within the time of a transaction of another connection.
+    is_within: bool,
     statements: StatementClock,
 }
 
@@ -33,9 +35,9 @@ impl<C: SqlConn, K: Clock> Timed<C, K> {
         Timed {
             conn,
             effort: Effort::default(),
-            begun: Nanos::ZERO,
+            open: None,
             used: clock.now(),
-            is_branch: false,
+            is_within: false,
             statements: StatementClock::default(),
             clock,
         }
@@ -68,8 +70,9 @@ impl<C: SqlConn, K: Clock> Timed<C, K> {
         statements: &[(StmtId, &[Param<'_>])],
     ) -> Result<Vec<u64>, Fault> {
         let asked = self.statements.asked(&self.clock);
-        self.begun = self.clock.now();
-        self.check_alive_at(self.begun).await?;
+        let begun = self.clock.now();
+        self.check_alive_at(begun).await?;
+        self.open = Some(begun);
         self.effort.attempts = 1;
         let result = self.conn.begin_with(statements).await;
         self.statements.answered(round, asked, &self.clock);
@@ -78,6 +81,22 @@ impl<C: SqlConn, K: Clock> Timed<C, K> {
             self.count(*rows as u32);
         }
         Ok(changed)
+    }
+
+    /// Until it is told otherwise, what ends here is not counted: a transaction of another connection counts the time that it takes.
+    pub fn counted_elsewhere(&mut self, is_within: bool) {
+        self.is_within = is_within;
+    }
+
+    /// Counts the time of a transaction, or of a branch, whose end was asked for then.
+    #[inline]
+    fn ended(&mut self, asked: Nanos) {
+        self.used = self.clock.now();
+        let begun = self.open.take();
+        if !self.is_within {
+            self.effort.spent.statements += begun.map_or(Nanos::ZERO, |begun| asked - begun);
+            self.effort.spent.commit += self.used - asked;
+        }
     }
 
     #[inline]
@@ -96,7 +115,7 @@ impl<C: SqlConn, K: Clock> Timed<C, K> {
 
     #[inline]
     async fn check_alive_at(&mut self, now: Nanos) -> Result<(), Fault> {
-        if now - self.used <= IDLE_MAX || self.conn.is_alive().await {
+        if now - self.used <= C::IDLE_MAX || self.conn.is_alive().await {
             return Ok(());
         }
         Err(Fault::Refused(Refusal::Unreachable))
@@ -113,12 +132,13 @@ impl<C: SqlConn, K: Clock> SqlConn for Timed<C, K> {
             self.check_alive_at(asked).await?;
         }
         let result = self.conn.begin(tx).await;
-        self.begun = self.clock.now();
+        let begun = self.clock.now();
+        self.open = result.is_ok().then_some(begun);
         let waited = self.conn.waited();
         // One, of however many transactions; none where nothing could be sent.
         self.effort.attempts = u32::from(result != Err(Fault::Refused(Refusal::Unreachable)));
         self.effort.spent.pool += waited;
-        self.effort.spent.begin += self.begun - asked - waited;
+        self.effort.spent.begin += begun - asked - waited;
         result
     }
 
@@ -126,9 +146,7 @@ impl<C: SqlConn, K: Clock> SqlConn for Timed<C, K> {
     async fn commit(&mut self) -> Result<(), Fault> {
         let asked = self.clock.now();
         let result = self.conn.commit().await;
-        self.used = self.clock.now();
-        self.effort.spent.statements += asked - self.begun;
-        self.effort.spent.commit += self.used - asked;
+        self.ended(asked);
         if result.is_ok() {
             self.effort.commits += 1;
             if let Some(grouping) = self.conn.grouping() {
@@ -142,11 +160,7 @@ impl<C: SqlConn, K: Clock> SqlConn for Timed<C, K> {
     async fn rollback(&mut self) -> Result<(), Fault> {
         let asked = self.clock.now();
         let result = self.conn.rollback().await;
-        if !std::mem::take(&mut self.is_branch) {
-            self.effort.spent.statements += asked - self.begun;
-        }
-        self.used = self.clock.now();
-        self.effort.spent.commit += self.used - asked;
+        self.ended(asked);
         result
     }
 
@@ -219,19 +233,20 @@ impl<C: TwoPhase, K: Clock> TwoPhase for Timed<C, K> {
 
     async fn begin_branch(&mut self, id: BranchId) -> Result<(), Fault> {
         self.check_alive().await?;
-        self.is_branch = true;
+        self.open = None;
         self.conn.begin_branch(id).await
     }
 
     async fn prepare(&mut self) -> Result<(), Fault> {
-        self.is_branch = false;
-        self.conn.prepare().await
+        let result = self.conn.prepare().await;
+        self.used = self.clock.now();
+        result
     }
 
     async fn commit_prepared(&mut self, id: BranchId) -> Result<bool, Fault> {
         let asked = self.clock.now();
         let result = self.conn.commit_prepared(id).await;
-        self.effort.spent.commit += self.clock.now() - asked;
+        self.ended(asked);
         self.effort.commits += u32::from(result == Ok(true));
         result
     }
@@ -239,7 +254,7 @@ impl<C: TwoPhase, K: Clock> TwoPhase for Timed<C, K> {
     async fn rollback_prepared(&mut self, id: BranchId) -> Result<bool, Fault> {
         let asked = self.clock.now();
         let result = self.conn.rollback_prepared(id).await;
-        self.effort.spent.commit += self.clock.now() - asked;
+        self.ended(asked);
         result
     }
 
@@ -395,6 +410,34 @@ mod tests {
         now(timed.exec(StmtId(9), &[])).unwrap_err();
         let found: Vec<_> = timed.statement_times().executed().collect();
         assert_eq!(found, [(9, StatementTime { executions: 1, spent: Nanos(90) })]);
+    }
+
+    /// A server says that its parts add up to no more than its total.
+    #[test]
+    fn no_time_is_counted_twice_however_a_transaction_ends() {
+        let clock = Stopped::default();
+        let mut timed = Timed::new(Scripted(clock.clone()), clock.clone());
+        let took = |timed: &mut Timed<Scripted, Stopped>, ends: &dyn Fn(&mut Timed<Scripted, Stopped>)| {
+            let (from, mut effort) = (clock.now.load(Ordering::Relaxed), Effort::default());
+            now(timed.begin(TxKind::Write)).unwrap();
+            now(timed.exec(StmtId(3), &[])).unwrap();
+            ends(timed);
+            timed.settle(&mut effort);
+            (effort.spent.parts(), Nanos(clock.now.load(Ordering::Relaxed) - from))
+        };
+        // A commit that fails is followed by a roll-back, which finds nothing open.
+        let (parts, all) = took(&mut timed, &|timed| {
+            now(timed.commit()).unwrap();
+            now(timed.rollback()).unwrap();
+        });
+        assert_eq!(parts, all);
+        // What another connection's transaction waits for is in its time.
+        let (parts, all) = took(&mut timed, &|timed| {
+            timed.counted_elsewhere(true);
+            now(timed.rollback()).unwrap();
+            timed.counted_elsewhere(false);
+        });
+        assert_eq!((parts, all), (Nanos(1), Nanos(1 + 30 + 2)), "the begin alone is counted here");
     }
 
     #[test]

@@ -72,6 +72,16 @@ impl<W: Wire> Notes<W> {
         self.answers.enter(failure);
     }
 
+    /// A connection on which a call had been answered was closed when the next one was to be sent.
+    fn enter_found_closed(&mut self) {
+        let request = self.last.as_ref().map_or_else(String::new, |(request, _)| request.clone());
+        self.kept_open.enter(Some(Failure {
+            request,
+            expected: "the connection stays open until the next call".into(),
+            found: "it was closed without `connection: close`".into(),
+        }));
+    }
+
     fn enter(
         &mut self,
         call: &W::Call,
@@ -197,11 +207,19 @@ impl<W: Wire> Session<W> for WatchedSession<W> {
         // Some of them say what their statements took.
         effort.clocked = self.next == 0;
         let begun = self.clock.now();
-        let result = tokio::time::timeout(ANSWER_MAX, connection.run(call, effort)).await;
+        // Of this request alone, also where a call is repeated after a conflict.
+        let mut mine = effort.asked();
+        let result = tokio::time::timeout(ANSWER_MAX, connection.run(call, &mut mine)).await;
         let result = result.unwrap_or(Err(Fault::InDoubt(Doubt::Deadline)));
         let took = Nanos(self.clock.now().0 - begun.0);
         let (request, reply) = (connection.request(), connection.answer());
-        noted(&self.notes, |notes| notes.enter(call, &result, request, reply, effort, took));
+        noted(&self.notes, |notes| {
+            if connection.found_closed() {
+                notes.enter_found_closed();
+            }
+            notes.enter(call, &result, request, reply, &mine, took);
+        });
+        *effort += mine;
         result
     }
 

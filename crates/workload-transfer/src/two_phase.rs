@@ -134,12 +134,17 @@ async fn logged<C: TwoPhase, K: Clock>(
     source_first: bool,
 ) -> Result<Outcome, Fault> {
     log.conn.begin(TxKind::Write).await?;
+    // Whatever ends before the log does lies in its time.
+    source.conn.counted_elsewhere(true);
+    target.conn.counted_elsewhere(true);
     let parted = match log.log(asked).await {
         Ok(true) => branches([&mut *source, &mut *target], ids, asked, source_first).await,
         // It was decided before, and what was answered is with the source.
         Ok(false) => Ok(None),
         Err(fault) => Err(fault),
     };
+    source.conn.counted_elsewhere(false);
+    target.conn.counted_elsewhere(false);
     if !matches!(parted, Ok(Some(_))) {
         let _ = log.conn.rollback().await;
     }

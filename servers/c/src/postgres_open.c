@@ -129,10 +129,13 @@ static bool suits(const PGresult *facts, const struct database *database, struct
 /* Makes the settings of a session; answers what the server says of them. */
 static PGresult *settle(PGconn *pg, const struct database *database, struct open_error *error) {
   /* Nothing may depend on the defaults of the server, the database or the role. */
-  char text[320];
+  char text[640];
   snprintf(text, sizeof text,
            "set statement_timeout = %u; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0; "
-           "set time zone 'UTC'; set session characteristics as transaction isolation level %s, read write, not deferrable",
+           "set time zone 'UTC'; set session characteristics as transaction isolation level %s, read write, not deferrable; "
+           "select set_config(name, '0', false) from pg_settings where name = 'transaction_timeout'; "
+           "select set_config('search_path', '\"$user\", public', false) "
+           "where coalesce(current_schema(), 'pg_catalog') in ('pg_catalog', 'information_schema')",
            database->statement_timeout_ms, isolation_sql(database->isolation));
   PGresult *set = query(pg, text, error);
   PQclear(set);

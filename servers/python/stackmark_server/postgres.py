@@ -86,6 +86,12 @@ def session_settings(url: DatabaseUrl) -> dict[str, str]:
 
 async def check(url: DatabaseUrl, connection: asyncpg.Connection) -> None:
     """Whether the server can be used as the URL says. What a pool between us and it would swallow is read back."""
+    # No version before 17 knows the first, and the second is left alone where it names a schema.
+    await connection.execute(
+        "select set_config(name, '0', false) from pg_settings where name = 'transaction_timeout';"
+        " select set_config('search_path', '\"$user\", public', false)"
+        " where coalesce(current_schema(), 'pg_catalog') in ('pg_catalog', 'information_schema')"
+    )
     row = await connection.fetchrow(
         "select current_setting('server_version_num')::int as version, pg_is_in_recovery() as replica,"
         " current_setting('transaction_read_only') = 'on' as read_only,"

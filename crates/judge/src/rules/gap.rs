@@ -19,8 +19,8 @@ pub(super) fn silence(trial: &Trial) -> Option<Rule> {
     let found = trial.silence?;
     let longest = figures::seconds(found.longest_s);
     let share = found.total_s / trial.measured_s;
-    // What an outage or a gap has already told is not told twice.
-    let is_told = !trial.outages.is_empty() || !trial.gaps.is_empty();
+    // What an outage or a gap has already told is not told twice; and in stages of different rates calls are further apart in some.
+    let is_told = !trial.outages.is_empty() || !trial.gaps.is_empty() || !trial.stages.is_empty();
     let is_long = found.longest_s >= found.long_s;
     if is_told || !is_long || (share < SILENT_MIN && found.longest_s < SILENT_MIN_S) {
         return fine(format!("the longest time without a completed call was {longest}"));

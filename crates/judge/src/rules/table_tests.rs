@@ -113,7 +113,7 @@ const ROWS: [Row; 26] = [
             refused: 90,
         }];
     }),
-    row("reconnects", Warning, "were closed while idle and opened again (2.0 % of the calls)", |trial| {
+    row("reconnects", Warning, "closed them between calls (2.0 % of the calls)", |trial| {
         trial.overall.books.reconnects = trial.overall.books.begun / 50;
     }),
     row("settled", Bad, "7 of them had not arrived 60 s later", |trial| {

@@ -53,7 +53,8 @@ pub(super) fn reconnects(trial: &Trial) -> Option<Rule> {
     let was = if books.reconnects == 1 { "was" } else { "were" };
     let each = figures::percent(share(books.reconnects, books.begun));
     let sentence = format!(
-        "{connections} {was} closed while idle and opened again ({each} of the calls); the response times include that"
+        "{connections} {was} opened again after the other end had closed them between calls ({each} of the calls); the response times \
+         include that"
     );
     let advice = "keep idle connections open for longer: `idle_session_timeout` of PostgreSQL, `wait_timeout` of MariaDB, the \
                   keep-alive time of an HTTP server or of a proxy";

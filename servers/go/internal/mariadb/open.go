@@ -112,7 +112,8 @@ func (o *Opener) settle(limited context.Context, opened *Conn) error {
 	// Nothing may depend on the defaults of the server.
 	variables := fmt.Sprintf("set time_zone = '+00:00', sql_mode = '%s', autocommit = 1, completion_type = 'NO_CHAIN', "+
 		"character_set_client = utf8mb4, character_set_results = utf8mb4, collation_connection = utf8mb4_general_ci, "+
-		"sql_select_limit = 18446744073709551615, sql_big_selects = 1, sql_safe_updates = 0, sql_auto_is_null = 0, max_statement_time = %.3f",
+		"sql_select_limit = 18446744073709551615, sql_big_selects = 1, sql_safe_updates = 0, sql_auto_is_null = 0, foreign_key_checks = 1, unique_checks = 1, "+
+		"max_statement_time = %.3f",
 		sqlMode, o.database.StatementTimeout.Seconds())
 	for _, text := range []string{
 		variables,

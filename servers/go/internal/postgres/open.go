@@ -99,7 +99,10 @@ func (o *Opener) Open(deadline time.Time) (engine.Conn, error) {
 func (o *Opener) settle(limited context.Context, conn *pgx.Conn) error {
 	// Nothing may depend on the defaults of the server, the database or the role.
 	text := fmt.Sprintf("set statement_timeout = %d; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0; "+
-		"set time zone 'UTC'; set session characteristics as transaction isolation level %s, read write, not deferrable",
+		"set time zone 'UTC'; set session characteristics as transaction isolation level %s, read write, not deferrable; "+
+		"select set_config(name, '0', false) from pg_settings where name = 'transaction_timeout'; "+
+		`select set_config('search_path', '"$user", public', false) `+
+		"where coalesce(current_schema(), 'pg_catalog') in ('pg_catalog', 'information_schema')",
 		o.database.StatementTimeout.Milliseconds(), o.database.Isolation)
 	if _, err := conn.Exec(limited, text, pgx.QueryExecModeSimpleProtocol); err != nil {
 		return openError(o.database.Place(), err)
