@@ -245,10 +245,20 @@ fn a_connection_that_was_closed_while_it_was_idle_is_opened_again() {
 fn a_server_that_turns_a_connection_away_or_is_tired_of_waiting_has_not_broken_the_contract() {
     with_servers(async {
         let check = async |status: &'static str, expected: Result<Sum, Fault>| {
-            let url = posing(move |mut peer: Peer, _| async move {
-                peer.send(ok(RIGHT)).await;
-                settle().await;
-                peer.send(answer(status, "application/problem+json", "{}")).await;
+            let is_first = std::rc::Rc::new(std::cell::Cell::new(true));
+            let url = posing(move |mut peer: Peer, _| {
+                let is_first = is_first.replace(false);
+                async move {
+                    peer.send(ok(RIGHT)).await;
+                    if is_first {
+                        settle().await;
+                        peer.send(answer(status, "application/problem+json", "{}")).await;
+                        return;
+                    }
+                    while peer.request().await.is_some() {
+                        peer.send(ok(RIGHT)).await;
+                    }
+                }
             })
             .await;
             let mut session = session(&url).await;
