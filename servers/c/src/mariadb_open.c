@@ -120,7 +120,8 @@ static bool settle(MYSQL *mysql, const struct database *database, struct open_er
   snprintf(text, sizeof text,
            "set time_zone = '+00:00', sql_mode = '" SQL_MODE "', autocommit = 1, completion_type = 'NO_CHAIN', "
            "character_set_client = utf8mb4, character_set_results = utf8mb4, collation_connection = utf8mb4_general_ci, "
-           "sql_select_limit = 18446744073709551615, sql_big_selects = 1, sql_safe_updates = 0, sql_auto_is_null = 0, foreign_key_checks = 1, unique_checks = 1, "
+           "sql_select_limit = 18446744073709551615, sql_big_selects = 1, sql_safe_updates = 0, sql_auto_is_null = 0, "
+           "foreign_key_checks = 1, unique_checks = 1, "
            "max_statement_time = %u.%03u",
            database->statement_timeout_ms / 1000, database->statement_timeout_ms % 1000);
   if (!run(mysql, text, error)) {

@@ -130,13 +130,14 @@ static bool suits(const PGresult *facts, const struct database *database, struct
 static PGresult *settle(PGconn *pg, const struct database *database, struct open_error *error) {
   /* Nothing may depend on the defaults of the server, the database or the role. */
   char text[640];
-  snprintf(text, sizeof text,
-           "set statement_timeout = %u; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0; "
-           "set time zone 'UTC'; set session characteristics as transaction isolation level %s, read write, not deferrable; "
-           "select set_config(name, '0', false) from pg_settings where name = 'transaction_timeout'; "
-           "select set_config('search_path', '\"$user\", public', false) "
-           "where coalesce(current_schema(), 'pg_catalog') in ('pg_catalog', 'information_schema')",
-           database->statement_timeout_ms, isolation_sql(database->isolation));
+  snprintf(
+      text, sizeof text,
+      "set statement_timeout = %u; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0; "
+      "set time zone 'UTC'; set session characteristics as transaction isolation level %s, read write, not deferrable; "
+      "select set_config(name, '0', false) from pg_settings where name = 'transaction_timeout'; "
+      "select set_config('search_path', '\"$user\", public', false) "
+      "where coalesce(current_schema(), 'pg_catalog') in ('pg_catalog', 'information_schema')",
+      database->statement_timeout_ms, isolation_sql(database->isolation));
   PGresult *set = query(pg, text, error);
   PQclear(set);
   PGresult *facts = set == NULL ? NULL : query(pg, FACTS_QUESTION, error);

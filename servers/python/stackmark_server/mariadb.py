@@ -84,7 +84,8 @@ async def settle(url: DatabaseUrl, connection: asyncmy.Connection, autocommit: b
     settings = (
         f"time_zone = '+00:00', sql_mode = '{SQL_MODE}', autocommit = {autocommit:d}, completion_type = 'NO_CHAIN', "
         "character_set_client = utf8mb4, character_set_results = utf8mb4, collation_connection = utf8mb4_general_ci, "
-        "sql_select_limit = 18446744073709551615, sql_big_selects = 1, sql_safe_updates = 0, sql_auto_is_null = 0, foreign_key_checks = 1, unique_checks = 1, "
+        "sql_select_limit = 18446744073709551615, sql_big_selects = 1, sql_safe_updates = 0, sql_auto_is_null = 0, "
+        "foreign_key_checks = 1, unique_checks = 1, "
         f"max_statement_time = {url.statement_timeout_ms / 1000:.3f}"
     )
     level = url.isolation.replace("-", " ")
