@@ -18,8 +18,6 @@ pub struct Facts {
     pub isolation: String,
     /// Whether the server is a replica.
     pub in_recovery: bool,
-    /// Whether transactions are read-only.
-    pub read_only: bool,
     /// `statement_timeout` in milliseconds; 0 for none.
     pub statement_timeout_ms: u32,
 }
@@ -37,10 +35,10 @@ pub async fn connect(url: &ServerUrl) -> Result<Connected, OpenError> {
 /// The same, and refuses a server that takes no writes.
 ///
 /// # Errors
-/// As for [`connect`]; [`OpenError::Unusable`] on a replica and where transactions are read-only.
+/// As for [`connect`]; [`OpenError::Unusable`] on a replica.
 pub async fn connect_to_write(url: &ServerUrl) -> Result<Connected, OpenError> {
     let connected = connect(url).await?;
-    postgres::writable(url, connected.facts.in_recovery, connected.facts.read_only)?;
+    postgres::writable(url, connected.facts.in_recovery)?;
     Ok(connected)
 }
 
@@ -82,7 +80,6 @@ async fn settle(client: &Client, link: &mut Link, url: &ServerUrl) -> Result<Fac
     link.until(client.batch_execute(&url.postgres_session(Use::Measured))).await.map_err(failed)?;
     let text = "select current_setting('server_version'), current_setting('server_version_num'), \
          current_setting('default_transaction_isolation'), pg_is_in_recovery(), \
-         current_setting('transaction_read_only'), \
          (select setting from pg_settings where name = 'statement_timeout'), current_setting('TimeZone')";
     let answer = link.until(client.simple_query(text)).await.map_err(failed)?;
     let row = answer.iter().find_map(|message| match message {
@@ -95,12 +92,11 @@ async fn settle(client: &Client, link: &mut Link, url: &ServerUrl) -> Result<Fac
         version_num: said(1).parse().unwrap_or(0),
         isolation: said(2).into(),
         in_recovery: said(3) == "t",
-        read_only: said(4) == "on",
-        statement_timeout_ms: said(5).parse().unwrap_or(0),
+        statement_timeout_ms: said(4).parse().unwrap_or(0),
     };
     postgres::supported(url, facts.version_num, &facts.version)?;
     let took = Isolation::named(&facts.isolation) == Some(url.isolation)
-        && said(6) == "UTC"
+        && said(5) == "UTC"
         && (url.statement_timeout_ms == 0 || facts.statement_timeout_ms == url.statement_timeout_ms);
     if took {
         return Ok(facts);
@@ -111,7 +107,7 @@ async fn settle(client: &Client, link: &mut Link, url: &ServerUrl) -> Result<Fac
         url.isolation.name(),
         url.statement_timeout_ms,
         facts.isolation,
-        said(6),
+        said(5),
         facts.statement_timeout_ms
     );
     Err(OpenError::Unusable { what: url.place(), why })

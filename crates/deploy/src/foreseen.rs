@@ -75,7 +75,7 @@ pub(crate) fn check_sessions(named: &[DbUrl], sessions: u32) -> Result<()> {
         let needed = u64::from(sessions) * sharing + SESSIONS_MEANWHILE;
         let Some(room) = room(url).filter(|room| room.free < needed) else { continue };
         bail!(
-            "{} has room for {} more sessions ({}), and {needed} are needed\nhint: raise that limit, or use fewer clients \
+            "{} has room for {} more sessions ({}), and {needed} are needed\nhint: raise this limit, or use fewer clients \
              or a smaller --pool",
             url.place(),
             room.free,

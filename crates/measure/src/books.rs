@@ -65,7 +65,7 @@ pub struct Books {
     pub retries: u64,
     /// Calls that took more than one attempt.
     pub retried_calls: u64,
-    /// Connections opened again because they were closed while they were idle.
+    /// Connections opened again because they were closed between calls.
     pub reconnects: u64,
     /// Committed after the window had closed; contained in `committed`. A backlog that the drain works off.
     pub late: u64,

@@ -35,7 +35,8 @@ impl Answered {
     }
 }
 
-/// The times without a completed call in the slices of the window; `completed` calls ended in them. Nothing where there is no slice, or no call.
+/// The times without a completed call in the slices of the window, in which `completed` calls ended. Nothing where there is no
+/// slice, or no call.
 pub(crate) fn find(slices: &[Slice], completed: u64) -> Option<Silence> {
     let measured: Vec<&Slice> = slices.iter().filter(|slice| slice.phase == Phase::Measured).collect();
     let opens = measured.first()?.from;

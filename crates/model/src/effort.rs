@@ -38,7 +38,7 @@ pub struct Effort {
     pub wanted: Wanted,
     /// Times the transaction was tried; at least 1 for a call that reached an engine.
     pub attempts: u32,
-    /// Connections that were opened again because the old one was closed while it was idle. The time that it took is part of the
+    /// Connections that were opened again because the old one was closed between calls. The time that it took is part of the
     /// call's.
     pub reconnects: u32,
     /// Statements executed, without begin and commit.

@@ -81,7 +81,7 @@ pub struct Books {
     pub retries: u64,
     /// Calls that needed more than one attempt.
     pub calls_retried: u64,
-    /// Connections that were opened again because they were closed while they were idle.
+    /// Connections that were opened again because they were closed between calls.
     #[serde(default)]
     pub reconnects: u64,
 }

@@ -122,13 +122,12 @@ pub fn supported(url: &ServerUrl, version_num: i64, version: &str) -> Result<(),
 /// Refuses a server that takes no writes.
 ///
 /// # Errors
-/// [`OpenError::Unusable`] on a replica, and where transactions are read-only unless told otherwise.
-pub fn writable(url: &ServerUrl, in_recovery: bool, read_only: bool) -> Result<(), OpenError> {
-    let why = match (in_recovery, read_only) {
-        (true, _) => "it is a read-only replica (in recovery); give the URL of the primary",
-        (false, true) => "its transactions are read-only (default_transaction_read_only is on)",
-        (false, false) => return Ok(()),
-    };
+/// [`OpenError::Unusable`] on a replica. Our sessions make their transactions `read write` whatever the defaults are.
+pub fn writable(url: &ServerUrl, in_recovery: bool) -> Result<(), OpenError> {
+    if !in_recovery {
+        return Ok(());
+    }
+    let why = "it is a read-only replica (in recovery); give the URL of the primary";
     Err(OpenError::Unusable { what: url.place(), why: why.into() })
 }
 
@@ -240,11 +239,8 @@ mod tests {
             error,
             "could not use h:5432: it is PostgreSQL 12.22, and 13 is the oldest that is supported"
         );
-        assert_eq!(writable(&url, false, false), Ok(()));
-        assert!(writable(&url, true, true).unwrap_err().to_string().contains("replica"));
-        assert!(
-            writable(&url, false, true).unwrap_err().to_string().contains("default_transaction_read_only")
-        );
+        assert_eq!(writable(&url, false), Ok(()));
+        assert!(writable(&url, true).unwrap_err().to_string().contains("replica"));
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl<C: SqlConn, K: Clock> Timed<C, K> {
     /// Looks at the connection before a call does something elsewhere that cannot be undone: commits in another store, publishes.
     ///
     /// # Errors
-    /// [`Refusal::Unreachable`]: it was closed while it was idle.
+    /// [`Refusal::Unreachable`]: it was closed between calls.
     pub async fn check_alive(&mut self) -> Result<(), Fault> {
         self.check_alive_at(self.clock.now()).await
     }

@@ -66,7 +66,7 @@ impl<C: SqlConn, K: Clock> SagaSession<C, K> {
     /// Looks at the connection to a call's store before the call is recorded elsewhere.
     ///
     /// # Errors
-    /// [`Refusal::Unreachable`](model::Refusal::Unreachable): it was closed while it was idle.
+    /// [`Refusal::Unreachable`](model::Refusal::Unreachable): it was closed between calls.
     pub async fn check_alive(&mut self, call: &Call) -> Result<(), Fault> {
         let Way { here, .. } = self.router.way(call)?;
         self.stores[here].conn.check_alive().await

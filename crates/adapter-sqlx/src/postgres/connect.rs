@@ -94,17 +94,16 @@ async fn settle(conn: &mut PgConnection, url: &ServerUrl) -> Result<Facts, OpenE
     sqlx::raw_sql(AssertSqlSafe(text)).execute(&mut *conn).await.map_err(|error| open_error(url, &error))?;
     let text = "select current_setting('server_version'), current_setting('server_version_num'), \
          current_setting('default_transaction_isolation'), pg_is_in_recovery()::text, \
-         current_setting('transaction_read_only'), \
          (select setting from pg_settings where name = 'statement_timeout'), current_setting('TimeZone')";
     let row = sqlx::raw_sql(text).fetch_one(conn).await;
     let row = row.map_err(|error| open_error(url, &error))?;
     let said = |index: usize| row.try_get::<String, _>(index).unwrap_or_default();
     let facts =
-        Facts { version: said(0), isolation: said(2), statement_timeout_ms: said(5).parse().unwrap_or(0) };
+        Facts { version: said(0), isolation: said(2), statement_timeout_ms: said(4).parse().unwrap_or(0) };
     postgres::supported(url, said(1).parse().unwrap_or(0), &facts.version)?;
-    postgres::writable(url, said(3) == "true", said(4) == "on")?;
+    postgres::writable(url, said(3) == "true")?;
     let took = Isolation::named(&facts.isolation) == Some(url.isolation)
-        && said(6) == "UTC"
+        && said(5) == "UTC"
         && (url.statement_timeout_ms == 0 || facts.statement_timeout_ms == url.statement_timeout_ms);
     if took {
         return Ok(facts);
@@ -115,7 +114,7 @@ async fn settle(conn: &mut PgConnection, url: &ServerUrl) -> Result<Facts, OpenE
         url.isolation.name(),
         url.statement_timeout_ms,
         facts.isolation,
-        said(6),
+        said(5),
         facts.statement_timeout_ms
     );
     Err(OpenError::Unusable { what: url.place(), why })

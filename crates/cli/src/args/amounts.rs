@@ -88,7 +88,7 @@ impl Amounts {
 }
 
 /// The scale of data in such engines where none is asked for: the same in all of them.
-pub(crate) fn default_for<W: Driven>(engines: &[Dialect], clients: u32) -> u32 {
+fn default_for<W: Driven>(engines: &[Dialect], clients: u32) -> u32 {
     engines.iter().map(|engine| W::scale_default(*engine, clients)).max().unwrap_or(W::SCALE_DEFAULT)
 }
 

@@ -43,7 +43,7 @@ pub(super) fn throttled(trial: &Trial) -> Option<Rule> {
 /// Share of calls with a reconnect from which the measured time is partly that of connecting.
 const RECONNECTS_MAX: f64 = 0.01;
 
-/// Whether connections were closed while they were idle.
+/// Whether connections were closed between calls.
 pub(super) fn reconnects(trial: &Trial) -> Option<Rule> {
     let books = trial.overall.books;
     if books.reconnects == 0 {

@@ -24,8 +24,6 @@ pub(super) struct Facts {
     pub(super) isolation: String,
     #[diesel(sql_type = Bool)]
     in_recovery: bool,
-    #[diesel(sql_type = Text)]
-    read_only: String,
     /// In milliseconds; 0 for none.
     #[diesel(sql_type = Integer)]
     pub(super) statement_timeout_ms: i32,
@@ -39,7 +37,6 @@ pub(super) struct Facts {
 const FACTS: &str = "select current_setting('server_version') as version, \
      current_setting('server_version_num')::integer as version_num, \
      current_setting('default_transaction_isolation') as isolation, pg_is_in_recovery() as in_recovery, \
-     current_setting('transaction_read_only') as read_only, \
      (select setting from pg_settings where name = 'statement_timeout')::integer as statement_timeout_ms, \
      current_setting('TimeZone') as time_zone, current_setting('lc_messages') as messages";
 
@@ -62,7 +59,7 @@ pub(super) fn connect(url: &ServerUrl) -> Result<(PgConnection, Facts), OpenErro
     let mut conn = PgConnection::establish(&address(url)).map_err(|error| not_let_in(url, &error))?;
     let facts = settle(&mut conn, url).map_err(|error| failed(url, &error))?;
     postgres::supported(url, i64::from(facts.version_num), &facts.version)?;
-    postgres::writable(url, facts.in_recovery, facts.read_only == "on")?;
+    postgres::writable(url, facts.in_recovery)?;
     if !english(&facts.messages) {
         return Err(unusable(format!(
             "its errors are in the language of lc_messages={}, and Diesel tells deadlocks and timeouts by nothing but their \
