@@ -33,6 +33,11 @@ wanted_by_broker() {
   [[ -n ${STACKMARK_KAFKA_HOME:-} ]] || command -v mvn >/dev/null || echo maven
 }
 
+# Without it the tests of poolers cannot run, and say so.
+wanted_by_poolers() {
+  command -v pgbouncer >/dev/null || [[ -x /usr/sbin/pgbouncer ]] || echo pgbouncer
+}
+
 wanted_by_servers() {
   command -v make >/dev/null || echo make
   command -v pkg-config >/dev/null || echo pkg-config
@@ -62,7 +67,7 @@ install_with_apt() {
   "${install[@]}" >&2 || { apt-get "${patient[@]}" update -q >&2 && "${install[@]}" >&2; }
 }
 
-mapfile -t packages < <(wanted; wanted_by_servers; wanted_by_broker)
+mapfile -t packages < <(wanted; wanted_by_servers; wanted_by_broker; wanted_by_poolers)
 if ((${#packages[@]} > 0)) && command -v apt-get >/dev/null && [[ $(id -u) == 0 ]]; then
   say "installing ${packages[*]}"
   install_with_apt "${packages[@]}" || say "apt-get could not install ${packages[*]}"

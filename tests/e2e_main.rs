@@ -23,6 +23,7 @@ mod e2e_in_use;
 mod e2e_interrupted;
 mod e2e_live;
 mod e2e_loads;
+mod e2e_paths;
 mod e2e_plans;
 mod e2e_resumed;
 mod e2e_resumed_loads;

@@ -36,7 +36,7 @@ fn a_run_without_a_database_brings_its_own_engine_and_takes_it_away_again() {
     for (subject, setting) in
         [("tpcc/postgres", "synchronous_commit=off"), ("tpcb/mariadb", "innodb_flush_log_at_trx_commit=2")]
     {
-        let ran = run(&desk, &format!("run {subject} {SHORT} --durability delayed --json"));
+        let ran = run(&desk, &format!("run {subject} --scale 1 {SHORT} --durability delayed --json"));
         let document = parse(&ran.out);
         assert_good(&ran, &document);
         let trial = &document["trials"][0];

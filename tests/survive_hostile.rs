@@ -2,16 +2,17 @@
 //! and driver.
 
 use crate::desk::{Desk, parse};
-use crate::{assert_audited, run_on};
+use crate::{assert_audited, command_on, run_on};
 use rig::{Engine, Running};
 use sql::ServerUrl;
 use stackmark_tests::engines::small;
+use stackmark_tests::languages::{self, FOLDERS, Manifest, is_made, manifest};
 
 const WORKLOADS: [&str; 5] = ["tpcc", "tpcb", "catalogue", "transfer", "booking"];
 
 /// Of a role, which is how they are set for all of its sessions. Those that would end a session are of PostgreSQL 14 and later.
 const OF_ROLE: [&str; 19] = [
-    "statement_timeout = '250ms'",
+    "statement_timeout = '40ms'",
     "lock_timeout = '1ms'",
     "idle_in_transaction_session_timeout = '40ms'",
     "idle_session_timeout = '900ms'",
@@ -79,7 +80,39 @@ fn check(server: &Running, drivers: &[&str], system: &str, hostile: &str) {
             let ran = run_on(&desk, &audit, &url);
             assert_eq!(ran.code(), 0, "{audit}: {ran:?}");
         }
+        if workload == "catalogue" {
+            in_other_languages(workload, &url, engine);
+        }
         assert_eq!(databases(), before, "{workload}");
+    }
+}
+
+/// The servers in other languages have sessions of their own.
+fn in_other_languages(workload: &str, url: &ServerUrl, engine: Engine) {
+    for language in FOLDERS.iter().filter(|language| is_made(language, "build")) {
+        let Manifest { name, serves, .. } = manifest(language);
+        let mut offers =
+            serves.iter().filter(|offer| offer.engine == engine.name() && offer.workload == workload);
+        let Some(offer) = offers.next() else { continue };
+        let subject = format!("{workload}/{}/{name}+{}", engine.name(), offer.how);
+        let desk = Desk::empty();
+        let servers = languages::folder();
+        let line = format!(
+            "run {subject} --servers {} --clients 4 --warmup 0s --calls 100 --json",
+            servers.display()
+        );
+        let mut command = command_on(&desk, &line, url);
+        // Go builds into a folder of the user's.
+        command.envs(std::env::var_os("HOME").map(|home| ("HOME", home)));
+        let ran = crate::Running::start(command).end();
+        assert!(matches!(ran.code(), 0 | 1), "{line}: {}", ran.err);
+        let document = parse(&ran.out);
+        let trial = &document["trials"][0];
+        assert_eq!(trial["state"], "complete", "{line}: {}", ran.err);
+        assert_audited(trial);
+        let books = &trial["overall"]["books"];
+        let faults = ["refused", "in_doubt", "defect"].map(|column| books[column].as_u64());
+        assert_eq!(faults, [Some(0); 3], "{line}: {books}");
     }
 }
 

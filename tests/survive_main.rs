@@ -16,10 +16,12 @@ mod survive_idle;
 mod survive_kill;
 mod survive_languages;
 mod survive_leftovers;
+mod survive_pooler;
 mod survive_refusals;
 mod survive_resume;
 mod survive_secrets;
 mod survive_stores;
+mod survive_two_runs;
 
 use desk::{Desk, INTERRUPTED, Ran, Running, is_alive, parse};
 use rig::Engine;

@@ -2,7 +2,7 @@
 //! left.
 
 use crate::desk::{Desk, Ran, until};
-use crate::{ENGINES, command_on, driver, loaded, run_on, with_password};
+use crate::{ENGINES, command_on, driver, loaded, run_on, trial_of, with_password};
 use rig::Engine;
 use sql::{Dialect, ServerUrl};
 use stackmark_tests::engines::{CONNECTIONS, Held, small};
@@ -193,4 +193,50 @@ fn a_wrong_url_is_told_without_its_password() {
         let ran = crate::Running::start(command).end();
         assert!(ran.code() == 2 && !ran.err.contains(SECRET), "{ran:?}");
     }
+}
+
+#[test]
+fn tables_that_a_crash_empties_make_no_durable_run() {
+    let mut server = Held::of(Engine::Postgres);
+    let url = server.database("unlogged", |url| {
+        assert_eq!(run_on(&Desk::empty(), "load tpcb --golden", url).code(), 0);
+    });
+    // The tests may have their engines in memory, and then a run has to say that.
+    let in_memory = observe::FileSystem::of(&rig::for_tests::engines_folder()).unwrap().in_memory;
+    let durability = |url: &ServerUrl| {
+        let ran = run_on(&Desk::empty(), &format!("{} --json", run(Engine::Postgres)), url);
+        let trial = trial_of(&ran);
+        let on = trial["data"]["file_system"].as_str().unwrap_or_default();
+        assert_eq!(on.ends_with("(memory)"), in_memory, "{on}");
+        let durability = trial["stack"]["durability"].clone();
+        (durability["tier"].as_str().unwrap().to_owned(), durability["detail"].as_str().unwrap().to_owned())
+    };
+    let is_sound = |(tier, detail): (String, String)| {
+        assert!(tier != "volatile" && !detail.contains("not logged"), "{tier} {detail}");
+    };
+    let alone = |kept: &str| server.ask("unlogged", &format!("alter table pgbench_accounts set {kept}"));
+    is_sound(durability(&url));
+    alone("unlogged");
+    let (tier, detail) = durability(&url);
+    assert!(
+        tier == "volatile" && detail.contains("not logged") && detail.contains("pgbench_accounts"),
+        "{tier} {detail}"
+    );
+    alone("logged");
+    // A table of somebody else's beside ours says nothing of ours.
+    let _ = server.ask("unlogged", "create unlogged table of_others (id int)");
+    is_sound(durability(&url));
+
+    let mut server = Held::of(Engine::MariaDb);
+    let url = server.database("myisam", |url| {
+        assert_eq!(run_on(&Desk::empty(), "load tpcb --golden", url).code(), 0);
+    });
+    let _ = server.ask("myisam", "alter table pgbench_history engine = MyISAM");
+    refused(
+        &run(Engine::MariaDb),
+        &url,
+        &["pgbench_history", "MyISAM", "no transactions", "engine = InnoDB"],
+    );
+    let _ = server.ask("myisam", "alter table pgbench_history engine = InnoDB");
+    assert_ne!(run_on(&Desk::empty(), &run(Engine::MariaDb), &url).code(), 2);
 }

@@ -8,7 +8,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 /// Connections that a server of these tests takes.
-pub const CONNECTIONS: u32 = 30;
+pub const CONNECTIONS: u32 = 60;
 
 static POSTGRES: LazyLock<Mutex<Server>> = LazyLock::new(|| Mutex::new(Server::start(Engine::Postgres)));
 static MARIADB: LazyLock<Mutex<Server>> = LazyLock::new(|| Mutex::new(Server::start(Engine::MariaDb)));

@@ -23,6 +23,7 @@ pub mod lies;
 pub mod log_first;
 pub mod outboxes;
 pub mod plans;
+pub mod pooler;
 pub mod proxy;
 pub mod repository;
 pub mod routes;

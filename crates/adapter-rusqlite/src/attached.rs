@@ -8,6 +8,7 @@ use crate::open::{ADAPTER, connect, has_log, refused};
 use crate::{Lane, SqliteConn, SqliteOpener};
 use model::{Clock, Home, OpenError, Stack};
 use rusqlite::Connection;
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use sql::{SqlOpener, SqliteUrl, of_database};
 use std::time::Duration;
 
@@ -65,7 +66,8 @@ fn name(file: usize) -> String {
 
 fn attach(connection: &Connection, name: &str, url: &SqliteUrl) -> rusqlite::Result<()> {
     let kib = i64::try_from(url.cache / 1024).unwrap_or(i64::MAX);
-    let path = url.path.as_os_str().to_string_lossy();
+    // A path need not be UTF-8.
+    let path = ToSqlOutput::Borrowed(ValueRef::Text(url.path.as_os_str().as_encoded_bytes()));
     connection.busy_timeout(Duration::from_millis(u64::from(url.busy_ms)))?;
     connection.execute(&format!("attach ?1 as {name}"), [path])?;
     connection.pragma_update(Some(name), "journal_mode", url.journal.name())?;

@@ -2,7 +2,7 @@
 
 use crate::{Connected, Link};
 use model::{Fault, OpenError};
-use sql::{CONNECT_MAX, Isolation, ServerUrl, Tls, Use, encryption, postgres};
+use sql::{CONNECT_MAX, Isolation, ServerUrl, Tls, Use, encryption, is_direct, postgres};
 use std::error::Error as _;
 use tokio_postgres::config::{ChannelBinding, SslMode};
 use tokio_postgres::{Client, Config, Error, SimpleQueryMessage};
@@ -60,9 +60,7 @@ fn config(url: &ServerUrl) -> Config {
     if let Some(password) = &url.password {
         config.password(password.reveal());
     }
-    if let Some(options) = &url.options {
-        config.options(options);
-    }
+    config.options(url.postgres_options(Use::Measured));
     if url.channel_binding {
         config.channel_binding(ChannelBinding::Require);
     }
@@ -80,7 +78,8 @@ async fn settle(client: &Client, link: &mut Link, url: &ServerUrl) -> Result<Fac
     link.until(client.batch_execute(&url.postgres_session(Use::Measured))).await.map_err(failed)?;
     let text = "select current_setting('server_version'), current_setting('server_version_num'), \
          current_setting('default_transaction_isolation'), pg_is_in_recovery(), \
-         (select setting from pg_settings where name = 'statement_timeout'), current_setting('TimeZone')";
+         (select setting from pg_settings where name = 'statement_timeout'), current_setting('TimeZone'), \
+         coalesce(current_setting('stackmark.connection', true), '')";
     let answer = link.until(client.simple_query(text)).await.map_err(failed)?;
     let row = answer.iter().find_map(|message| match message {
         SimpleQueryMessage::Row(row) => Some(row),
@@ -95,6 +94,9 @@ async fn settle(client: &Client, link: &mut Link, url: &ServerUrl) -> Result<Fac
         statement_timeout_ms: said(4).parse().unwrap_or(0),
     };
     postgres::supported(url, facts.version_num, &facts.version)?;
+    if !is_direct(said(6)) {
+        return Err(url.pooled());
+    }
     let took = Isolation::named(&facts.isolation) == Some(url.isolation)
         && said(5) == "UTC"
         && (url.statement_timeout_ms == 0 || facts.statement_timeout_ms == url.statement_timeout_ms);

@@ -3,6 +3,7 @@
 use crate::audit::Asking;
 use crate::checksum::Checksum;
 use crate::error::{Cause, Error, Kind};
+use crate::hold::Held;
 use crate::loading::Signals;
 use crate::{AuditGroup, AuditRows, Contents, Found, LoadPlan};
 use model::Nanos;
@@ -33,6 +34,8 @@ pub(crate) struct Queries {
     pub(crate) bytes: &'static str,
     /// Limits on sessions: a name, the most, and how many are open. A row a limit.
     pub(crate) sessions: &'static str,
+    /// How tables keep their rows: see `kept`.
+    pub(crate) kept: &'static str,
 }
 
 /// One database of some technology.
@@ -57,6 +60,14 @@ pub(crate) trait Engine: Send + Sync {
 
     /// What lies there, without changing it.
     fn look(&self) -> Result<Found, Cause>;
+    /// Takes the lock of a run, which others may share if `shared`.
+    fn hold(&self, _shared: bool) -> Result<Held, Cause> {
+        Ok(Held::Unknown)
+    }
+    /// Finds out that one connection is one session of the engine.
+    fn ensure_direct(&self) -> Result<(), Cause> {
+        Ok(())
+    }
     /// Makes an empty database.
     fn create(&self) -> Result<(), Error>;
     /// Removes the database with everything in it.

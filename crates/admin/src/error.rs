@@ -25,6 +25,8 @@ pub(crate) enum Kind {
     Exists,
     /// Nobody but an owner or administrator may do it.
     Denied,
+    /// A pooler answers, and not the server.
+    Pooled,
     /// A table has no such column: it is not what it is called.
     NoColumn,
     /// Given up because something else had failed, or the user wanted it.
@@ -195,6 +197,14 @@ pub enum Error {
         /// What was said.
         source: Cause,
     },
+}
+
+impl Error {
+    /// Whether the server has said that nothing was made: it is there already, or we may not.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Error::Failed { source, .. } if matches!(source.kind, Kind::Exists | Kind::Denied))
+    }
 }
 
 fn after(written: u64) -> String {

@@ -14,6 +14,7 @@ mod writer;
 
 use crate::engine::{Auditors, Conn, Engine as _, Queries};
 use crate::error::{Cause, Error, Kind};
+use crate::hold::{Held, Hold, Holding};
 use crate::record::TABLE;
 use crate::server::{Lock, Server, claimed};
 use crate::{AuditGroup, Store};
@@ -45,6 +46,19 @@ impl Database {
 pub fn store_by(url: ServerUrl, way: Way) -> Store {
     Store(Box::new(Database { url, way: OnceLock::from(way) }))
 }
+
+/// The name of the lock of a run; a name has 64 characters at most.
+const RUN_LOCK: &str = "concat('stackmark run ', md5(database()))";
+
+/// How tables keep their rows.
+const KEPT: &str = "
+select table_name, table_name, case transactions when 'YES' then 'logged' else tables.engine end,
+  case when create_options like '%DATA DIRECTORY=%'
+    then substring_index(substring_index(create_options, 'DATA DIRECTORY=''', -1), '''', 1) else @@datadir end
+from information_schema.tables
+join information_schema.engines on engines.engine = tables.engine
+where table_schema = database() and table_type in ('BASE TABLE', 'SYSTEM VERSIONED')
+order by 1";
 
 /// Limits on sessions.
 const SESSIONS: &str = "
@@ -79,6 +93,7 @@ impl Server for Database {
         bytes: "select cast(sum(file_size) as signed) from information_schema.innodb_sys_tablespaces \
                 where substring_index(name, '/', 1) = database()",
         sessions: SESSIONS,
+        kept: KEPT,
     };
     const RECORD: &'static str = "create table stackmark_load (name varchar(64) not null primary key, value longtext not null) \
          engine = InnoDB, character set = utf8mb4, collate = utf8mb4_bin";
@@ -104,6 +119,26 @@ impl Server for Database {
         let mut session = Session::open(&self.url, true)?;
         session.way = self.way.get().copied();
         Ok(session)
+    }
+
+    /// A lock by name. MariaDB lets nobody share one: who only reads is alone as well.
+    fn hold(&self, _shared: bool) -> Result<Held, Cause> {
+        let mut session = self.open()?;
+        let got = session.rows(&format!("select get_lock({RUN_LOCK}, 0)"), &[], 1)?;
+        if got.first().and_then(|row| row.first()?.int()) == Some(1) {
+            return Ok(Held::Ours(Hold(Box::new(session))));
+        }
+        let who = format!(
+            "select concat('connection ', id, ' of user ', user, ' from ', host) from information_schema.processlist
+             where id = is_used_lock({RUN_LOCK})"
+        );
+        let who = session.rows(&who, &[], 1)?;
+        Ok(Held::Others(who.first().and_then(|row| row.first()).map(ToString::to_string).unwrap_or_default()))
+    }
+
+    /// Each connection is looked at when it is opened.
+    fn ensure_direct(&self) -> Result<(), Cause> {
+        self.open().map(drop)
     }
 
     fn beside(&self) -> Result<Session, Cause> {
@@ -247,4 +282,9 @@ impl From<mysql_async::Error> for Cause {
             error => Cause::other(error.to_string()),
         }
     }
+}
+
+impl Holding for Session {
+    /// MariaDB has no place for it.
+    fn is_of(&mut self, _: &str) {}
 }

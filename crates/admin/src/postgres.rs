@@ -13,6 +13,7 @@ mod writer;
 use crate::AuditGroup;
 use crate::engine::{Auditors, Conn as _, Engine as _, Queries};
 use crate::error::{Cause, Error, Kind};
+use crate::hold::{Held, Hold, Holding};
 use crate::record::TABLE;
 use crate::server::{Lock, Server};
 use model::Nanos;
@@ -25,6 +26,12 @@ use tokio_postgres::error::SqlState;
 /// A database, which may not be there yet.
 pub(crate) struct Database(pub(crate) ServerUrl);
 
+/// Bytes of `application_name`.
+const NAME_MAX: usize = 63;
+/// Where the locks of runs lie, so that all runs look at one place.
+const LOCKS_IN: &str = "postgres";
+/// The class of advisory locks of runs: `run` in letters.
+const RUN_CLASS: i32 = 0x0072_756e;
 /// Databases that every server has: one of them is connected to while another is made or removed.
 const MAINTENANCE: [&str; 2] = ["postgres", "template1"];
 /// The first server that can copy a database page by page through its log as well as file by file.
@@ -37,9 +44,31 @@ const LOCK: (i32, i32) = (0x7374_6d6b, 1);
 /// Settings of each connection of an audit: sums over all rows are hashed in memory, and by several processes. Temporary
 /// tables are large and hardly known to the planner, which would sort them to merge them; and a query of one second does
 /// not earn back its compilation.
-const AUDIT_SETTINGS: &str = "set work_mem = '64MB'; set temp_buffers = '64MB'; \
-                              set max_parallel_workers_per_gather = 2; set min_parallel_table_scan_size = '1MB'; \
-                              set parallel_setup_cost = 100; set enable_mergejoin = off; set jit = off";
+const AUDIT_SETTINGS: [(&str, &str); 5] = [
+    ("work_mem", "64MB"),
+    ("max_parallel_workers_per_gather", "2"),
+    ("min_parallel_table_scan_size", "1MB"),
+    ("parallel_setup_cost", "100"),
+    ("enable_mergejoin", "off"),
+];
+
+/// How tables and their partitions keep their rows. A table in no tablespace of its own is in that of the database, and that may be the
+/// server's folder, of which not everybody is told.
+const KEPT: &str = "
+select
+  (select relname from pg_class whole where whole.oid = coalesce(pg_partition_root(part.oid), part.oid))::text,
+  relname::text,
+  case relpersistence when 'p' then 'logged' else 'unlogged' end,
+  coalesce(
+    nullif(pg_tablespace_location(case reltablespace when 0 then dattablespace else reltablespace end), ''),
+    (select setting from pg_settings where name = 'data_directory')
+  )
+from pg_class part
+join pg_namespace on pg_namespace.oid = relnamespace
+join pg_database on datname = current_database()
+where relkind = 'r' and nspname not like 'pg\\_%' and nspname <> 'information_schema'
+  and pg_table_is_visible(coalesce(pg_partition_root(part.oid), part.oid))
+order by 1, 2";
 
 /// Limits on sessions. Some are kept for superusers, and those have no limit of their own. Of others' sessions a user may not see what
 /// they are.
@@ -95,6 +124,7 @@ impl Server for Database {
                      where constraint_type = 'FOREIGN KEY' and table_schema = current_schema()",
         bytes: "select pg_database_size(current_database())",
         sessions: SESSIONS,
+        kept: KEPT,
     };
     const RECORD: &'static str = "create table stackmark_load (name text primary key, value text not null)";
     const STORED: &'static str = "select coalesce(sum(pg_total_relation_size(oid)), 0)::int8 from pg_class \
@@ -118,6 +148,50 @@ impl Server for Database {
         Session::open(&self.0)
     }
 
+    fn opened_to_read(&self) -> Result<Session, Cause> {
+        Session::open_to_read(&self.0)
+    }
+
+    /// An advisory lock that is named after the database and lies in another one: a session in the database itself would be in the way of
+    /// its copies.
+    fn hold(&self, shared: bool) -> Result<Held, Cause> {
+        let Ok(session) = Session::open(&self.0.with_database(LOCKS_IN)) else { return Ok(Held::Unknown) };
+        if self.0.database == LOCKS_IN {
+            return Ok(Held::Unknown);
+        }
+        let database = literal(&self.0.database);
+        let oid = session.ask(&format!("select oid from pg_database where datname = {database}"))?;
+        let Ok(oid) = oid.parse::<u32>() else { return Ok(Held::Unknown) };
+        let (class, object) = (RUN_CLASS, oid.cast_signed());
+        let lock = if shared { "pg_try_advisory_lock_shared" } else { "pg_try_advisory_lock" };
+        if session.ask(&format!("select {lock}({class}, {object})"))? == "t" {
+            return Ok(Held::Ours(Hold(Box::new(session))));
+        }
+        let who = format!(
+            "select string_agg(distinct format('%s, user %s', application_name, usename), '; ') from pg_locks
+             join pg_stat_activity using (pid)
+             where locktype = 'advisory' and granted and classid::int8 = {class} and objid::int8 = {oid}"
+        );
+        Ok(Held::Others(session.ask(&who)?))
+    }
+
+    /// Two transactions of one connection are on two backends of a pooler if somebody else has taken the first meanwhile; where it
+    /// passes on what sessions ask for, this is what tells it.
+    fn ensure_direct(&self) -> Result<(), Cause> {
+        let pid = "select pg_backend_pid()";
+        let (first, second) = (self.open()?, self.open()?);
+        let before = first.ask(pid)?;
+        second.begin("read only")?;
+        second.ask(pid)?;
+        let after = first.ask(pid)?;
+        // Nothing was changed; it ends with the connection.
+        if before == after {
+            Ok(())
+        } else {
+            Err(Cause::new(Kind::Pooled, Cause::from(self.0.pooled()).text))
+        }
+    }
+
     fn beside(&self) -> Result<Session, Cause> {
         let mut last = Cause::other("there is no database to connect to beside it");
         for database in MAINTENANCE.into_iter().filter(|name| *name != self.0.database) {
@@ -131,23 +205,33 @@ impl Server for Database {
     }
 
     fn read_only(&self) -> Result<Session, Cause> {
-        let mut session = self.auditor()?;
-        session.batch("begin read only")?;
+        let session = self.auditor()?;
+        if !session.is_pooled() {
+            session.begin("read only")?;
+        }
         Ok(session)
     }
 
     fn auditing(&self, _: &[AuditGroup], threads: usize, deadline: Nanos) -> Result<Auditors, Cause> {
         // Lives until all have ended: what is exported is valid as long as this transaction.
-        let mut holder = self.auditor()?;
-        holder.batch("begin isolation level repeatable read, read only")?;
-        let found = holder.rows("select pg_export_snapshot()", &[], 1)?;
-        let snapshot = found.first().and_then(|row| row.first()).map(ToString::to_string).unwrap_or_default();
+        let holder = self.auditor()?;
+        let is_pooled = holder.is_pooled();
+        holder.begin("isolation level repeatable read, read only")?;
+        let snapshot = holder.ask("select pg_export_snapshot()")?;
         // Should we be gone by then, the server ends the statement by itself.
         let limit = deadline.as_millis_f64().clamp(1_000.0, 86_400_000.0) as u64;
         let mut auditors = Auditors { conns: Vec::new(), guard: Some(Box::new(holder)) };
+        // Each takes a connection of a pool away from its other clients.
+        let threads = if is_pooled { 1 } else { threads };
         for _ in 0..threads {
-            let mut session = self.auditor()?;
-            session.batch(&format!("set statement_timeout = {limit}"))?;
+            let mut session = match self.auditor() {
+                Err(_) if is_pooled => {
+                    let why = "the pooler has no second connection to PostgreSQL, and an audit needs two (one exports the snapshot that the other reads)";
+                    return Err(Cause::new(Kind::Pooled, why));
+                }
+                opened => opened?,
+            };
+            session.set(&[("statement_timeout", &limit.to_string())])?;
             session.snapshot = snapshot.clone();
             auditors.conns.push(Box::new(session));
         }
@@ -158,8 +242,9 @@ impl Server for Database {
         format!("create database {}", quoted(&self.0.database))
     }
 
+    /// Its sessions are ours, and may still be ending.
     fn removal(&self) -> String {
-        format!("drop database if exists {}", quoted(&self.0.database))
+        format!("drop database if exists {} with (force)", quoted(&self.0.database))
     }
 
     fn answers(session: &mut Session, statement: &str, max: Duration) -> bool {
@@ -234,11 +319,15 @@ impl Server for Database {
 
 impl Database {
     fn auditor(&self) -> Result<Session, Cause> {
-        let mut session = self.open()?;
-        session.batch(AUDIT_SETTINGS)?;
-        if session.version_num() >= CLIENT_CHECK_SINCE {
-            // Not every system can notice it; then the deadline ends the statement.
-            let _ = session.batch("set client_connection_check_interval = '1s'");
+        let mut session = self.opened_to_read()?;
+        session.set(&AUDIT_SETTINGS)?;
+        if !session.is_pooled() {
+            // A session keeps it as soon as it has a temporary table.
+            session.set(&[("temp_buffers", "64MB")])?;
+        }
+        if session.version_num() >= CLIENT_CHECK_SINCE && !session.is_pooled() {
+            // Not every system can notice it; then the deadline ends the statement. A pooler ends it with its client.
+            let _ = session.set(&[("client_connection_check_interval", "1s")]);
         }
         Ok(session)
     }
@@ -274,4 +363,19 @@ impl From<tokio_postgres::Error> for Cause {
         }
         Cause::new(kind, text)
     }
+}
+
+impl Holding for Session {
+    fn is_of(&mut self, who: &str) {
+        // The server keeps 63 bytes; the end of a path tells more than its beginning.
+        let from = who.len().saturating_sub(NAME_MAX);
+        let who = &who[who.ceil_char_boundary(from)..];
+        // It is for people: what counts is the lock.
+        let _ = self.ask(&format!("select set_config('application_name', {}, false)", literal(who)));
+    }
+}
+
+/// A text as SQL takes it, whatever is in it: with an escape string, backslashes mean one thing under every setting.
+fn literal(text: &str) -> String {
+    format!("e'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }

@@ -2,6 +2,7 @@
 
 use crate::engine::{Auditors, Canceller, Claim, Conn, Engine, Queries};
 use crate::error::{Cause, Error, Kind};
+use crate::hold::{Held, Hold};
 use crate::record::{self, Recorded};
 use crate::{AuditGroup, Contents, Found, LoadPlan};
 use model::Nanos;
@@ -46,6 +47,14 @@ pub(crate) trait Server: Send + Sync {
     fn name(&self) -> String;
     /// A connection to the database.
     fn open(&self) -> Result<Self::Session, Cause>;
+    /// A connection to the database for who only reads, also where a pooler answers.
+    fn opened_to_read(&self) -> Result<Self::Session, Cause> {
+        self.open()
+    }
+    /// See [`Engine::hold`].
+    fn hold(&self, shared: bool) -> Result<Held, Cause>;
+    /// Finds out that one connection is one session of the server, before anything is done that counts on it.
+    fn ensure_direct(&self) -> Result<(), Cause>;
     /// A connection to its server that is not in the way of making or removing it.
     fn beside(&self) -> Result<Self::Session, Cause>;
     fn read_only(&self) -> Result<Self::Session, Cause>;
@@ -93,7 +102,7 @@ fn says_yes(session: &mut dyn Conn, query: &str) -> Result<bool, Cause> {
 /// A database that is to be overwritten, once it is known that it is ours and nobody loads there. The record is what to
 /// remove of it.
 pub(crate) fn claimed<'a, S: Server>(server: &'a S, doing: &'static str) -> Result<Claimed<'a, S>, Error> {
-    let claimed = take(server).map_err(|source| server.failed(doing, source))?;
+    let claimed = take_alone(server).map_err(|source| server.failed(doing, source))?;
     let (claimed, found) = claimed
         .ok_or_else(|| Error::InUse { place: server.name(), how: "being loaded by another process" })?;
     match found {
@@ -110,16 +119,30 @@ pub(crate) struct Claimed<'a, S: Server> {
     pub(crate) session: S::Session,
     /// What an earlier load has left.
     before: Option<Recorded>,
+    /// No run begins meanwhile.
+    hold: Option<Hold>,
 }
 
-/// Takes the lock, and says what is there now; `None` where somebody else has it.
+/// The same, while nobody runs there and nobody begins to.
+fn take_alone<S: Server>(server: &S) -> Result<Option<(Claimed<'_, S>, Found)>, Cause> {
+    Server::ensure_direct(server)?;
+    let Some((mut claimed, found)) = take(server)? else { return Ok(None) };
+    claimed.hold = match Server::hold(server, false)? {
+        Held::Ours(hold) => Some(hold),
+        Held::Unknown => None,
+        Held::Others(who) => return Err(Cause::new(Kind::InUse, format!("another run uses it ({who})"))),
+    };
+    Ok(Some((claimed, found)))
+}
+
+/// Takes the lock, and says what is there now; `None` where somebody else loads.
 fn take<S: Server>(server: &S) -> Result<Option<(Claimed<'_, S>, Found)>, Cause> {
     let mut session = server.open()?;
     if !says_yes(&mut session, &server.lock().take)? {
         return Ok(None);
     }
     // From here on dropping it gives the lock back.
-    let mut claimed = Claimed { server, session, before: None };
+    let mut claimed = Claimed { server, session, before: None, hold: None };
     let (mut found, before) = look(server, &mut claimed.session)?;
     claimed.before = before;
     if let Found::Incomplete { running, .. } = &mut found {
@@ -227,10 +250,18 @@ impl<S: Server> Engine for S {
     }
 
     fn look(&self) -> Result<Found, Cause> {
-        match self.open() {
+        match self.opened_to_read() {
             Err(cause) if S::MADE_BY_LOADS && cause.kind == Kind::Missing => Ok(Found::Absent),
             session => Ok(look(self, &mut session?)?.0),
         }
+    }
+
+    fn hold(&self, shared: bool) -> Result<Held, Cause> {
+        Server::hold(self, shared)
+    }
+
+    fn ensure_direct(&self) -> Result<(), Cause> {
+        Server::ensure_direct(self)
     }
 
     fn create(&self) -> Result<(), Error> {
@@ -281,7 +312,7 @@ impl<S: Server> Engine for S {
             if S::MADE_BY_LOADS && matches!(self.open(), Err(cause) if cause.kind == Kind::Missing) {
                 self.beside()?.batch(&self.creation())?;
             }
-            take(self)
+            take_alone(self)
         };
         let taken = taken().map_err(|source| self.unusable(source))?;
         let (claimed, found) = taken.ok_or_else(|| Error::Running(self.name()))?;

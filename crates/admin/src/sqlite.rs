@@ -48,6 +48,8 @@ static QUERIES: Queries = Queries {
     references: "select 0",
     bytes: "select page_count * page_size from pragma_page_count(), pragma_page_size()",
     sessions: "select '', 0, 0 where false",
+    // A file is what its connections make of it.
+    kept: "select '', '', '', '' where false",
 };
 
 impl Engine for File {

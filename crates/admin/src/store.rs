@@ -2,6 +2,8 @@
 
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::hold::Held;
+use crate::kept::{self, Kept};
 use crate::{AuditGroup, Audited, Found, LoadPlan, LoadProgress, Loaded, mariadb, postgres, sqlite};
 use model::Nanos;
 use observe::EngineProbe;
@@ -148,6 +150,32 @@ impl Store {
     pub fn has_references(&self) -> Result<bool, Error> {
         let found = self.rows(self.0.queries().references, &[])?;
         Ok(found.first().and_then(|row| row.first()?.int()).is_some_and(|count| count > 0))
+    }
+
+    /// How its tables keep their rows; nothing of a file, whose connections decide that.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn kept(&self) -> Result<Vec<Kept>, Error> {
+        Ok(kept::read(&self.rows(self.0.queries().kept, &[])?))
+    }
+
+    /// Takes the right to run on the database, which others may have too if `shared`: a lock of its server's. Runs on files have locks of
+    /// the system's.
+    ///
+    /// # Errors
+    /// The server cannot be asked.
+    pub fn hold(&self, shared: bool) -> Result<Held, Error> {
+        self.0.hold(shared).map_err(|source| self.0.unusable(source))
+    }
+
+    /// Finds out that one connection is one session of the server: not where a pooler answers, which may give each transaction another
+    /// one. Only [`Store::inspect`], [`Store::rows`], [`Store::audit_all`] and what they tell work there.
+    ///
+    /// # Errors
+    /// It is not, or nobody answers.
+    pub fn ensure_direct(&self) -> Result<(), Error> {
+        self.0.ensure_direct().map_err(|source| self.0.unusable(source))
     }
 
     /// Limits on sessions of the server: what each is called, the most, and how many are open, this one included. None of a file.

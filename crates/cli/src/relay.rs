@@ -96,6 +96,7 @@ pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<A
     let first = urls.first().context("a relay works on the stores of --db")?;
     let subject = subjects::relayed(W::NAME, first.dialect(), args.how.as_deref())?;
     let databases = Databases::<W>::existing(stores.urls(Some(subject.how.dialect))?, None, &Chosen::new())?;
+    databases.ensure_direct()?;
     let is_outbox = subject.how.style.has_outbox();
     let sink = match (&given, is_outbox) {
         (Some(sink), true) => sink,

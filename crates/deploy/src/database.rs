@@ -272,7 +272,16 @@ pub fn load_command<W: Driven>(urls: &[DbUrl], scale: u64, fresh: bool) -> Strin
     let db = |(store, url): (usize, &DbUrl)| {
         let name = if urls.len() == 1 { String::new() } else { format!("shard-{store}=") };
         match url {
-            DbUrl::Sqlite(url) => format!(" --db {name}sqlite:{}", url.path.display()),
+            DbUrl::Sqlite(url) => {
+                let named = format!("{name}sqlite:{}", sql::path::written(&url.path));
+                let is_plain =
+                    named.chars().all(|letter| letter.is_alphanumeric() || "/._-:=@+,%".contains(letter));
+                if is_plain {
+                    format!(" --db {named}")
+                } else {
+                    format!(" --db '{}'", named.replace('\'', "'\\''"))
+                }
+            }
             DbUrl::Server(_) => format!(" --db '{name}{url}'"),
         }
     };

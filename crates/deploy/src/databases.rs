@@ -4,11 +4,14 @@ use crate::database::{self, Database, LoadOptions, load_command};
 use crate::deployment::at;
 use crate::interrupt::Interrupt;
 use crate::viewer::Viewer;
-use admin::{Loaded, store};
+use admin::{Keeping, Kept, Loaded, store};
 use anyhow::{Result, bail};
-use benchmark::{Chosen, Of, amount, split, whole};
+use benchmark::{Chosen, LOAD_SEED, Of, amount, split, whole};
 use model::store_name;
+use observe::FileSystem;
 use sql::DbUrl;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use targets::{Driven, place};
 
 /// Databases that hold the data together, each a part of it.
@@ -39,8 +42,45 @@ impl<W: Driven> Databases<W> {
                 _ => {}
             }
         }
+        found.ensure_transactions()?;
         let size = benchmark::resized::<W>(found.size, chosen)?;
         Ok(Databases { size, ..found })
+    }
+
+    /// Refuses a pooler, or a proxy, in place of a server.
+    ///
+    /// # Errors
+    /// What answers at the address, and what would be right.
+    pub fn ensure_direct(&self) -> Result<()> {
+        Ok(self.each.iter().try_for_each(|database| store(&database.url).ensure_direct())?)
+    }
+
+    /// Refuses tables of the workload that a transaction cannot undo.
+    fn ensure_transactions(&self) -> Result<()> {
+        for (url, kept) in self.kept()? {
+            if let Keeping::WithoutTransactions(engine) = kept.keeping {
+                bail!(
+                    "the table `{0}` at {1} has the storage engine {engine}, which has no transactions\nhint: `alter table {0} engine = \
+                     InnoDB` gives it another",
+                    kept.table,
+                    place(url)
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// How each table of the workload keeps its rows, where a server has it.
+    fn kept(&self) -> Result<Vec<(&DbUrl, Kept)>> {
+        let dataset = W::dataset(&self.size, LOAD_SEED);
+        let is_ours = |kept: &Kept| dataset.tables().iter().any(|table| table.name == kept.table);
+        let mut all = Vec::new();
+        for url in
+            self.each.iter().map(|database| &database.url).filter(|url| matches!(url, DbUrl::Server(_)))
+        {
+            all.extend(store(url).kept()?.into_iter().filter(is_ours).map(|kept| (url, kept)));
+        }
+        Ok(all)
     }
 
     fn found(urls: Vec<DbUrl>, scale: Option<u64>) -> Result<Databases<W>> {
@@ -127,6 +167,35 @@ impl<W: Driven> Databases<W> {
     pub fn unseen(scale: u32, chosen: &Chosen, shards: u32) -> Result<Databases<W>> {
         let size = split::<W>(benchmark::sized::<W>(scale, chosen)?, shards)?;
         Ok(Databases { each: vec![Database::<W>::unseen(scale)], size })
+    }
+
+    /// Tables of the workload that a crash of their server empties, whatever it flushes; nothing where there are none.
+    ///
+    /// # Errors
+    /// A database cannot be read.
+    pub fn unlogged(&self) -> Result<Option<String>> {
+        let unlogged = self.kept()?.into_iter().filter(|(_, kept)| kept.keeping == Keeping::Unlogged);
+        let names: BTreeSet<String> = unlogged.map(|(_, kept)| kept.part).collect();
+        let names = names.into_iter().collect::<Vec<_>>().join(", ");
+        Ok((!names.is_empty())
+            .then(|| format!("these tables are not logged, so that a crash empties them: {names}")))
+    }
+
+    /// What the tables of the workload are on, on a server of this machine: a file system in memory where one of them, or their log, is on
+    /// such a one. Nothing where the server does not tell its folders.
+    ///
+    /// # Errors
+    /// A database cannot be read.
+    pub fn file_system(&self) -> Result<Option<FileSystem>> {
+        let mut folders: Vec<PathBuf> =
+            self.kept()?.into_iter().filter_map(|(_, kept)| kept.folder).collect();
+        folders.dedup();
+        // The log of PostgreSQL may be elsewhere, by a link.
+        let logs = folders.clone().into_iter().map(|folder| folder.join("pg_wal"));
+        let all = folders.iter().cloned().chain(logs).filter(|folder| folder.exists());
+        let mut found: Vec<FileSystem> = all.filter_map(|folder| FileSystem::of(&folder).ok()).collect();
+        found.sort_by_key(|on| !on.in_memory);
+        Ok(found.into_iter().next())
     }
 
     /// Where they are.

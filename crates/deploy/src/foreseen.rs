@@ -10,7 +10,7 @@ use targets::Style;
 /// Sessions on an engine beside those of the calls: loads, audits and what is read while a trial runs.
 pub(crate) const SESSIONS_OF_OURS: u32 = 50;
 /// Sessions of ours that are open together with those of the calls.
-const SESSIONS_MEANWHILE: u64 = 4;
+const SESSIONS_MEANWHILE: u64 = 5;
 /// Open files of ours that are not those of clients.
 const FILES_OF_OURS: u64 = 128;
 /// Open files of a session of SQLite: the database, its log and its shared memory.
@@ -62,11 +62,17 @@ fn ports() -> Option<u64> {
     }
 }
 
-/// Refuses more sessions on servers of the user's than they have room for: `sessions` for each database.
+/// Refuses a pooler in place of a server of the user's, and more sessions than it has room for: `sessions` for each database.
 ///
 /// # Errors
-/// Which limit it is, and what would be right.
+/// Which it is, and what would be right.
 pub(crate) fn check_sessions(named: &[DbUrl], sessions: u32) -> Result<()> {
+    if sessions == 0 {
+        return Ok(());
+    }
+    for url in named {
+        admin::store(url.clone()).ensure_direct()?;
+    }
     let servers =
         || named.iter().filter_map(|url| if let DbUrl::Server(url) = url { Some(url) } else { None });
     for url in servers() {

@@ -12,8 +12,12 @@ use observe::{Listening, is_here, listener};
 use sql::{DbUrl, Dialect, ServerUrl, SqliteUrl};
 use std::cell::RefCell;
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
 use targets::Driven;
 
 /// What the processes of engines are called.
@@ -115,8 +119,7 @@ impl Host {
             (None, Some(DbUrl::Server(near))) => {
                 // Somebody's server has other databases, and perhaps another run of ours.
                 let label = if self.label.is_empty() { "0".to_owned() } else { self.label.replace('-', "_") };
-                let us = std::process::id();
-                DbUrl::Server(near.with_database(&format!("stackmark_{name}_{us}_{label}")))
+                DbUrl::Server(near.with_database(&format!("stackmark_{name}_{}_{label}", us())))
             }
             (None, Some(DbUrl::Sqlite(near))) => {
                 DbUrl::Sqlite(SqliteUrl { path: self.file(name), ..near.clone() })
@@ -134,8 +137,13 @@ impl Host {
         let url = self.url(name);
         if matches!(url, DbUrl::Server(_)) {
             self.forget(&url)?;
-            store(&url).create().with_context(|| format!("could not make {}", targets::place(&url)))?;
+            // First: one whose answer was lost is there.
             self.note(&url);
+            let created = store(&url).create();
+            if created.as_ref().is_err_and(admin::Error::is_refusal) {
+                self.made.borrow_mut().retain(|made| *made != url);
+            }
+            created.with_context(|| format!("could not make {}", targets::place(&url)))?;
         }
         Ok(url)
     }
@@ -144,7 +152,11 @@ impl Host {
     pub(crate) fn copy<W: Driven>(&self, template: &Database<W>, name: &str) -> Result<Database<W>> {
         let url = self.url(name);
         self.note(&url);
-        let copy = template.copied_to(url, self.engine.is_some())?;
+        let copied = template.copied_to(url.clone(), self.engine.is_some());
+        if copied.as_ref().is_err_and(|error| error.downcast_ref().is_some_and(admin::Error::is_refusal)) {
+            self.made.borrow_mut().retain(|made| *made != url);
+        }
+        let copy = copied?;
         if let Some(engine) = &self.engine {
             engine.flush()?;
         }
@@ -241,12 +253,37 @@ pub(crate) fn notes_on(engine: &rig::Running) -> Vec<String> {
     notes
 }
 
+/// What tells databases of this process from those of every other, also of one on another machine with the same process id.
+fn us() -> &'static str {
+    static US: OnceLock<String> = OnceLock::new();
+    US.get_or_init(|| {
+        let moment = measure::unix_nanoseconds();
+        format!("{}_{:08x}", std::process::id(), moment as u32)
+    })
+}
+
+/// How often a database of ours is removed that does not go, and how much longer is waited each time: its server may be restarting.
+const REMOVED_AGAIN: u32 = 4;
+const PAUSE: Duration = Duration::from_millis(500);
+
 impl Drop for Host {
     fn drop(&mut self) {
-        if self.engine.is_none() {
-            for url in self.made.take() {
-                // On somebody's server nothing of ours may be left; if this fails there is nobody left to tell.
-                let _ = store(&url).remove();
+        if self.engine.is_some() {
+            return;
+        }
+        for url in self.made.take() {
+            // On somebody's server nothing of ours may be left.
+            let removed = (0..REMOVED_AGAIN).find_map(|again| {
+                thread::sleep(PAUSE * again);
+                store(&url).remove().err().map_or(Some(()), |_| None)
+            });
+            if let (None, DbUrl::Server(server)) = (removed, &url) {
+                let _ = writeln!(
+                    std::io::stderr(),
+                    "could not drop the scratch database `{0}` at {1}\nhint: drop it with `drop database {0}`",
+                    server.database,
+                    server.place()
+                );
             }
         }
     }

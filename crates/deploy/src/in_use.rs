@@ -1,41 +1,62 @@
-//! One run at a time on a SQLite file: what one run stores would be missing from, or too much in, what the other
+//! One run at a time on a database: what one run stores would be missing from, or too much in, what the other
 //! acknowledged. The server of a run is part of it and asks for nothing; audits and loads have locks of their own.
 
 use anyhow::{Context, Result, bail};
 use rustix::fs::{FlockOperation, flock, fstat, stat};
 use rustix::io::Errno;
 use sql::DbUrl;
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// The right to run on a database. The kernel takes it back when this process ends, in whatever way.
+/// The right to run on a database. The kernel, or its server, takes it back when this process ends, in whatever way.
 #[derive(Debug)]
-pub struct InUse {
+pub enum InUse {
+    /// A file, by a lock on one beside it.
+    File(FileLock),
+    /// A database of a server, by a lock of that.
+    Server(RefCell<admin::Hold>),
+}
+
+/// A lock on a file beside a database.
+#[derive(Debug)]
+pub struct FileLock {
     file: File,
     path: PathBuf,
 }
 
-/// Takes the right to make calls on a database, where it is a file. A server looks after its own.
+/// Takes the right to make calls on a database; nothing where its server has no lock for it.
 ///
 /// # Errors
 /// Another run has it, or has copies made of it: says who, and where. Or the file of the lock cannot be used.
 pub fn alone(url: &DbUrl) -> Result<Option<InUse>> {
     match url {
         DbUrl::Sqlite(url) => hold(&url.path, FlockOperation::NonBlockingLockExclusive).map(Some),
-        DbUrl::Server(_) => Ok(None),
+        DbUrl::Server(_) => on_server(url, false),
     }
 }
 
-/// Takes the right to copy a database, which others may do too, where it is a file.
+/// Takes the right to copy a database, which others may do too; nothing where its server has no lock for it.
 ///
 /// # Errors
 /// As [`alone`].
 pub fn with_other_readers(url: &DbUrl) -> Result<Option<InUse>> {
     match url {
         DbUrl::Sqlite(url) => hold(&url.path, FlockOperation::NonBlockingLockShared).map(Some),
-        DbUrl::Server(_) => Ok(None),
+        DbUrl::Server(_) => on_server(url, true),
+    }
+}
+
+fn on_server(url: &DbUrl, shared: bool) -> Result<Option<InUse>> {
+    match admin::store(url.clone()).hold(shared)? {
+        admin::Held::Ours(mut hold) => {
+            hold.is_of(&format!("process {}", std::process::id()));
+            Ok(Some(InUse::Server(RefCell::new(hold))))
+        }
+        admin::Held::Others(who) => Err(in_use(&targets::place(url), &who)),
+        admin::Held::Unknown => Ok(None),
     }
 }
 
@@ -60,9 +81,9 @@ fn hold(database: &Path, how: FlockOperation) -> Result<InUse> {
         // Whoever had it may have removed it before we locked it.
         let ours = fstat(&file).with_context(cannot)?;
         if stat(&path).is_ok_and(|there| (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)) {
-            let held = InUse { file, path };
+            let held = FileLock { file, path };
             held.write(&format!("process {}", std::process::id()));
-            return Ok(held);
+            return Ok(InUse::File(held));
         }
     }
 }
@@ -71,11 +92,14 @@ fn refused(mut file: &File, database: &Path) -> anyhow::Error {
     let mut holder = String::new();
     // Whoever holds it may be about to write who they are.
     let _ = file.read_to_string(&mut holder);
+    in_use(&database.display().to_string(), &holder)
+}
+
+fn in_use(database: &str, holder: &str) -> anyhow::Error {
     let holder = match holder.trim() {
         "" => "it has just begun",
         holder => holder,
     };
-    let database = database.display();
     anyhow::anyhow!(
         "another run uses {database} ({holder}): calls of both would be in its data, and neither could be audited\nhint: \
          wait for its end, or `stackmark load` a database of its own for this run"
@@ -86,9 +110,15 @@ impl InUse {
     /// Tells those who are refused where we work.
     pub fn works_in(&self, folder: &Path) {
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-        self.write(&format!("process {}, {}", std::process::id(), folder.display()));
+        let who = format!("process {}, {}", std::process::id(), folder.display());
+        match self {
+            InUse::File(lock) => lock.write(&who),
+            InUse::Server(hold) => hold.borrow_mut().is_of(&who),
+        }
     }
+}
 
+impl FileLock {
     fn write(&self, who: &str) {
         let mut file = &self.file;
         // It is for people: what counts is the lock.
@@ -96,7 +126,7 @@ impl InUse {
     }
 }
 
-impl Drop for InUse {
+impl Drop for FileLock {
     /// Removes the file, unless others hold it too: the last of them does.
     fn drop(&mut self) {
         if flock(&self.file, FlockOperation::NonBlockingLockExclusive).is_ok() {
@@ -141,6 +171,13 @@ mod tests {
         (path.clone(), DbUrl::Sqlite(sql::SqliteUrl::file(path)))
     }
 
+    fn lock_file(held: &InUse) -> PathBuf {
+        match held {
+            InUse::File(lock) => lock.path.clone(),
+            InUse::Server(_) => panic!("a file has a lock of its own"),
+        }
+    }
+
     #[test]
     fn the_second_run_is_refused_with_the_name_of_the_first_until_that_has_ended() {
         let (path, url) = database("second");
@@ -157,7 +194,7 @@ mod tests {
                 assert!(refused.contains(&us) && refused.contains("hint: wait"), "{refused}");
             }
         }
-        let lock = first.path.clone();
+        let lock = lock_file(&first);
         drop(first);
         assert!(!lock.exists());
         drop(alone(&url).unwrap());
@@ -174,7 +211,7 @@ mod tests {
         let (path, url) = database("copies");
         let (first, second) = (with_other_readers(&url).unwrap().unwrap(), with_other_readers(&url).unwrap());
         assert!(alone(&url).is_err());
-        let lock = first.path.clone();
+        let lock = lock_file(&first);
         drop(first);
         assert!(lock.exists() && alone(&url).is_err());
         drop(second);

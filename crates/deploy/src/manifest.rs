@@ -5,6 +5,7 @@ use crate::DeployError;
 use crate::mistake;
 use serde::Deserialize;
 use sql::Dialect;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::ops::{Range, RangeInclusive};
 use std::os::unix::fs::PermissionsExt;
@@ -335,33 +336,46 @@ impl Manifest {
     }
 
     /// Program and arguments with paths as they are on this machine.
-    fn words(&self, command: &Spanned<Vec<String>>) -> Result<Vec<String>, DeployError> {
+    fn words(&self, command: &Spanned<Vec<String>>) -> Result<Vec<OsString>, DeployError> {
         let ours = self.this_program()?;
-        let mut words: Vec<String> =
-            command.get_ref().iter().map(|word| word.replace(THIS_PROGRAM, &ours)).collect();
-        let given = &words[0];
+        let mut words: Vec<OsString> =
+            command.get_ref().iter().map(|word| with_program(word, &ours)).collect();
+        let given = words[0].clone();
+        let is_path = given.as_encoded_bytes().contains(&b'/');
         let found = match &self.folder {
-            Some(folder) if given.contains('/') => Some(folder.join(given)).filter(|path| is_program(path)),
-            _ => on_path(given),
+            Some(folder) if is_path => Some(folder.join(&given)).filter(|path| is_program(path)),
+            _ => on_path(&given),
         };
         let found = found.ok_or_else(|| {
-            let message = if given.contains('/') {
+            let given = given.display();
+            let message = if is_path {
                 format!("there is no program {given} in the folder of the manifest")
             } else {
                 format!("there is no program `{given}` on the PATH; one in the folder of the manifest is ./{given}")
             };
             self.mistake(&command.span(), &message)
         })?;
-        words[0] = found.to_string_lossy().into_owned();
+        words[0] = found.into();
         Ok(words)
     }
 
-    fn this_program(&self) -> Result<String, DeployError> {
+    fn this_program(&self) -> Result<OsString, DeployError> {
         let path = std::env::current_exe().map_err(|error| {
             DeployError::Server(format!("could not find this program's own file: {error}"))
         })?;
-        Ok(path.to_string_lossy().into_owned())
+        Ok(path.into())
     }
+}
+
+/// A word of a manifest, with the path of this program where it stands for that. A path need not be UTF-8.
+fn with_program(word: &str, program: &OsStr) -> OsString {
+    let mut parts = word.split(THIS_PROGRAM);
+    let mut whole = OsString::from(parts.next().unwrap_or_default());
+    for part in parts {
+        whole.push(program);
+        whole.push(part);
+    }
+    whole
 }
 
 /// Takes our variables, of which some are secrets, from what a command is told.
@@ -405,8 +419,8 @@ fn is_program(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
-fn on_path(program: &str) -> Option<PathBuf> {
-    if program.contains('/') {
+fn on_path(program: &OsStr) -> Option<PathBuf> {
+    if program.as_encoded_bytes().contains(&b'/') {
         return Some(PathBuf::from(program)).filter(|path| is_program(path));
     }
     let folders = std::env::var_os("PATH").unwrap_or_default();

@@ -117,7 +117,7 @@ impl SinkAddress {
     pub fn written(&self) -> String {
         match self {
             SinkAddress::Null => "null".into(),
-            SinkAddress::File(path) => format!("file:{}", path.display()),
+            SinkAddress::File(path) => format!("file:{}", sql::path::written(path)),
             SinkAddress::Topic { broker, topic } => {
                 format!("kafka://{}/{topic}", broker.to_string().trim_start_matches("kafka://"))
             }
@@ -181,7 +181,7 @@ impl FromStr for SinkAddress {
     fn from_str(text: &str) -> Result<SinkAddress, String> {
         match text.split_once(':') {
             None if text == "null" => Ok(SinkAddress::Null),
-            Some(("file", path)) if !path.is_empty() => Ok(SinkAddress::File(path.into())),
+            Some(("file", path)) if !path.is_empty() => Ok(SinkAddress::File(sql::path::read(path)?)),
             Some(("kafka", _)) => match text.rsplit_once('/') {
                 Some((broker, topic)) if is_topic(topic) => {
                     let broker: Address = broker.parse().map_err(|error: AddressError| error.to_string())?;
@@ -281,7 +281,9 @@ mod tests {
         let topic =
             |broker: &str| SinkAddress::Topic { broker: broker.parse().unwrap(), topic: "a.b-c_1".into() };
         let topics = [topic("127.0.0.1:9092"), topic("kafka://me@host:1")];
-        for sink in [SinkAddress::Null, SinkAddress::File("/a b/c.jsonl".into())].into_iter().chain(topics) {
+        for sink in
+            [SinkAddress::Null, SinkAddress::File("/a b?c#d%e&f=g/c.jsonl".into())].into_iter().chain(topics)
+        {
             assert_eq!(sink.written().parse(), Ok(sink));
         }
         for text in ["", "file", "file:", "nul", "kafka", "amqp://h:1/t"] {

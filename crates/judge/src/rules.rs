@@ -42,7 +42,7 @@ pub use load::SHORTEST_S;
 type Judge = fn(&Trial) -> Option<Rule>;
 
 /// By name, in the order of reports.
-const RULES: [(&str, Judge); 26] = [
+const RULES: [(&str, Judge); 27] = [
     ("books", accounting::books),
     ("audit", accounting::audit),
     ("saturation", saturation::saturation),
@@ -68,6 +68,7 @@ const RULES: [(&str, Judge); 26] = [
     ("throttled", throttled::throttled),
     ("outage", throttled::outages),
     ("reconnects", throttled::reconnects),
+    ("others", throttled::others),
     ("settled", accounting::settled),
 ];
 

@@ -5,7 +5,7 @@ use crate::engine_digest;
 use model::{Clock, Nanos};
 use result::{Engine, GaugeKind};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -37,6 +37,12 @@ pub trait EngineProbe: Send {
     /// The statements that took the most time since the engine counts, at most a few dozen; asked when the window opens
     /// and when it closes. Empty when it does not count.
     fn statements(&mut self) -> Vec<StatementCount>;
+
+    /// Who else has run statements in the database within the last second, each once; asked once a second. `None` when it did not
+    /// answer, or has no way to tell.
+    fn others(&mut self) -> Option<Vec<String>> {
+        None
+    }
 
     /// Where its server is, for which some of the gauges stand; `None` where no gauge does.
     fn server(&self) -> Option<String> {
@@ -103,6 +109,8 @@ pub(crate) struct Heard {
     pub(crate) readings: Vec<Answer>,
     pub(crate) opened: Option<Mark>,
     pub(crate) closed: Option<Mark>,
+    /// Who else was there within the window; nothing where that was never told.
+    pub(crate) others: Option<BTreeSet<String>>,
     /// The sums of the reading that is being gathered, and the looks behind them.
     pub(crate) gathered: BTreeMap<usize, u64>,
     pub(crate) looks: u32,
@@ -194,16 +202,23 @@ fn ask<C: Clock>(mut probe: Box<dyn EngineProbe>, clock: &C, heard: &Mutex<Heard
         let wait = due - clock.now();
         match inbox.recv_timeout(wait.into()) {
             Ok(order) => {
-                let (values, statements) = (probe.gauges(), probe.statements());
-                lock(heard).mark(&order, clock.now(), values, statements);
+                let (values, statements, others) = (probe.gauges(), probe.statements(), probe.others());
+                let mut heard = lock(heard);
+                // Whoever worked there before the window opened was in nobody's way.
+                if matches!(order, Order::Close) {
+                    heard.meet(others);
+                }
+                heard.mark(&order, clock.now(), values, statements);
             }
             Err(RecvTimeoutError::Timeout) => {
                 let states = probe.states();
                 lock(heard).look(states);
                 look += 1;
                 if look % LOOKS_A_READING == 1 {
-                    let gauges = probe.gauges();
-                    lock(heard).read(clock.now(), gauges);
+                    let (gauges, others) = (probe.gauges(), probe.others());
+                    let mut heard = lock(heard);
+                    heard.meet(others);
+                    heard.read(clock.now(), gauges);
                 }
                 // What an engine was too slow for is left out rather than asked in a burst.
                 due = (due + LOOK_EVERY).max(clock.now());
@@ -221,6 +236,13 @@ impl Heard {
             *self.gathered.entry(at).or_default() += u64::from(state.sessions);
         }
         self.looks += 1;
+    }
+
+    fn meet(&mut self, others: Option<Vec<String>>) {
+        let (true, Some(others)) = (self.opened.is_some() && self.closed.is_none(), others) else { return };
+        let met = self.others.get_or_insert_default();
+        let room = NAMES_MAX.saturating_sub(met.len());
+        met.extend(others.into_iter().take(room));
     }
 
     fn read(&mut self, at: Nanos, gauges: Option<Vec<Gauge>>) {

@@ -31,6 +31,7 @@ pub(crate) fn digest(heard: &Heard, opens: Nanos) -> Engine {
         waits: waits(heard, &steps, &window),
         looks: window.looks(heard).map(|answer| u64::from(answer.looks)).sum(),
         statements: statements(heard),
+        others: heard.others.as_ref().map(|others| others.iter().cloned().collect()),
         missing_s: missing_s(&heard.readings),
     }
 }

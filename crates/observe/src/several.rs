@@ -59,6 +59,11 @@ impl EngineProbe for Several {
         }
         sums
     }
+
+    fn others(&mut self) -> Option<Vec<String>> {
+        let told: Option<Vec<_>> = self.0.iter_mut().map(|probe| probe.others()).collect();
+        told.map(|each| each.concat())
+    }
 }
 
 #[cfg(test)]

@@ -44,6 +44,7 @@ pub struct Point {
     /// What kind of run it is.
     pub kind: RunKind,
     /// Where it was read.
+    #[serde(serialize_with = "displayed")]
     pub path: PathBuf,
     /// The version that measured.
     pub stackmark: String,
@@ -69,6 +70,7 @@ pub struct Point {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Skipped {
     /// The file.
+    #[serde(serialize_with = "displayed")]
     pub path: PathBuf,
     /// Why.
     pub why: String,
@@ -154,6 +156,11 @@ impl History {
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).expect("plain structs in memory") + "\n"
     }
+}
+
+/// A path need not be UTF-8, and a text in JSON is.
+fn displayed<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
 }
 
 /// The trials of a run by their keys: those that agree are repetitions of each other.

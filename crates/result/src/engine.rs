@@ -17,6 +17,8 @@ pub struct Engine {
     pub looks: u64,
     /// The statements that took the most time, where the engine counts them.
     pub statements: Vec<Statement>,
+    /// Who else ran statements in the database within the measured interval; `None` where that is not known.
+    pub others: Option<Vec<String>>,
     /// Seconds of the watch in which the engine did not answer, or not in time.
     pub missing_s: f64,
 }

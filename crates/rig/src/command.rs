@@ -103,7 +103,7 @@ pub(crate) fn signal_family(pid: u32, signal: Signal) {
 }
 
 /// Numbers of all processes that descend from one, as far as the system tells.
-fn descendants(of: u32) -> Vec<u32> {
+pub(crate) fn descendants(of: u32) -> Vec<u32> {
     let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
     let parent = |entry: std::io::Result<std::fs::DirEntry>| {
         let pid: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;

@@ -21,6 +21,7 @@ mod place;
 mod postgres;
 mod running;
 mod settings;
+mod shared_memory;
 mod state;
 mod technology;
 mod watchdog;

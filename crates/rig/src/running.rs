@@ -6,6 +6,7 @@ use crate::disk::{Disk, flush_all};
 use crate::home::{Home, random_hex};
 use crate::place::{Place, creating};
 use crate::settings::{Settings, memory};
+use crate::shared_memory::Orphaned;
 use crate::state::{self, State};
 use crate::technology::{Making, Starting};
 use crate::watchdog::Watchdog;
@@ -39,6 +40,7 @@ pub struct Running {
     /// `None` between [`Running::kill`] or [`Running::halt`] and [`Running::restart`].
     child: Option<Child>,
     pid: u32,
+    orphaned: Orphaned,
     cgroup: Option<Cgroup>,
     /// What the data lies on where its power can be cut.
     disk: Option<Disk>,
@@ -127,6 +129,7 @@ impl Running {
             settings: Settings::default(),
             child: None,
             pid: 0,
+            orphaned: Orphaned::default(),
             cgroup,
             disk: None,
             watchdog: Some(watchdog),
@@ -235,7 +238,10 @@ impl Running {
         self.state(self.watchdog.is_none()).write(&self.home.path)?;
         let answer = within(self.options.start_max, || self.has_come_up());
         let how = match answer {
-            Some(Ok(())) => return Ok(()),
+            Some(Ok(())) => {
+                self.orphaned.clear();
+                return Ok(());
+            }
             Some(Err(how)) => how,
             None => format!("did not take connections within {:?}", self.options.start_max),
         };
@@ -286,6 +292,7 @@ impl Running {
             settings: Settings(state.settings.clone()),
             child: None,
             pid: 0,
+            orphaned: Orphaned::default(),
             disk: None,
             watchdog: None,
         };
@@ -410,6 +417,7 @@ impl Running {
     /// Ends all of its processes by `SIGKILL`, as a crash would, and keeps the data for [`Running::restart`].
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
+            self.orphaned.note(self.pid);
             signal_family(self.pid, Signal::KILL);
             let _ = child.wait();
         }
@@ -541,6 +549,7 @@ impl Running {
         let Some(mut child) = self.child.take() else { return };
         signal(self.pid, self.engine().about().end.0);
         if ended_within(&mut child, Duration::from_secs(10)).is_none() {
+            self.orphaned.note(self.pid);
             signal(self.pid, Signal::KILL);
             let _ = child.wait();
         }
@@ -548,6 +557,7 @@ impl Running {
 
     fn clean(&mut self) -> Result<(), RigError> {
         let Some(watchdog) = self.watchdog.take() else { return Ok(()) };
+        self.orphaned.remove();
         let removed = self.home.remove();
         watchdog.dismiss();
         removed

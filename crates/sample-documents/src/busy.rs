@@ -68,6 +68,7 @@ pub fn busy_trial(seconds: u32) -> Document {
         waits,
         looks: u64::from(seconds) * 10,
         statements: (0..STATEMENTS).map(statement).collect(),
+        others: None,
         missing_s: 0.0,
     });
     document("busy", RunKind::Trial, vec![trial])

@@ -148,6 +148,7 @@ pub fn engine_trial() -> Document {
             total_ms: 2_100.0,
             rows: 41_000,
         }],
+        others: None,
         missing_s: 2.0,
         t_s,
     });

@@ -13,6 +13,7 @@ pub mod encryption;
 mod many_rows;
 mod mysql;
 mod mysql_settings;
+pub mod path;
 mod placeholders;
 pub mod postgres;
 mod server_url;
@@ -38,7 +39,7 @@ pub use mysql::{
 pub use mysql_settings::MySqlSettings;
 pub use placeholders::{Positional, dollars, positional};
 pub use server_url::{CONNECT_MAX, Isolation, Secret, ServerUrl, Tls, is_keyword_string};
-pub use session::Use;
+pub use session::{Use, is_direct};
 pub use sqlite::{
     Journal, SqliteUrl, Synchronous, UrlError, durability as sqlite_durability, fault as sqlite_fault,
 };

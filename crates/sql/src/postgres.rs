@@ -82,6 +82,8 @@ pub fn open_error(url: &ServerUrl, sqlstate: &str, message: &str) -> OpenError {
     let unusable = |why: String| OpenError::Unusable { what: what.clone(), why };
     let unreachable = |why: String| OpenError::Unreachable { what: what.clone(), why };
     match sqlstate {
+        // Protocol violation: what a pooler answers to settings that it knows nothing of.
+        "08P01" if message.contains("startup parameter") => url.pooled(),
         "28P01" => unusable(format!("the password for user `{user}` is not right")),
         // ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION: no line of pg_hba.conf fits. It says whether the connection was encrypted.
         "28000" => unusable(format!("{message} (SQLSTATE 28000){}", encryption::demanded(url))),

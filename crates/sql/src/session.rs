@@ -5,6 +5,7 @@
 //! schema in which tables are looked for as long as there is one, and how long a measured session may be idle.
 
 use crate::{Isolation, ServerUrl};
+use model::OpenError;
 
 /// What a session is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,36 +16,91 @@ pub enum Use {
     Control,
 }
 
+/// Settings of PostgreSQL for what happens beside the measured calls.
+const CONTROL: [(&str, &str); 5] = [
+    ("jit", "off"),
+    ("client_min_messages", "error"),
+    ("standard_conforming_strings", "on"),
+    ("datestyle", "ISO"),
+    ("extra_float_digits", "1"),
+];
+
 /// What measured sessions on MariaDB say of values that do not fit: no.
 const SQL_MODE: &str = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
 
+/// A setting of PostgreSQL's that means nothing to it: what a session finds of it in force says whether its settings have arrived.
+const MARK: (&str, &str) = ("stackmark.connection", "direct");
+
+/// Whether the settings of a session have arrived, by its answer to `current_setting('stackmark.connection', true)`.
+#[must_use]
+pub fn is_direct(mark: &str) -> bool {
+    mark == MARK.1
+}
+
 impl ServerUrl {
-    /// The settings of a session on PostgreSQL, as statements of the simple protocol. Settings that a version does not know are
-    /// left out by the server. Results that they give are not wanted.
+    /// The settings that a session on PostgreSQL has from its first moment, before the first statement that a limit could hit. A
+    /// pooler rejects them or drops them.
     #[must_use]
-    pub fn postgres_session(&self, what: Use) -> String {
+    pub fn postgres_startup(&self, what: Use) -> Vec<(&'static str, String)> {
         let measured = what == Use::Measured;
         let isolation = if measured { self.isolation } else { Isolation::ReadCommitted };
         let timeout = if measured { self.statement_timeout_ms } else { 0 };
-        let unlimited = match measured {
-            true => "'transaction_timeout'",
-            false => "'transaction_timeout', 'idle_session_timeout'",
-        };
-        let mut text = format!(
-            "set statement_timeout = {timeout}; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0; \
-             set time zone 'UTC'; set session characteristics as transaction isolation level {}, read write, not deferrable; \
-             select set_config(name, '0', false) from pg_settings where name in ({unlimited}); \
-             select set_config('search_path', '\"$user\", public', false) \
-             where coalesce(current_schema(), 'pg_catalog') in ('pg_catalog', 'information_schema');",
-            isolation.sql()
-        );
+        let mut settings = vec![
+            ("statement_timeout", timeout.to_string()),
+            ("default_transaction_isolation", isolation.sql().to_owned()),
+            ("default_transaction_read_only", "off".to_owned()),
+            ("default_transaction_deferrable", "off".to_owned()),
+            (MARK.0, MARK.1.to_owned()),
+        ];
+        let common =
+            [("lock_timeout", "0"), ("idle_in_transaction_session_timeout", "0"), ("timezone", "UTC")];
+        settings.extend(common.map(|(name, value)| (name, value.to_owned())));
         if !measured {
-            text.push_str(
-                "set jit = off; set client_min_messages = error; set standard_conforming_strings = on; \
-                 set datestyle = 'ISO'; set extra_float_digits = 1;",
-            );
+            settings.extend(CONTROL.map(|(name, value)| (name, value.to_owned())));
         }
-        text
+        settings
+    }
+
+    /// The same as the startup parameter `options`, behind those of the address.
+    #[must_use]
+    pub fn postgres_options(&self, what: Use) -> String {
+        let escaped = |value: &str| value.replace('\\', "\\\\").replace(' ', "\\ ");
+        let settings = self.postgres_startup(what);
+        let ours = settings.iter().map(|(name, value)| format!("-c {name}={}", escaped(value)));
+        self.options.clone().into_iter().chain(ours).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Those that depend on the version or on what is there, as statements of the simple protocol. Results that they give are not
+    /// wanted.
+    #[must_use]
+    pub fn postgres_session(&self, what: Use) -> String {
+        let unlimited = match what {
+            Use::Measured => "'transaction_timeout'",
+            Use::Control => "'transaction_timeout', 'idle_session_timeout'",
+        };
+        format!(
+            "select set_config(name, '0', false) from pg_settings where name in ({unlimited}); \
+             select set_config('search_path', '\"$user\", public', false) \
+             where coalesce(current_schema(), 'pg_catalog') in ('pg_catalog', 'information_schema')"
+        )
+    }
+
+    /// The settings of a transaction that only reads, over a connection on which no setting may outlive it: behind a pooler. A
+    /// transaction has begun.
+    #[must_use]
+    pub fn postgres_transaction(&self) -> String {
+        let of_transactions = |name: &str| name.starts_with("default_transaction_") || name == MARK.0;
+        let settings = self.postgres_startup(Use::Control).into_iter();
+        let settings = settings.filter(|(name, _)| !of_transactions(name));
+        settings.map(|(name, value)| format!("set local {name} = '{value}';")).collect()
+    }
+
+    /// Why an address cannot be used that a pooler answers at.
+    #[must_use]
+    pub fn pooled(&self) -> OpenError {
+        let why = "it is a connection pooler or a proxy that does not pass session settings to PostgreSQL\nhint: use the address of \
+                   PostgreSQL itself (`stackmark audit` works through a pooler if the address has no `options`)";
+        OpenError::Unusable { what: self.place(), why: why.into() }
     }
 
     /// The settings of a session on MariaDB or MySQL, as statements, one after the other.
@@ -55,9 +111,10 @@ impl ServerUrl {
         let isolation = if measured { self.isolation } else { Isolation::RepeatableRead };
         let seconds = if measured { f64::from(self.statement_timeout_ms) / 1_000.0 } else { 0.0 };
         let more = match measured {
-            true => "",
+            // The name of the lock says that a connection is one of ours (rule `others`).
+            true => ", @stackmark = get_lock(concat('stackmark session ', connection_id()), 0)",
             // A load waits for nobody for ever, and an audit may pause between its questions.
-            false => ", lock_wait_timeout = 30, wait_timeout = 86400",
+            false => ", lock_wait_timeout = 30, wait_timeout = 2147483",
         };
         [
             // What MySQL does not know is in comments that MariaDB executes.
@@ -82,29 +139,35 @@ mod tests {
 
     #[test]
     fn measured_sessions_take_the_urls_word_and_others_none() {
-        let postgres = url("postgres://u@h/d?isolation=serializable&statement_timeout_ms=250");
-        let measured = postgres.postgres_session(Use::Measured);
+        let postgres = url(
+            "postgres://u@h/d?isolation=serializable&statement_timeout_ms=250&options=-c%20search_path%3Dmine",
+        );
+        let measured = postgres.postgres_options(Use::Measured);
+        assert!(measured.starts_with("-c search_path=mine -c statement_timeout=250 "), "{measured}");
+        assert!(measured.contains("-c default_transaction_isolation=serializable "), "{measured}");
         assert!(
-            measured.contains("statement_timeout = 250;")
-                && measured.contains("level serializable, read write")
+            !postgres.postgres_session(Use::Measured).contains("idle_session_timeout"),
+            "that is measured"
+        );
+        let control = postgres.postgres_options(Use::Control);
+        assert!(control.contains("-c default_transaction_isolation=read\\ committed "), "{control}");
+        assert!(postgres.postgres_session(Use::Control).contains("idle_session_timeout"));
+        let transaction = postgres.postgres_transaction();
+        assert!(
+            transaction.starts_with("set local statement_timeout = '0';set local lock_timeout = '0';"),
+            "{transaction}"
         );
         assert!(
-            !measured.contains("idle_session_timeout"),
-            "what a server does to idle sessions is measured"
+            !transaction.contains("default_transaction") && !transaction.contains("stackmark"),
+            "{transaction}"
         );
-        let control = postgres.postgres_session(Use::Control);
-        assert!(
-            control.contains("statement_timeout = 0;")
-                && control.contains("level read committed, read write")
-        );
-        assert!(control.contains("idle_session_timeout"));
 
         let mysql = url("mysql://u@h/d?isolation=serializable&statement_timeout_ms=250");
         let [first, second] = mysql.mysql_session(Use::Measured);
         assert!(first.contains("max_statement_time = 0.250") && !first.contains("wait_timeout"));
         assert_eq!(second, "set session transaction isolation level serializable, read write");
         let [first, second] = mysql.mysql_session(Use::Control);
-        assert!(first.contains("max_statement_time = 0.000") && first.contains("wait_timeout = 86400"));
+        assert!(first.contains("max_statement_time = 0.000") && first.contains("wait_timeout = 2147483"));
         assert_eq!(second, "set session transaction isolation level repeatable read, read write");
     }
 }

@@ -1,5 +1,6 @@
 //! What every SQLite adapter shares: the database URL, the durability it promises, and what an error code means.
 
+use crate::path;
 use crate::storage::{self, Storage};
 use model::{Conflict, DefectKind, Doubt, Durability, Fault, Refusal, Said, Tier};
 use std::fmt;
@@ -205,11 +206,13 @@ impl FromStr for SqliteUrl {
         if path == ":memory:" {
             return Err(wrong("a database in memory belongs to one connection; use a file on tmpfs".into()));
         }
-        let mut parsed = SqliteUrl::file(path);
+        let mut parsed = SqliteUrl::file(path::read(path).map_err(wrong)?);
         for option in options.split('&').filter(|option| !option.is_empty()) {
-            let (key, value) = option
-                .split_once('=')
-                .ok_or_else(|| wrong(format!("option `{option}` has no value; write `{option}=…`")))?;
+            let (key, value) = option.split_once('=').ok_or_else(|| {
+                wrong(format!(
+                    "option `{option}` has no value; write `{option}=…`, or %3F for a `?` in the path"
+                ))
+            })?;
             parsed.set(key, value).map_err(wrong)?;
         }
         parsed.consistent().map_err(wrong)
@@ -221,7 +224,7 @@ impl fmt::Display for SqliteUrl {
         write!(
             f,
             "sqlite:{}?journal={}&synchronous={}&cache={}&mmap={}&checkpoint={}&busy_ms={}{}",
-            self.path.display(),
+            path::written(&self.path),
             self.journal.name(),
             self.synchronous.name(),
             self.cache,

@@ -17,9 +17,9 @@ use benchmark::Streams;
 use deploy::{Databases, Deployment, Interrupt, Route, Server, ServerSettings, SinkAddress, Subject};
 use drive::{Observer, Stop};
 use measure::{Monotonic, Totals};
-use model::{Clock, Nanos, RetryPolicy, Stack, Target};
-use observe::{FileSystem, Observation, Options, Watch, Watched};
-use result::{Conformance, Data, Document, Interval, Moment, Role, Settled, State, StoreData, Trial};
+use model::{Clock, Nanos, Stack, Target};
+use observe::{Observation, Options, Watch, Watched};
+use result::{Conformance, Document, Role, Settled, State, Trial};
 use std::cell::Cell;
 use std::sync::Arc;
 use targets::{Driven, TrialTarget};
@@ -215,8 +215,7 @@ impl<W: Driven> Job<'_, W> {
             stack.server = Some(format!("{} at {commit}", stack.server.as_deref().unwrap_or("unnamed")));
         }
         if let Some(trial) = document.trials.last_mut() {
-            trial.stack = described(stack.clone());
-            trial.stack.durability.claimed = self.url.is_some();
+            trial.stack = self.stands_on(stack.clone())?;
         }
         // Before the first call: a run that is killed still says what it ran on.
         self.folder.put_document(document)?;
@@ -321,59 +320,6 @@ impl<W: Driven> Job<'_, W> {
         Ok(())
     }
 
-    /// A trial of which nothing is known yet but what was asked.
-    fn blank(&self) -> Result<Trial> {
-        let first = &self.databases.each[0];
-        let record = &first.contents.record;
-        let lies = self.deployment.places(&self.databases.urls()).into_iter().next().filter(|_| self.audited);
-        let on = lies.and_then(|file| FileSystem::of(&file).ok());
-        Ok(Trial {
-            subject: self.subject.path.into(),
-            started: Moment::from_unix(measure::unix_seconds()),
-            plan: self.plan.described(W::KINDS, RetryPolicy::default().attempts_max),
-            data: Data {
-                elsewhere: self.audited && self.deployment.is_elsewhere(),
-                workload: W::NAME.into(),
-                scale: u64::from(self.databases.scale()),
-                scale_unit: W::SCALE_UNIT.into(),
-                parameters: benchmark::values::<W>(&self.databases.size),
-                rows: self.databases.rows(),
-                bytes: self.bytes(),
-                bytes_end: None,
-                file_system: on.as_ref().map(FileSystem::describe),
-                mount_options: on.map(|on| on.options).filter(|options| !options.is_empty()),
-                checksum: self.databases.checksum().filter(|_| self.audited),
-                hottest_rows: Some(W::hottest_rows(&self.databases.size)),
-                references: if self.audited { Some(self.has_references()?) } else { None },
-                kit_notes: first.kit_notes.clone(),
-                stores: self.stores(),
-                loaded_by: format!("{} {}", record.kit, record.kit_version).trim_end().to_owned(),
-            },
-            machine: observe::machine(),
-            headline: W::headline(Interval::default(), false),
-            conformance: validate::no_conformance("not run"),
-            ..Trial::default()
-        })
-    }
-
-    /// Whether every store has the foreign keys of the schema.
-    fn has_references(&self) -> Result<bool> {
-        let mut each = self.databases.each.iter();
-        each.try_fold(true, |all, database| Ok(store(&database.url).has_references()? && all))
-    }
-
-    /// What each of several stores holds.
-    fn stores(&self) -> Vec<StoreData> {
-        let each = self.databases.each.iter().enumerate();
-        let all = each.map(|(shard, database)| StoreData {
-            name: model::store_name(shard),
-            rows: database.contents.rows(),
-            bytes: store(&database.url).bytes(),
-            checksum: database.checksum(),
-        });
-        if self.databases.each.len() > 1 { all.collect() } else { Vec::new() }
-    }
-
     fn finish(&self, trial: &mut Trial, driven: Ended<W>, before: Option<&W::Evidence>) -> Result<()> {
         let Ended {
             trial: driven,
@@ -386,9 +332,9 @@ impl<W: Driven> Job<'_, W> {
             relayed,
             throttling,
         } = driven;
-        trial.stack = described(stack);
-        // What a server that is not ours says of itself is all that is known.
-        trial.stack.durability.claimed = self.url.is_some();
+        // The tables were asked before the first call; the engine may be gone by now.
+        let durability = std::mem::take(&mut trial.stack.durability);
+        trial.stack = result::Stack { durability, ..described(stack) };
         fill::<W>(trial, &driven.totals, &driven.slices, driven.span);
         trial.warmup_s = (driven.warmed > self.plan.warmup).then(|| driven.warmed.as_secs_f64());
         trial.machine = observation.machine;
@@ -401,6 +347,12 @@ impl<W: Driven> Job<'_, W> {
             ..seen
         });
         (trial.engine, trial.machine_wide) = (observation.engine, observation.machine_wide);
+        if let Some(engine) =
+            trial.engine.as_mut().filter(|_| self.url.is_some() || !self.subject.speaks_through_ours())
+        {
+            // The sessions of a server that is not ours are told from others' by nothing.
+            engine.others = None;
+        }
         trial.outages = driven.outages.iter().map(|outage| outage.within(driven.warmed)).collect();
         trial.refusals = driven
             .refusals
@@ -451,7 +403,7 @@ impl<W: Driven> Job<'_, W> {
     }
 
     /// Bytes of the database now, if it can be looked at.
-    fn bytes(&self) -> Option<u64> {
+    pub(crate) fn bytes(&self) -> Option<u64> {
         self.databases.bytes().filter(|_| self.audited)
     }
 

@@ -7,6 +7,7 @@
 
 mod announced;
 mod bench;
+mod blank;
 mod consumed;
 mod deployed;
 mod destination;

@@ -14,6 +14,7 @@ import threading
 import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote_to_bytes
 
 BODY_BYTES_MAX = 65_536
 STATUS = {
@@ -45,7 +46,8 @@ class Store:
     """The loaded database: a pool of connections, of which SQLite lets one write at a time."""
 
     def __init__(self, url, size):
-        self.path, _, options = url.removeprefix("sqlite:").partition("?")
+        path, _, options = url.removeprefix("sqlite:").partition("?")
+        self.path = os.fsdecode(unquote_to_bytes(path))
         self.options = dict(option.split("=") for option in options.split("&") if option)
         self.size, self.writer, self.pool = size, threading.Lock(), queue.SimpleQueue()
         for _ in range(size):

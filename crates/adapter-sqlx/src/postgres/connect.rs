@@ -2,7 +2,7 @@
 
 use crate::fault::in_time;
 use model::OpenError;
-use sql::{Dialect, Isolation, ServerUrl, Tls, Use, postgres};
+use sql::{Dialect, Isolation, ServerUrl, Tls, Use, is_direct, postgres};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgSslMode};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Error, Row as _};
 
@@ -66,6 +66,7 @@ fn options(url: &ServerUrl) -> Result<PgConnectOptions, OpenError> {
         })?;
         options = options.options(pairs);
     }
+    options = options.options(url.postgres_startup(Use::Measured));
     if let (Tls::Verify, Some(authority)) = (url.tls, &url.authority) {
         options = options.ssl_root_cert(authority);
     }
@@ -94,13 +95,17 @@ async fn settle(conn: &mut PgConnection, url: &ServerUrl) -> Result<Facts, OpenE
     sqlx::raw_sql(AssertSqlSafe(text)).execute(&mut *conn).await.map_err(|error| open_error(url, &error))?;
     let text = "select current_setting('server_version'), current_setting('server_version_num'), \
          current_setting('default_transaction_isolation'), pg_is_in_recovery()::text, \
-         (select setting from pg_settings where name = 'statement_timeout'), current_setting('TimeZone')";
+         (select setting from pg_settings where name = 'statement_timeout'), current_setting('TimeZone'), \
+         coalesce(current_setting('stackmark.connection', true), '')";
     let row = sqlx::raw_sql(text).fetch_one(conn).await;
     let row = row.map_err(|error| open_error(url, &error))?;
     let said = |index: usize| row.try_get::<String, _>(index).unwrap_or_default();
     let facts =
         Facts { version: said(0), isolation: said(2), statement_timeout_ms: said(4).parse().unwrap_or(0) };
     postgres::supported(url, said(1).parse().unwrap_or(0), &facts.version)?;
+    if !is_direct(&said(6)) {
+        return Err(url.pooled());
+    }
     postgres::writable(url, said(3) == "true")?;
     let took = Isolation::named(&facts.isolation) == Some(url.isolation)
         && said(5) == "UTC"

@@ -24,6 +24,16 @@ const STATES: &str = "select if(coalesce(state, '') = '', 'running', state), cas
                       and command <> 'Sleep' \
                       group by 1";
 
+/// Who else has run statements in this database within the last second: a measured session of ours holds a lock that is named after it.
+/// Of other users' sessions those with the privilege `PROCESS` alone are told.
+const OTHERS: &str = "select distinct concat('user ', user, ' from ', substring_index(host, ':', 1)) \
+                      from information_schema.processlist \
+                      where db = database() \
+                      and id <> connection_id() \
+                      and (command <> 'Sleep' or time_ms < 1100) \
+                      and coalesce(is_used_lock(concat('stackmark session ', id)), 0) <> id \
+                      limit 20";
+
 use GaugeKind::{Counter, Level};
 
 /// The status variable, and what it is called, belongs to and counts.
@@ -112,6 +122,10 @@ impl EngineProbe for Probe {
     fn states(&mut self) -> Option<Vec<SessionState>> {
         let rows: Vec<(String, u32)> = self.query(STATES)?;
         Some(rows.into_iter().map(|(name, sessions)| SessionState { name: name.into(), sessions }).collect())
+    }
+
+    fn others(&mut self) -> Option<Vec<String>> {
+        self.query(OTHERS)
     }
 
     /// MariaDB counts statements in a schema that is off unless somebody has switched it on.

@@ -2,7 +2,7 @@
 
 use super::writer::Way;
 use crate::engine::Canceller;
-use crate::error::Cause;
+use crate::error::{Cause, Kind};
 use model::caught;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, DriverError, Error, Opts, OptsBuilder, SslOpts};
@@ -14,6 +14,20 @@ use tokio::runtime::{Builder, Runtime};
 
 /// How long a connection may take to say goodbye, and a server to hear that a query is to be ended.
 const CLOSE_MAX: Duration = Duration::from_millis(500);
+
+fn pooled(url: &ServerUrl) -> Cause {
+    let why = format!(
+        "could not use {}: it is a proxy, whose connections are not sessions of MariaDB\nhint: use the address of MariaDB itself",
+        url.place()
+    );
+    Cause::new(Kind::Pooled, why)
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").finish_non_exhaustive()
+    }
+}
 
 /// A connection and the executor that drives it while somebody waits.
 pub(crate) struct Session {
@@ -31,7 +45,13 @@ impl Session {
     pub(crate) fn open(url: &ServerUrl, database: bool) -> Result<Session, Cause> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let reaching = async { tokio::time::timeout(CONNECT_MAX, caught(reach(url, database))).await };
-        let conn = Cause::of_driver(runtime.block_on(reaching).map_err(|_| url.no_answer())?)?;
+        let mut conn = Cause::of_driver(runtime.block_on(reaching).map_err(|_| url.no_answer())?)?;
+        // The server knows a connection by the number that was told when it was made, unless a proxy told its own. With a sum, since
+        // some proxies answer the bare question themselves.
+        let asked = runtime.block_on(caught(conn.query_first::<u32, _>("select connection_id() + 0")));
+        if Cause::of_driver(asked)? != Some(conn.id()) {
+            return Err(pooled(url));
+        }
         Ok(Session { url: url.clone(), conn: Some(conn), runtime, way: None, made: Ok(()) })
     }
 

@@ -1,7 +1,7 @@
 //! What a connection does for loads and audits.
 
 use super::binary::{Form, HEADER, forms, numeric, push_row};
-use super::session::{Session, quoted};
+use super::session::{Session, Within, quoted};
 use super::writer;
 use crate::audit::Asking;
 use crate::checksum::Checksum;
@@ -32,12 +32,18 @@ impl Conn for Session {
     }
 
     fn rows(&mut self, sql: &str, params: &[i64], rows_max: usize) -> Result<Rows, Cause> {
-        let client = self.client();
-        let rows = self.wait(async {
-            let statement = client.prepare_typed(&dollars(sql), &vec![Type::INT8; params.len()]).await?;
-            client.query(&statement, &borrowed(params)).await
-        })?;
-        rows.iter().take(rows_max).map(values).collect()
+        let ask =
+            |session: &Session| session.wait(session.client().query_typed(&dollars(sql), &typed(params)));
+        let rows = match self.is_pooled() {
+            true => {
+                let rows = self.begin("read only").and_then(|()| ask(self));
+                // Whatever became of it, the connection goes back to the pool without a transaction.
+                self.batch("rollback")?;
+                rows
+            }
+            false => ask(self),
+        };
+        rows?.iter().take(rows_max).map(values).collect()
     }
 
     fn note(&mut self, pairs: &[(&str, &str)]) -> Result<(), Cause> {
@@ -55,13 +61,13 @@ impl Conn for Session {
 
     /// In a transaction of its own, which is rolled back: its temporary tables are gone with it.
     fn audit(&mut self, group: &AuditGroup, asking: &Asking<'_>) -> Vec<AuditRows> {
-        let (client, runtime, snapshot) = self.parts();
+        let (client, runtime, within) = self.parts();
         // In here, since only what is called once may hand on the client that it was given.
         let found = asking.group(
             group,
-            || runtime.block_on(prepare(client, group, snapshot)),
+            || runtime.block_on(prepare(client, group, within)),
             |transaction, query| {
-                runtime.block_on(apart(transaction, &query.sql, &group.params, query.rows_max))
+                runtime.block_on(apart(transaction, &query.sql, &group.params, query.rows_max, within))
             },
         );
         // The transaction was let go of; where not even this reaches the server, it ends with the connection.
@@ -143,21 +149,27 @@ fn borrowed(params: &[i64]) -> Vec<&(dyn ToSql + Sync)> {
     params.iter().map(|param| param as _).collect()
 }
 
+fn typed(params: &[i64]) -> Vec<(&(dyn ToSql + Sync), Type)> {
+    borrowed(params).into_iter().map(|param| (param, Type::INT8)).collect()
+}
+
 /// Begins in the state of the snapshot and makes the temporary tables; from there on nothing can be written.
 async fn prepare<'a>(
     client: &'a mut Client,
     group: &AuditGroup,
-    snapshot: &str,
+    within: Within<'_>,
 ) -> Result<Transaction<'a>, Cause> {
     let transaction =
         client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).start().await?;
-    transaction.batch_execute(&format!("set transaction snapshot '{snapshot}'")).await?;
+    let Within { snapshot, local } = within;
+    let local = local.unwrap_or_default();
+    transaction.batch_execute(&format!("set transaction snapshot '{snapshot}'; {local}")).await?;
     for statement in &group.prepare {
         let text = dollars(statement);
         if text == *statement {
             transaction.batch_execute(&text).await?;
         } else {
-            rows(&transaction, statement, &group.params, 1).await?;
+            rows(&transaction, statement, &group.params, 1, within).await?;
         }
     }
     transaction.batch_execute("set transaction read only").await?;
@@ -170,9 +182,10 @@ async fn apart(
     sql: &str,
     params: &[i64],
     rows_max: usize,
+    within: Within<'_>,
 ) -> Result<Rows, Cause> {
     let savepoint = transaction.savepoint("query").await?;
-    let found = rows(&savepoint, sql, params, rows_max).await;
+    let found = rows(&savepoint, sql, params, rows_max, within).await;
     savepoint.rollback().await?;
     found
 }
@@ -183,7 +196,13 @@ async fn rows(
     sql: &str,
     params: &[i64],
     rows_max: usize,
+    within: Within<'_>,
 ) -> Result<Rows, Cause> {
+    if within.local.is_some() {
+        // A statement with a name would be left for the next client. The server makes all rows, which are few where all is well.
+        let found = transaction.query_typed(&dollars(sql), &typed(params)).await?;
+        return found.iter().take(rows_max).map(values).collect();
+    }
     let types = vec![Type::INT8; params.len()];
     let statement: Statement = transaction.prepare_typed(&dollars(sql), &types).await?;
     let portal = transaction.bind(&statement, &borrowed(params)).await?;

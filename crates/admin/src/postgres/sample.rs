@@ -30,6 +30,16 @@ const STATEMENTS: &str = "select query, calls::int8, total_exec_time::float8, ro
                           order by total_exec_time desc \
                           limit 40";
 
+/// Who else has run statements in this database within the last second. What sessions of other users did is told to
+/// members of `pg_read_all_stats` alone.
+const OTHERS: &str = "select distinct coalesce(nullif(application_name, ''), 'a program without a name') || ' of user ' || usename \
+                      from pg_stat_activity \
+                      where datname = current_database() \
+                      and backend_type = 'client backend' \
+                      and application_name <> 'stackmark' \
+                      and (state = 'active' or state_change > clock_timestamp() - interval '1100 ms') \
+                      limit 20";
+
 /// A query that gives one row of `float8`, and what its columns are: name, unit and whether it counts.
 struct Source {
     group: &'static str,
@@ -171,6 +181,10 @@ impl EngineProbe for Probe {
             }
         }
         (!gauges.is_empty()).then_some(gauges)
+    }
+
+    fn others(&mut self) -> Option<Vec<String>> {
+        self.query(OTHERS)?.iter().map(|row| row.try_get(0).ok()).collect()
     }
 
     fn states(&mut self) -> Option<Vec<SessionState>> {

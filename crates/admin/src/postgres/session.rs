@@ -4,7 +4,7 @@ use super::tls;
 use crate::engine::Canceller;
 use crate::error::{Cause, Kind};
 use model::{OpenError, caught};
-use sql::{CONNECT_MAX, ServerUrl, Tls, Use, postgres};
+use sql::{CONNECT_MAX, ServerUrl, Tls, Use, is_direct, postgres};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::time::Duration;
@@ -17,6 +17,12 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 /// How long a connection may take to say goodbye.
 const CLOSE_MAX: Duration = Duration::from_secs(1);
 
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").finish_non_exhaustive()
+    }
+}
+
 /// A connection and the executor that drives it while somebody waits.
 pub(crate) struct Session {
     // In this order: the client goes before the executor that it speaks through.
@@ -25,6 +31,8 @@ pub(crate) struct Session {
     runtime: Runtime,
     tls: MakeRustlsConnect,
     version_num: i64,
+    /// Settings of each transaction, where a pooler lets no setting outlive one.
+    pooled: Option<String>,
     /// The state that its audits see.
     pub(crate) snapshot: String,
 }
@@ -32,9 +40,33 @@ pub(crate) struct Session {
 impl Session {
     /// Connects, and makes the settings that none of our work may depend on.
     pub(crate) fn open(url: &ServerUrl) -> Result<Session, Cause> {
+        let session = Session::connect(url, Some(url.postgres_options(Use::Control)))?;
+        let mark = "select coalesce(current_setting('stackmark.connection', true), '')";
+        if !is_direct(&session.ask(mark)?) {
+            return Err(pooled(url));
+        }
+        session.wait(session.client().batch_execute(&url.postgres_session(Use::Control)))?;
+        Ok(session)
+    }
+
+    /// The same for who only reads, also through a pooler. There each question is a transaction of its own that has its settings in
+    /// it and prepares nothing, so that nothing of it is left for the next client of the pool.
+    pub(crate) fn open_to_read(url: &ServerUrl) -> Result<Session, Cause> {
+        match Session::open(url) {
+            // What the address asks for besides would be lost on the way.
+            Err(cause) if cause.kind == Kind::Pooled && url.options.is_none() => {
+                let mut session = Session::connect(url, None)?;
+                session.pooled = Some(url.postgres_transaction());
+                Ok(session)
+            }
+            opened => opened,
+        }
+    }
+
+    fn connect(url: &ServerUrl, options: Option<String>) -> Result<Session, Cause> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let tls = tls::connector(url)?;
-        let config = config(url);
+        let config = config(url, options);
         let opened = async { tokio::time::timeout(CONNECT_MAX, caught(config.connect(tls.clone()))).await };
         let opened = runtime.block_on(opened).map_err(|_| url.no_answer())?;
         let opened = opened.map(|opened| opened.map_err(|error| refused(url, error)));
@@ -49,20 +81,59 @@ impl Session {
             runtime,
             tls,
             version_num: 0,
+            pooled: None,
             snapshot: String::new(),
         };
         // First of all, and by text: a server that is too old does not know all settings.
-        let (version_num, version) = session.version()?;
+        let (version_num, version) = session.version(url)?;
         postgres::supported(url, version_num, &version)?;
         session.version_num = version_num;
-        session.wait(session.client().batch_execute(&url.postgres_session(Use::Control)))?;
         Ok(session)
     }
 
+    /// Whether a pooler answers.
+    pub(crate) fn is_pooled(&self) -> bool {
+        self.pooled.is_some()
+    }
+
+    /// Makes settings: of the session, or of each of its transactions.
+    pub(crate) fn set(&mut self, settings: &[(&str, &str)]) -> Result<(), Cause> {
+        let words = if self.is_pooled() { "set local" } else { "set" };
+        let text: String =
+            settings.iter().map(|(name, value)| format!("{words} {name} = '{value}';")).collect();
+        match &mut self.pooled {
+            Some(local) => {
+                local.push_str(&text);
+                Ok(())
+            }
+            None => self.wait(self.client().batch_execute(&text)),
+        }
+    }
+
+    /// Begins a transaction with its settings.
+    pub(crate) fn begin(&self, modes: &str) -> Result<(), Cause> {
+        let local = self.pooled.as_deref().unwrap_or_default();
+        self.wait(self.client().batch_execute(&format!("begin {modes}; {local}")))
+    }
+
+    /// One text, asked by text.
+    pub(crate) fn ask(&self, question: &str) -> Result<String, Cause> {
+        let answer = self.wait(self.client().simple_query(question))?;
+        let row = answer.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some(row),
+            _ => None,
+        });
+        Ok(row.and_then(|row| row.try_get(0).ok().flatten()).unwrap_or_default().to_owned())
+    }
+
     /// What the server says of itself, and as a number; 0 where it says nothing that we understand.
-    fn version(&self) -> Result<(i64, String), Cause> {
+    fn version(&self, url: &ServerUrl) -> Result<(i64, String), Cause> {
         let asked = "select current_setting('server_version'), current_setting('server_version_num')";
-        let answer = self.wait(self.client().simple_query(asked))?;
+        // A pooler takes connections without having any to the server.
+        let answer = self.wait(async {
+            let answer = tokio::time::timeout(CONNECT_MAX, self.client().simple_query(asked)).await;
+            answer.map_err(|_| Cause::from(url.no_answer()))?.map_err(Cause::from)
+        })?;
         let row = answer.iter().find_map(|message| match message {
             SimpleQueryMessage::Row(row) => Some(row),
             _ => None,
@@ -98,9 +169,10 @@ impl Session {
     }
 
     /// What a transaction needs that lasts for several answers.
-    pub(crate) fn parts(&mut self) -> (&mut Client, &Runtime, &str) {
+    pub(crate) fn parts(&mut self) -> (&mut Client, &Runtime, Within<'_>) {
         let client = self.client.as_mut().expect("taken only when the session is dropped");
-        (client, &self.runtime, &self.snapshot)
+        let within = Within { snapshot: &self.snapshot, local: self.pooled.as_deref() };
+        (client, &self.runtime, within)
     }
 
     /// Whether a copy of a database fits into the log. The server asks for a checkpoint when the log since the last one is
@@ -132,7 +204,7 @@ impl Drop for Session {
     }
 }
 
-fn config(url: &ServerUrl) -> Config {
+fn config(url: &ServerUrl, options: Option<String>) -> Config {
     let mut config = Config::new();
     match &url.socket {
         Some(folder) => config.host_path(folder),
@@ -142,7 +214,7 @@ fn config(url: &ServerUrl) -> Config {
     if let Some(password) = &url.password {
         config.password(password.reveal());
     }
-    if let Some(options) = &url.options {
+    if let Some(options) = options {
         config.options(options);
     }
     if url.channel_binding {
@@ -156,11 +228,27 @@ fn config(url: &ServerUrl) -> Config {
     config
 }
 
+/// In what an audit's transaction is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Within<'a> {
+    /// The state that it sees.
+    pub(crate) snapshot: &'a str,
+    /// Its settings, where a pooler answers.
+    pub(crate) local: Option<&'a str>,
+}
+
+fn pooled(url: &ServerUrl) -> Cause {
+    Cause::new(Kind::Pooled, Cause::from(url.pooled()).text)
+}
+
 fn refused(url: &ServerUrl, error: tokio_postgres::Error) -> Cause {
     match error.as_db_error() {
         Some(said) if said.code() == &tokio_postgres::error::SqlState::UNDEFINED_DATABASE => {
             let name = &url.database;
             Cause::new(Kind::Missing, format!("there is no database `{name}` on the server; create it first"))
+        }
+        Some(said) if postgres::open_error(url, said.code().code(), said.message()) == url.pooled() => {
+            pooled(url)
         }
         Some(said) => postgres::open_error(url, said.code().code(), said.message()).into(),
         None => OpenError::Unreachable { what: url.place(), why: Cause::from(error).text }.into(),

@@ -24,7 +24,7 @@ const fn row(rule: &'static str, severity: Severity, words: &'static str, fire: 
 }
 
 /// Every rule of trials, in the order of the code. "Complains" is a warning or worse, but for those that only inform.
-const ROWS: [Row; 26] = [
+const ROWS: [Row; 27] = [
     row("books", Bad, "calls got lost", |trial| trial.overall.books.committed -= 1),
     row("audit", Bad, "ledger", |trial| trial.ledger[0].check = Check::Failed),
     row("saturation", Bad, "the load generator was full", |trial| {
@@ -115,6 +115,13 @@ const ROWS: [Row; 26] = [
     }),
     row("reconnects", Warning, "closed them between calls (2.0 % of the calls)", |trial| {
         trial.overall.books.reconnects = trial.overall.books.begun / 50;
+    }),
+    row("others", Warning, "during the measurement: pgbench of user bench", |trial| {
+        trial.stack.engine = "postgres".to_owned();
+        trial.engine = Some(result::Engine {
+            others: Some(vec!["pgbench of user bench".to_owned()]),
+            ..result::Engine::default()
+        });
     }),
     row("settled", Bad, "7 of them had not arrived 60 s later", |trial| {
         trial.settled =

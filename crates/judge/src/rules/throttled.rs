@@ -64,6 +64,15 @@ pub(super) fn reconnects(trial: &Trial) -> Option<Rule> {
     hint(sentence, advice)
 }
 
+/// Whether somebody else used the database.
+pub(super) fn others(trial: &Trial) -> Option<Rule> {
+    let others = trial.engine.as_ref()?.others.as_ref().filter(|others| !others.is_empty())?;
+    warning(
+        format!("other sessions ran statements in the database during the measurement: {}", listed(others)),
+        "use a database without other sessions: their statements cost time, and the audits see what they write",
+    )
+}
+
 /// Whether there were times without the engine or the server.
 pub(super) fn outages(trial: &Trial) -> Option<Rule> {
     if trial.outages.is_empty() {

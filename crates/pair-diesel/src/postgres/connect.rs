@@ -7,7 +7,7 @@ use diesel::result::Error;
 use diesel::sql_types::{Bool, Integer, Text};
 use diesel::{ConnectionError, QueryableByName, sql_query};
 use model::OpenError;
-use sql::{Dialect, Isolation, ServerUrl, Tls, Use, postgres};
+use sql::{Dialect, Isolation, ServerUrl, Tls, Use, is_direct, postgres};
 
 /// How long a server may take to let somebody in, in seconds.
 const CONNECT_SECONDS_MAX: u32 = 10;
@@ -32,13 +32,17 @@ pub(super) struct Facts {
     /// The language of messages.
     #[diesel(sql_type = Text)]
     messages: String,
+    /// Whether our settings have arrived.
+    #[diesel(sql_type = Text)]
+    mark: String,
 }
 
 const FACTS: &str = "select current_setting('server_version') as version, \
      current_setting('server_version_num')::integer as version_num, \
      current_setting('default_transaction_isolation') as isolation, pg_is_in_recovery() as in_recovery, \
      (select setting from pg_settings where name = 'statement_timeout')::integer as statement_timeout_ms, \
-     current_setting('TimeZone') as time_zone, current_setting('lc_messages') as messages";
+     current_setting('TimeZone') as time_zone, current_setting('lc_messages') as messages, \
+     coalesce(current_setting('stackmark.connection', true), '') as mark";
 
 /// Connects, makes the settings of the URL (UTC, isolation, statement timeout, errors in English), and reads them back.
 /// Refuses a server that takes no writes.
@@ -59,6 +63,9 @@ pub(super) fn connect(url: &ServerUrl) -> Result<(PgConnection, Facts), OpenErro
     let mut conn = PgConnection::establish(&address(url)).map_err(|error| not_let_in(url, &error))?;
     let facts = settle(&mut conn, url).map_err(|error| failed(url, &error))?;
     postgres::supported(url, i64::from(facts.version_num), &facts.version)?;
+    if !is_direct(&facts.mark) {
+        return Err(url.pooled());
+    }
     postgres::writable(url, facts.in_recovery)?;
     if !english(&facts.messages) {
         return Err(unusable(format!(
@@ -99,7 +106,7 @@ fn address(url: &ServerUrl) -> String {
         // None: a password file is the business of who makes the URL.
         ("passfile", "/dev/null/none".to_owned()),
     ];
-    pairs.extend(url.options.clone().map(|options| ("options", options)));
+    pairs.push(("options", url.postgres_options(Use::Measured)));
     pairs.extend(url.channel_binding.then(|| ("channel_binding", "require".to_owned())));
     pairs.extend(url.password.as_ref().map(|password| ("password", password.reveal().to_owned())));
     let quoted = |value: &str| value.replace('\\', "\\\\").replace('\'', "\\'");

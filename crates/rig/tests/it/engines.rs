@@ -395,3 +395,33 @@ fn a_name_that_is_none_makes_no_database() {
     assert!(twice[0].is_ok());
     assert!(twice[1].as_ref().unwrap_err().to_string().contains("already exists"));
 }
+
+/// PostgreSQL would remove it when it starts again on the same data.
+#[test]
+fn shared_memory_of_a_killed_engine_goes_with_its_data() {
+    let base = base();
+    let mut running = rig::start(Engine::Postgres, &options(&base)).unwrap();
+    with_a_row(&running);
+    let maps = fs::read_to_string(format!("/proc/{}/maps", running.pid())).unwrap();
+    let of_postgres = |line: &str| {
+        line.split_whitespace().nth(5).filter(|name| name.contains("/PostgreSQL.")).map(PathBuf::from)
+    };
+    let files: Vec<PathBuf> = maps.lines().filter_map(of_postgres).collect();
+    let numbers: Vec<&str> = maps
+        .lines()
+        .filter(|line| line.contains("/SYSV"))
+        .filter_map(|line| line.split_whitespace().nth(4))
+        .collect();
+    let is_there = |number: &&str| {
+        let all = fs::read_to_string("/proc/sysvipc/shm").unwrap();
+        all.lines().any(|line| line.split_whitespace().nth(1) == Some(number))
+    };
+    assert!(!files.is_empty() && files.iter().all(|file| file.exists()), "{maps}");
+    assert!(!numbers.is_empty() && numbers.iter().all(is_there), "{maps}");
+    running.kill();
+    assert!(files.iter().all(|file| file.exists()), "{files:?}");
+    drop(running);
+    assert!(!files.iter().any(|file| file.exists()), "{files:?}");
+    // Backends that are still ending have it for a moment.
+    eventually("System V segments are gone", || !numbers.iter().any(is_there));
+}

@@ -45,8 +45,12 @@ func Open(settings *Settings) (Sink, error) {
 	case settings.Sink == "null":
 		return null{}, nil
 	case kind == "file" && rest != "":
-		file, err := openLines(rest)
-		return &lines{path: rest, file: file}, err
+		path := rest
+		if decoded, err := url.PathUnescape(rest); err == nil {
+			path = decoded
+		}
+		file, err := openLines(path)
+		return &lines{path: path, file: file}, err
 	case kind == "kafka":
 		return openTopic(settings)
 	}

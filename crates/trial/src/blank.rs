@@ -1,0 +1,84 @@
+//! What is known of a trial before its first call: what was asked, and what the data and the session say.
+
+use crate::job::Job;
+use crate::told::described;
+use crate::validate;
+use admin::store;
+use anyhow::Result;
+use model::RetryPolicy;
+use observe::FileSystem;
+use result::{Data, Interval, Moment, StoreData, Trial};
+use targets::Driven;
+
+impl<W: Driven> Job<'_, W> {
+    /// A trial of which nothing is known yet but what was asked.
+    pub(crate) fn blank(&self) -> Result<Trial> {
+        let first = &self.databases.each[0];
+        let record = &first.contents.record;
+        let lies = self.deployment.places(&self.databases.urls()).into_iter().next().filter(|_| self.audited);
+        let on = match lies {
+            Some(file) => FileSystem::of(&file).ok(),
+            None if self.audited && !self.deployment.is_elsewhere() => self.databases.file_system()?,
+            None => None,
+        };
+        Ok(Trial {
+            subject: self.subject.path.into(),
+            started: Moment::from_unix(measure::unix_seconds()),
+            plan: self.plan.described(W::KINDS, RetryPolicy::default().attempts_max),
+            data: Data {
+                elsewhere: self.audited && self.deployment.is_elsewhere(),
+                workload: W::NAME.into(),
+                scale: u64::from(self.databases.scale()),
+                scale_unit: W::SCALE_UNIT.into(),
+                parameters: benchmark::values::<W>(&self.databases.size),
+                rows: self.databases.rows(),
+                bytes: self.bytes(),
+                bytes_end: None,
+                file_system: on.as_ref().map(FileSystem::describe),
+                mount_options: on.map(|on| on.options).filter(|options| !options.is_empty()),
+                checksum: self.databases.checksum().filter(|_| self.audited),
+                hottest_rows: Some(W::hottest_rows(&self.databases.size)),
+                references: if self.audited { Some(self.has_references()?) } else { None },
+                kit_notes: first.kit_notes.clone(),
+                stores: self.stores(),
+                loaded_by: format!("{} {}", record.kit, record.kit_version).trim_end().to_owned(),
+            },
+            machine: observe::machine(),
+            headline: W::headline(Interval::default(), false),
+            conformance: validate::no_conformance("not run"),
+            ..Trial::default()
+        })
+    }
+
+    /// What a session says of what it stands on, and what the tables say that makes less of it.
+    pub(crate) fn stands_on(&self, stack: model::Stack) -> Result<result::Stack> {
+        let mut stack = described(stack);
+        // What a server that is not ours says of itself is all that is known.
+        stack.durability.claimed = self.url.is_some();
+        if self.audited
+            && let Some(why) = self.databases.unlogged()?
+        {
+            stack.durability.tier = result::Tier::Volatile;
+            stack.durability.detail = format!("{why}; of the server: {}", stack.durability.detail);
+        }
+        Ok(stack)
+    }
+
+    /// Whether every store has the foreign keys of the schema.
+    fn has_references(&self) -> Result<bool> {
+        let mut each = self.databases.each.iter();
+        each.try_fold(true, |all, database| Ok(store(&database.url).has_references()? && all))
+    }
+
+    /// What each of several stores holds.
+    fn stores(&self) -> Vec<StoreData> {
+        let each = self.databases.each.iter().enumerate();
+        let all = each.map(|(shard, database)| StoreData {
+            name: model::store_name(shard),
+            rows: database.contents.rows(),
+            bytes: store(&database.url).bytes(),
+            checksum: database.checksum(),
+        });
+        if self.databases.each.len() > 1 { all.collect() } else { Vec::new() }
+    }
+}
