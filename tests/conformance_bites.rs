@@ -1,4 +1,4 @@
-//! Audits bite: for each audit somebody who does what it forbids, driven by the real load generator, and caught by the
+//! Audits bite: for each audit someone who does what it forbids, driven by the real load generator, and caught by the
 //! audits as the command line runs them. An audit without a saboteur does not count, and fails a test here.
 
 use drive::Trial;
@@ -34,7 +34,7 @@ fn work_that_is_not_the_standard_s_shows_in_the_shape_of_the_data() {
     }));
 }
 
-/// What the input audit says of calls that nobody answered.
+/// What the input audit says of calls that no one answered.
 fn of_inputs(bad: &BadInputs) -> Vec<InputFinding> {
     let size = Cardinality::standard(2);
     let trial: Trial<Misdrawn> = drive(

@@ -18,7 +18,7 @@ use targets::COMBINATIONS;
 use workload_tpcb::Tpcb;
 use workload_tpcc::Tpcc;
 
-/// Scripts that are played at the same time: most of the time goes by while somebody waits.
+/// Scripts that are played at the same time: most of the time goes by while someone waits.
 const AT_ONCE: usize = 16;
 
 /// Connects through each driver of the engine and through the one that loads and audits, by each script.

@@ -1,4 +1,4 @@
-//! What the SQL port promises beside whole workloads, on every engine through every adapter: nulls, transactions of one
+//! What the SQL port promises next to whole workloads, on every engine through every adapter: nulls, transactions of one
 //! statement, statements for many rows.
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
@@ -116,7 +116,7 @@ async fn nulls_come_back(conn: &mut impl SqlConn, name: Option<&str>) {
         conn.begin(TxKind::OneRead).await.unwrap();
         let params = [id.into()];
         let row = conn.row(Stmt::Read.id(), &params, |row| {
-            assert_eq!(row.int_or_null(0)?, row.int(0).ok(), "null is no number");
+            assert_eq!(row.int_or_null(0)?, row.int(0).ok(), "null is not a number");
             Ok((row.int_or_null(0)?, row.text(1).ok().map(str::to_owned)))
         });
         found.push(row.await.unwrap().unwrap());
@@ -134,8 +134,8 @@ async fn one_statement_is_a_transaction(conn: &mut impl SqlConn, witness: &mut i
 
     // One that gives rows is kept too.
     conn.begin(TxKind::OneWrite).await.unwrap();
-    let told = conn.row(Stmt::InsertAndTell.id(), &[4_i64.into(), Param::Null], |row| row.int(0)).await;
-    assert_eq!(told, Ok(Some(4)));
+    let listed = conn.row(Stmt::InsertAndTell.id(), &[4_i64.into(), Param::Null], |row| row.int(0)).await;
+    assert_eq!(listed, Ok(Some(4)));
     conn.commit().await.unwrap();
     assert_eq!(ids(witness).await, [1, 2, 3, 4]);
 

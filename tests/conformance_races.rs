@@ -1,6 +1,6 @@
 //! Races on one database: eight sessions at once, straight and through HTTP, and two lanes that know nothing of each
 //! other, as two processes would. Nothing is lost, nothing is done twice; and a session that dies in mid-transaction
-//! leaves nothing behind and nobody waiting.
+//! leaves nothing behind and no one waiting.
 
 use adapter_rusqlite::{Lane, SqliteConn, connect};
 use model::{Cents, Doubt, Effort, Fault, Inputs as _, Ledger as _, Refusal, RetryPolicy, Session, Target};
@@ -27,7 +27,7 @@ type Answers = Vec<Vec<Result<Outcome, Fault>>>;
 enum Way {
     Direct,
     Http,
-    /// Directly, with commits that calls share; beside a rollback journal readers take part.
+    /// Directly, with commits that calls share; next to a rollback journal readers take part.
     Grouped(&'static str),
 }
 
@@ -180,7 +180,7 @@ fn the_whole_mix_from_eight_sessions_leaves_sound_data_in_every_way() {
         let found = store.find(&before, &Claims::of(&trial.ledger, true));
         assert!(found.failed().is_empty(), "{:#?}", found.failed());
         store.assert_sound();
-        // With a lane of their own nobody of one process meets a conflict.
+        // With a lane of their own no one of one process meets a conflict.
         let books: Vec<_> = trial.totals.kinds.iter().map(|kind| kind.books).collect();
         assert!(books.iter().all(|books| books.conflict == 0 && books.in_doubt == 0), "{books:?}");
     }

@@ -55,7 +55,7 @@ fn the_examples_in_the_documentation_work_4() {
 }
 
 fn path_with(binary: &Path) -> OsString {
-    let folder = binary.parent().expect("a binary lies in a folder").to_owned();
+    let folder = binary.parent().expect("a binary is in a folder").to_owned();
     let rest = std::env::var_os("PATH").unwrap_or_default();
     std::env::join_paths([folder].into_iter().chain(std::env::split_paths(&rest)))
         .expect("no folder on the path has a colon in its name")

@@ -1,4 +1,4 @@
-//! Numbers that nobody has checked say so, and what was asked of a run decides its exit status.
+//! Numbers that no one has checked say so, and what was asked of a run decides its exit status.
 
 use crate::e2e_desk::{Desk, kill};
 
@@ -22,7 +22,7 @@ fn a_run_whose_data_nobody_looked_at_is_unverified_and_claims_nothing_of_the_ser
     // Asked for audits, it does not begin where there can be none, and says what would be right.
     let refused = desk.run(&format!("{line} --require-audit"));
     assert_eq!(refused.code(), 1, "{refused:?}");
-    assert!(refused.err.contains("nobody looks at the data behind --url"), "{refused:?}");
+    assert!(refused.err.contains("the data behind --url is not audited"), "{refused:?}");
     assert!(refused.err.contains("hint: give --db"), "{refused:?}");
     let run = desk.only_run();
 
@@ -37,10 +37,10 @@ fn a_run_whose_data_nobody_looked_at_is_unverified_and_claims_nothing_of_the_ser
     let compared = |more: &str| desk.run(&format!("compare {} {}{more}", run.display(), audited.display()));
     // The one says nothing of its data, so they cannot be shown to have done the same work.
     let different = compared("");
-    assert!(different.code() == 1 && different.out.contains("different work"), "{different:?}");
+    assert!(different.code() == 1 && different.out.contains("not comparable"), "{different:?}");
     let refused = compared(" --require-audit");
     assert_eq!(refused.code(), 1, "{refused:?}");
-    assert!(refused.err.contains("nobody looked at the stored data"), "{refused:?}");
+    assert!(refused.err.contains("the stored data was not audited"), "{refused:?}");
     kill(server.pid());
     server.end();
 }

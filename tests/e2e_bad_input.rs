@@ -49,7 +49,7 @@ fn a_number_that_makes_no_sense_is_named_with_what_would_be_right() {
     }
     refused(&desk, "quickstart --scale 0", &["--scale", "1..=100000"]);
     refused(&desk, "load tpcc --db sqlite:x.db --scale -1", &["'-1'"]);
-    // A whole warehouse takes 80 MB: nobody has the room, and nothing was begun that would find out.
+    // A whole warehouse takes 80 MB: no one has the room, and nothing was begun that would find out.
     refused(&desk, "load tpcc --db sqlite:x.db --scale 100000", &["are needed for x.db", "MB are free"]);
     for rate in ["0", "-1", "nan", "inf", "1e300", "fast"] {
         refused(&desk, &format!("run tpcc --rate {rate}"), &["'--rate <RATE>'", "more than 0"]);
@@ -113,7 +113,7 @@ fn a_number_that_makes_no_sense_is_named_with_what_would_be_right() {
     );
     refused(&desk, "run tpcc --arrivals constant", &["--rate <RATE>"]);
     refused(&desk, "compare tpcc tpcc --max-loss 120%", &["5%"]);
-    refused(&desk, "compare tpcc", &["2 subjects", "given is only tpcc"]);
+    refused(&desk, "compare tpcc", &["2 subjects", "got only tpcc"]);
     refused(&desk, "run tpcc --seed x", &["'x' for '--seed <SEED>'"]);
 }
 
@@ -150,7 +150,7 @@ fn a_database_that_cannot_be_run_on_says_why() {
         refused(
             &desk,
             &format!("{user} --db sqlite:text.db"),
-            &["text.db is a file that is no SQLite database"],
+            &["text.db is a file that is not a SQLite database"],
         );
         refused(
             &desk,
@@ -163,12 +163,12 @@ fn a_database_that_cannot_be_run_on_says_why() {
         refused(
             &desk,
             &format!("{user} --db sqlite:kit.db"),
-            &["no record of a load", "stackmark audit tpcc"],
+            &["no record of a Stackmark load", "stackmark audit tpcc"],
         );
     }
     refused(&desk, "audit tpcc --db sqlite:kit.db", &["kit.db is a SQLite database", "it has no warehouse"]);
     let wanted = &[
-        "bench.db has 1 warehouse, asked for are 2",
+        "bench.db has 1 warehouse, requested 2",
         "stackmark load tpcc --scale 2 --db sqlite:bench.db --fresh",
     ];
     refused(&desk, "run tpcc --scale 2 --db sqlite:bench.db", wanted);
@@ -186,7 +186,11 @@ fn a_load_never_takes_the_place_of_what_it_did_not_make() {
     for name in ["text.db", "other.db"] {
         let before = bytes(name);
         for fresh in ["", "--fresh"] {
-            refused(&desk, &format!("load tpcc --db sqlite:{name} {fresh}"), &[name, "is not ours"]);
+            refused(
+                &desk,
+                &format!("load tpcc --db sqlite:{name} {fresh}"),
+                &[name, "was not created by Stackmark"],
+            );
         }
         assert!(bytes(name) == before, "{name} has been written to");
     }
@@ -257,7 +261,7 @@ fn a_run_that_meets_the_limit_of_a_file_harms_no_data() {
 }
 
 /// Runs `script` where the folder `disk` is a file system of so many kibibytes, and gone afterwards. `None`, said
-/// loudly, where nobody may make one.
+/// loudly, where no one may make one.
 fn small_disk(desk: &Desk, kib: u64, script: &str) -> Option<Ran> {
     // A name space of its own, in which we may mount, and which goes with the shell.
     let mount = format!("mkdir disk && mount -t tmpfs -o size={kib}k tmpfs disk || exit 77; {script}");
@@ -322,19 +326,19 @@ fn a_server_that_is_not_ours_is_not_measured() {
     };
     let html = "<html><body>Welcome</body></html>";
     let page = listen(move |_| Reply::Bytes(answer("404 Not Found", "text/html", html)));
-    check(&page, &[&page, "a server that is not ours", "404"]);
+    check(&page, &[&page, "not a Stackmark server", "404"]);
     let welcome = listen(move |_| Reply::Bytes(answer("200 OK", "text/html", html)));
-    check(&welcome, &[&welcome, "a server that is not ours"]);
+    check(&welcome, &[&welcome, "not a Stackmark server"]);
     check(
         &listen(|_| Reply::Bytes(b"\x00\xff SSH-2.0 not http\r\n\r\n".to_vec())),
-        &["a server that is not ours"],
+        &["not a Stackmark server"],
     );
     check(&listen(|_| Reply::Close), &["closed without an answer"]);
     check(&listen(|_| Reply::Silence), &["was not answered within 5 s"]);
     let about =
         r#"{"name":"x","version":"1","contract":"tpcb/1","workload":"tpcb","scale":1,"pool":1,"stack":{}}"#;
     check(&listen(move |_| Reply::Bytes(answer("200 OK", "application/json", about))), &["/about"]);
-    // A port that nobody listens on, and that no other test is given meanwhile.
+    // A port that no one listens on, and that no other test is given meanwhile.
     check("http://127.0.0.1:1", &["127.0.0.1:1", "refused"]);
     check("https://127.0.0.1:1", &["use http://"]);
     check("127.0.0.1:1", &["no scheme"]);
@@ -418,9 +422,9 @@ fn data_that_cannot_be_written_is_an_error() {
     ] {
         let mut command = desk.shell(&format!("exec $STACKMARK {line} > /dev/full"));
         let ended = command.output().unwrap();
-        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-        assert_eq!(ended.status.code(), Some(2), "{line}: {said}");
-        assert!(said.contains("could not write to standard output: No space left"), "{line}: {said}");
+        let text = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(2), "{line}: {text}");
+        assert!(text.contains("could not write to standard output: No space left"), "{line}: {text}");
         // A reader that has seen enough is none.
         let mut command = desk.shell(&format!("{{ $STACKMARK {line}; echo $? >&2; }} | true"));
         let ended = command.output().unwrap();

@@ -32,8 +32,8 @@ fn events_tickets_users_and_quantities_are_chosen_and_recorded() {
     let document = run(&desk, &format!("{on_it} --stock 60 --users 8"));
     let parameters = &document["trials"][0]["data"]["parameters"];
     assert_eq!(*parameters, json!({"stock": 60, "limited": 0, "users": 8, "quantity": 4}));
-    refused(&desk, &format!("{on_it} --stock 61"), &["b.db was loaded with --stock 60, asked for is 61"]);
-    refused(&desk, &format!("{on_it} --limited 1"), &["loaded with --limited 0, asked for is 1"]);
+    refused(&desk, &format!("{on_it} --stock 61"), &["b.db was loaded with --stock 60, requested 61"]);
+    refused(&desk, &format!("{on_it} --limited 1"), &["loaded with --limited 0, requested 1"]);
     refused(&desk, "load booking --db sqlite:c.db --users 8", &["--users is about calls"]);
     refused(&desk, "run tpcc --stock 3", &["--stock is not an option of tpcc"]);
     refused(&desk, "compare tpcc tpcc --events 3", &["--events is the scale of another workload"]);
@@ -131,7 +131,7 @@ fn an_outbox_is_published_and_held_to_what_was_booked() {
     assert!(page.contains("Outbox backlog"), "it is drawn");
     assert!(report.out.contains("to the sink `null`, duplicates unknown"), "{}", report.out);
 
-    // Published by whoever commits, without an outbox: nothing waits, and nobody measures it.
+    // Published by whoever commits, without an outbox: nothing waits, and no one measures it.
     for route in ["rusqlite", "axum+rusqlite"] {
         let document = run(&desk, &format!("run booking/sqlite/{route}/dual-write {line}"));
         let (published, checks) = published(&document);
@@ -140,7 +140,7 @@ fn an_outbox_is_published_and_held_to_what_was_booked() {
         assert_eq!(checks, all[..5].iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
     }
 
-    // Nobody reads it: the rows stay, and nobody waits for them.
+    // No one reads it: the rows stay, and no one waits for them.
     let document = run(&desk, &format!("run booking/sqlite/rusqlite/outbox-row {line}"));
     let (none, checks) = published(&document);
     assert_eq!((none, checks), (Value::Null, all[..4].iter().map(|name| (*name).to_owned()).collect()));
@@ -212,7 +212,7 @@ fn rows_of_earlier_runs_are_published_by_whatever_relay_comes_first() {
     assert!(!document["trials"][0]["notes"].to_string().contains("earlier runs"));
 }
 
-/// What a relay publishes that somebody else has started, nobody sees.
+/// What a relay publishes that someone else has started, no one sees.
 #[test]
 fn what_was_published_by_others_is_not_said_to_be_right() {
     let desk = Desk::empty();
@@ -303,13 +303,13 @@ fn what_is_said_of_an_outbox_that_is_not_there_is_refused() {
     refused(&desk, "run booking/sqlite/rusqlite/dual-write --batch 7", &["it has no outbox relay"]);
     refused(&desk, "serve booking --db sqlite:nothing.db --how rusqlite/dual-write", &["nothing.db"]);
     for (option, words) in [
-        ("--sink topic", "`topic` is no sink"),
+        ("--sink topic", "`topic` is not a sink"),
         ("--polling often", "give `adaptive`"),
         ("--batch 0", "1..=10000"),
     ] {
         refused(&desk, &format!("run booking/sqlite/rusqlite/outbox {option}"), &[words]);
     }
-    refused(&desk, "relay booking --db sqlite:nothing.db --sink nowhere", &["`nowhere` is no sink"]);
+    refused(&desk, "relay booking --db sqlite:nothing.db --sink nowhere", &["`nowhere` is not a sink"]);
     refused(&desk, "relay booking --db sqlite:nothing.db", &["nothing.db"]);
     let secret = desk.run("relay booking --db sqlite:nothing.db --sink kafka://me:secret@127.0.0.1:1/t");
     secret.refused(&["STACKMARK_BROKER_PASSWORD"]);

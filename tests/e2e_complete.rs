@@ -53,7 +53,7 @@ fn a_subject_is_loaded_run_audited_reported_and_compared() {
     reported(&desk, http.to_str().unwrap());
 
     let stored = format!("compare {} {}", direct.display(), http.display());
-    assert!(done(desk.run(&stored)).contains("compare the subjects"));
+    assert!(done(desk.run(&stored)).contains("no confidence interval"));
     let compared = parse(&done(desk.run(&format!("{stored} --json"))));
     assert_eq!((&compared["kind"], compared["trials"].as_array().unwrap().len()), (&"comparison".into(), 2));
     let mut half = parse(&fs::read_to_string(http.join("result.json")).unwrap());
@@ -85,7 +85,7 @@ fn audited(desk: &Desk) {
     drop(broken);
     let ran = desk.run("audit tpcc --db sqlite:bench.db");
     assert!(ran.code() == 1 && ran.out.contains("FAILED"), "{ran:?}");
-    // Pages that cannot be read are pages that nobody has checked.
+    // Pages that cannot be read are pages that no one has checked.
     let mut pages = fs::read(desk.path("bench.db")).unwrap();
     let tenth = pages.len() / 10;
     pages[4 * tenth..6 * tenth].fill(0xa5);
@@ -96,7 +96,7 @@ fn audited(desk: &Desk) {
     fs::remove_file(desk.path("torn.db")).unwrap();
     let files = desk.files();
     let refused = desk.run("run tpcc --db sqlite:bench.db --duration 1s --warmup 0s");
-    refused.refused(&["the data is wrong before the run", "--fresh"]);
+    refused.refused(&["data audit failed before the run", "--fresh"]);
     assert_eq!(desk.files(), files);
 }
 
@@ -223,8 +223,8 @@ fn what_was_wrong_before_a_run_is_told_apart_from_what_it_did() {
     made.execute("update stock set s_order_cnt = s_order_cnt + 1 where s_i_id = 77", []).unwrap();
     let ran = desk.run("run tpcc/sqlite/rusqlite --db sqlite:bench.db --warmup 0s --calls 100 --clients 1");
     assert_eq!(ran.code(), 1, "{ran:?}");
-    let said = unwrapped(&ran.out);
-    assert!(said.contains("violated before the run already, and as much after it"), "{}", ran.out);
+    let sentence = unwrapped(&ran.out);
+    assert!(sentence.contains("violated before the run already, and as much after it"), "{}", ran.out);
 }
 
 /// What a run's picks look like to `item-skew` and `customer-skew`.

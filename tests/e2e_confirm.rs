@@ -15,9 +15,9 @@ fn confirmation(subject: &str, flush: &str, blocks: u32) -> Value {
     // Confirmed or not: both are answers.
     assert_good(&ran, &document);
     // The trial that named it said "likely" before anything was compared.
-    let said = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("likely: the number of sessions sets the throughput"), "{ran:?}");
-    assert!(said.contains("to confirm it: 8 sessions instead of 1"), "{ran:?}");
+    let text = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("likely: throughput is limited by the number of sessions"), "{ran:?}");
+    assert!(text.contains("to confirm it: 8 sessions instead of 1"), "{ran:?}");
     assert_eq!(
         document["experiment"]["comparisons"][0]["factor"], "pool",
         "{}",
@@ -46,10 +46,10 @@ fn sessions_that_calls_queue_for_are_confirmed_with_figures() {
     let sentence = found["sentence"].as_str().unwrap();
     assert_eq!(found["confirmed"], true, "{sentence}");
     assert!(
-        sentence.starts_with("confirmed: the number of sessions sets the throughput; with 8"),
+        sentence.starts_with("confirmed: the number of sessions limits throughput; with 8"),
         "{sentence}"
     );
-    assert!(sentence.ends_with("and 1.1 times as much or more was to be expected"), "{sentence}");
+    assert!(sentence.ends_with("(expected: 1.1 times as much or more)"), "{sentence}");
 }
 
 #[test]
@@ -69,10 +69,10 @@ fn a_bottleneck_that_no_single_change_would_tell_is_named_and_why_it_is_not_conf
     // With one client there are no others to wait for, and what the user's database flushes is the user's own.
     let line = "compare tpcc --confirm-bottleneck --db sqlite:bench.db?sync_delay=10ms --clients 1 --quick";
     let ran = desk.run(&format!("{line} --duration 1s --warmup 0s"));
-    ran.refused(&["cannot confirm that", "sets the throughput: "]);
-    let said = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    ran.refused(&["cannot confirm that", "limits throughput: "]);
+    let text = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
     let why = ["is its own setting, and is not changed behind its user's back", "there is only one client"];
-    assert!(said.contains("likely: ") && why.iter().any(|why| said.contains(why)), "{ran:?}");
+    assert!(text.contains("likely: ") && why.iter().any(|why| text.contains(why)), "{ran:?}");
     // What was measured is kept, and was not called confirmed.
     let document = desk.document();
     assert_eq!((&document["kind"], &document["state"]), (&"trial".into(), &"complete".into()));

@@ -36,7 +36,7 @@ static SCHEMA: LazyLock<schema::Schema> = LazyLock::new(|| {
     schema::Schema::whole(serde_json::from_str(&text).unwrap()).unwrap()
 });
 
-/// A folder of its own, which goes with this value, and beside it the file that keeps experiments apart: those of other
+/// A folder of its own, which goes with this value, and next to it the file that keeps experiments apart: those of other
 /// tests run at the same time.
 #[derive(Debug)]
 pub(crate) struct Desk(TempDir, NamedTempFile);
@@ -64,7 +64,7 @@ impl Desk {
         self.0.path().join(name)
     }
 
-    /// Names of what lies in it, at any depth.
+    /// Names of what is in it, at any depth.
     pub(crate) fn files(&self) -> Vec<String> {
         let mut found = Vec::new();
         list(self.0.path(), self.0.path(), &mut found);
@@ -77,7 +77,7 @@ impl Desk {
         self.command_of(&BINARY, line)
     }
 
-    /// The same of the program that has the tests' own workload beside the others, whose notes take so long to arrive.
+    /// The same of the program that has the tests' own workload next to the others, whose notes take so long to arrive.
     pub(crate) fn start_toy(&self, delay_ms: u32, line: &str) -> Running {
         let mut command = self.command_of(&TOY, line);
         command.env("TOY_DELAY_MS", delay_ms.to_string());
@@ -224,7 +224,7 @@ fn complaints(document: &Value) -> Vec<String> {
             let bad = |entry: &&Value| entry["check"] == "failed" || entry["severity"] == "bad";
             found.extend(trial[part].as_array().unwrap().iter().filter(bad).map(Value::to_string));
         }
-        // A session of ours that is taken for somebody else's.
+        // A session of ours that is taken for someone else's.
         found.extend(trial["engine"]["others"].as_array().into_iter().flatten().map(Value::to_string));
     }
     found

@@ -63,7 +63,7 @@ fn a_server_is_killed_paused_and_cut_off_and_what_was_asked_of_it_is_there() {
         let is_it = |fault: &&Value| fault["component"] == "server" && fault["action"] == action;
         faults.iter().find(is_it).unwrap()
     };
-    // Who waits for a server that stands still waits for as long as that lasts, and nobody is refused.
+    // Who waits for a server that stands still waits for as long as that lasts, and no one is refused.
     let (paused, killed) = (of("pause"), of("kill"));
     // The first of them began a little after the server had stopped.
     assert!(paused["longest_s"].as_f64() > paused["away_s"].as_f64().map(|away| away / 2.0), "{paused:#}");
@@ -98,7 +98,7 @@ fn every_fault_leaves_all_messages_published() {
     let checks = |document: &Value| document["drill"]["faults"][0]["checks_passed"].as_u64().unwrap();
     // Of the messages, and as many and one more of what the consumer has done with them.
     assert_eq!(checks(&document), checks(&plain) + 6 + 7);
-    // Rows that nobody publishes are held to the bookings too.
+    // Rows that no one publishes are held to the bookings too.
     let rows = passed("booking/sqlite/rusqlite/outbox-row --only generator --faults 1", &["generator kill"]);
     assert_eq!(checks(&rows), checks(&plain) + 4);
 }
@@ -132,7 +132,7 @@ fn what_cannot_be_struck_is_said_before_anything_starts() {
         "drill tpcb --only generator:drown",
         &["no fault `drown`", "kill, pause, cut-off, power-cut, disk-full, kill-after-publishing"],
     );
-    refused(&desk, "drill tpcb --rate 0", &["1 to 100000 calls a second"]);
+    refused(&desk, "drill tpcb --rate 0", &["1 to 100000 calls per second"]);
     refused(&desk, "drill tpcb --faults 0", &["1..=10000"]);
     refused(&desk, "drill tpcb --shards 3 --scale 2", &["can be split over 2 stores at most"]);
     refused(&desk, "drill transfer --shards 2", &["plain makes a transfer in one store"]);

@@ -109,7 +109,7 @@ fn a_variant_that_cannot_start_says_why_and_the_others_go_on() {
     assert_eq!(http["factor"], "route");
     assert!(postgres["ratio"].is_null(), "{postgres}");
     assert!(postgres["sentence"].as_str().unwrap().contains("PostgreSQL could not be started"), "{postgres}");
-    // The whole of each trial lies in a folder of its own; the main document has no lines over time.
+    // The whole of each trial is in a folder of its own; the main document has no lines over time.
     assert!(document["trials"][0]["slices"].as_array().unwrap().is_empty());
     let whole = ended(&desk);
     assert_eq!(whole.len(), 6);
@@ -145,8 +145,8 @@ fn each_metric_of_a_file_has_a_verdict_of_its_own() {
     }
     assert_ne!(comparisons[0]["ratio"]["value"], comparisons[1]["ratio"]["value"]);
     assert_eq!(experiment["answer"].as_array().unwrap().len(), 2, "{experiment}");
-    for said in ["tpcb.p50, ms", "Through HTTP has ", " times the p50 of tpcb of direct"] {
-        assert!(ran.out.contains(said), "does not say `{said}`: {}", ran.out);
+    for words in ["tpcb.p50, ms", "Through HTTP has ", " times the p50 of tpcb of direct"] {
+        assert!(ran.out.contains(words), "does not say `{words}`: {}", ran.out);
     }
     let report =
         |format: &str| desk.run(&format!("report {} --format {format}", desk.only_run().display())).out;
@@ -219,7 +219,7 @@ fn of_two_experiments_on_one_machine_the_second_is_refused() {
     run.until("it runs", || desk.runs().first().is_some_and(|run| run.join("trials").exists()));
     let pid = format!("process {}", run.pid());
     desk.run(&format!("compare tpcc tpcc {SHORT}")).refused(&[
-        "another experiment is under way",
+        "another experiment is running",
         &pid,
         "results",
     ]);
@@ -237,7 +237,7 @@ fn of_two_experiments_on_one_machine_the_second_is_refused() {
 #[test]
 fn what_cannot_go_on_says_why() {
     let desk = Desk::loaded();
-    desk.run("resume nowhere").refused(&["no run that can go on", "plan.json"]);
+    desk.run("resume nowhere").refused(&["cannot resume", "plan.json"]);
     let ran = desk.run(&format!("compare tpcc tpcc {SHORT} --metric p98"));
     ran.refused(&["no metric `p98`", "new-order.p99"]);
     assert!(desk.runs().is_empty(), "{ran:?}");

@@ -103,7 +103,7 @@ fn a_server_answers_the_calls_of_a_script_as_the_contract_says() {
             // In the order in which they were drawn, all is answered as it was then.
             let planned = ["done", "no-such-food", "stale-version"];
             assert!(counts.keys().all(|why| planned.contains(&why.as_str())), "{counts:?}");
-            // Through anew, what is there still is declined.
+            // Through again, what is there still is declined.
             assert!(replay(&script, &url).contains_key("food-exists"));
         }
         if workload == "booking" {
@@ -172,8 +172,8 @@ fn k6_runs_a_script_as_it_is() {
         // Of data of another size not one call is made.
         export(&desk, &format!("--workload {workload} --scale 2"));
         let (ran, counts) = run_k6(&script, &url, &[]);
-        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-        assert!(said.contains(&format!("the calls are for {workload} at scale 2")), "{said}");
+        let text = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(text.contains(&format!("the calls are for {workload} at scale 2")), "{text}");
         assert!(
             !ran.status.success() && counts.get("iterations").is_none_or(|&made| made == 0),
             "{counts:?}"

@@ -57,9 +57,9 @@ fn is_kept(workload: &str, [examples, seed]: [&str; 2]) {
         .current_dir(desk.path("."))
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&fuzzed.stdout);
-    assert!(fuzzed.status.success(), "{said}\n{}", String::from_utf8_lossy(&fuzzed.stderr));
-    assert!(said.contains("Test cases:"), "{said}");
+    let text = String::from_utf8_lossy(&fuzzed.stdout);
+    assert!(fuzzed.status.success(), "{text}\n{}", String::from_utf8_lossy(&fuzzed.stderr));
+    assert!(text.contains("Test cases:"), "{text}");
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub(crate) fn listen(answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -
     url
 }
 
-/// In front of a real server: what it says of itself is passed on, and calls are answered by `twist`.
+/// In front of a real server: what it reports is passed on, and calls are answered by `twist`.
 pub(crate) fn before(
     server: &str,
     twist: impl Fn(&Asked, &dyn Fn() -> Vec<u8>) -> Reply + Send + Sync + 'static,

@@ -32,7 +32,7 @@ fn a_second_run_on_the_same_file_is_refused_until_the_first_has_ended() {
         kill(first.pid());
         first.end();
         let ran = desk.run("run tpcc/sqlite/rusqlite --db sqlite:bench.db --warmup 0s --duration 1s");
-        assert!(ran.code() < 2, "a killed run keeps nobody out: {ran:?}");
+        assert!(ran.code() < 2, "a killed run keeps no one out: {ran:?}");
         assert!(!lock.exists(), "and nothing is left behind");
     }
 }

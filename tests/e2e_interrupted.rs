@@ -85,12 +85,12 @@ fn stored_results_that_cannot_be_compared_are_bad() {
     let compare = |a: &Path, b: &Path| desk.run(&format!("compare {} {}", a.display(), b.display()));
     let (one, two) = (result("1"), result("2"));
     let different = compare(&one, &two);
-    assert!(different.code() == 1 && different.out.contains("different work"), "{different:?}");
+    assert!(different.code() == 1 && different.out.contains("not comparable"), "{different:?}");
     let json = one.join("result.json");
     let text = fs::read_to_string(&json).unwrap();
     fs::write(&json, text.replace("\"state\": \"complete\"", "\"state\": \"interrupted\"")).unwrap();
     let cut = compare(&one, &one);
-    assert!(cut.code() == 1 && cut.out.contains("is void: its trial"), "{cut:?}");
+    assert!(cut.code() == 1 && cut.out.contains("is invalid (its"), "{cut:?}");
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn an_interrupted_load_is_recognised_and_can_be_started_anew() {
             "load tpcc --db sqlite:bench.db",
         ] {
             let ran = desk.run(line);
-            ran.refused(&["interrupted", "stackmark load tpcc --scale 1 --db sqlite:bench.db --fresh"]);
+            ran.refused(&["incomplete load", "stackmark load tpcc --scale 1 --db sqlite:bench.db --fresh"]);
             assert_eq!(desk.files(), ["bench.db.loading"], "{ran:?}");
         }
     }
@@ -269,18 +269,18 @@ fn a_server_that_is_asked_to_end_finishes_its_calls() {
     let ran = run.end();
     assert_eq!(ran.code(), 1, "{ran:?}");
     let document = desk.document();
-    // A call may cross the close of its idle connection on the way: nobody can tell what became of it.
+    // A call may cross the close of its idle connection on the way: no one can tell what became of it.
     assert!(book(&document, "in_doubt") <= 4 && book(&document, "defect") == 0, "{ran:?}");
     assert!(book(&document, "refused") > 0, "{ran:?}");
     desk.assert_sound("bench.db");
 }
 
-/// What a killed run leaves can be read, is said to be no finished result, and what it acknowledged is stored.
+/// What a killed run leaves can be read, is said to be not a finished result, and what it acknowledged is stored.
 #[track_caller]
 fn assert_readable_and_sound(desk: &Desk, database: &str) {
-    let told = desk.run(&format!("report --json {}", desk.only_run().display()));
-    let document = parse(&told.out);
-    assert_eq!((told.code(), &document["state"]), (0, &"running".into()));
+    let listed = desk.run(&format!("report --json {}", desk.only_run().display()));
+    let document = parse(&listed.out);
+    assert_eq!((listed.code(), &document["state"]), (0, &"running".into()));
     assert!(book(&document, "committed") > 0);
     let ran = desk.run(&format!("report {}", desk.only_run().display()));
     assert!(ran.code() == 0 && ran.out.contains("running"), "{ran:?}");

@@ -42,7 +42,7 @@ fn a_watched_run_tells_its_rate_while_it_runs_and_its_report_in_the_end() {
         "run tpcc --db sqlite:bench.db --clients 2 --think 10ms --warmup 0s --duration 60s --live 127.0.0.1:0 --metrics 0",
     );
     let (live, metrics) = (address(&running, "live"), address(&running, "metrics"));
-    // Opens the events and reads none of them: nobody waits for it.
+    // Opens the events and reads none of them: no one waits for it.
     let mut dead = TcpStream::connect(&live).unwrap();
     write!(dead, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
 
@@ -74,7 +74,7 @@ fn what_is_done_before_and_after_the_calls_is_told() {
     let events = ask(&live, "/events", "localhost", |events| events.contains("event: end"));
     let ran = running.end();
     assert!(ran.code() <= 1, "{ran:?}");
-    let told = [
+    let listed = [
         "\"words\":\"loading 2 warehouses\"",
         "\"words\":\"checking the answers of tpcc/sqlite/rusqlite\"",
         "\"words\":\"auditing the data before the first call\"",
@@ -84,7 +84,7 @@ fn what_is_done_before_and_after_the_calls_is_told() {
         "event: end",
     ];
     let mut rest = events.as_str();
-    for next in told {
+    for next in listed {
         let at = rest.find(next).unwrap_or_else(|| panic!("{next} is not told in its turn: {events}"));
         rest = &rest[at + next.len()..];
     }
@@ -140,5 +140,5 @@ fn results_become_tables_and_test_cases_and_a_history() {
     let history = rendered("report --history results");
     assert!(history.contains("tpcc/sqlite/rusqlite") && history.contains("stackmark-result/99"), "{history}");
     assert!(rendered("report --history results --format html").contains("Runs over time"));
-    assert!(rendered("report --history results --subject tpcb").contains("There is no result"));
+    assert!(rendered("report --history results --subject tpcb").contains("No results."));
 }

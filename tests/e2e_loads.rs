@@ -97,7 +97,7 @@ fn a_level_that_no_rate_keeps_is_a_bad_answer() {
     let search = &parse(&ran.out)["search"];
     assert!(search["highest_per_s"].is_null(), "{search}");
     let sentence = search["sentence"].as_str().unwrap();
-    assert!(sentence.contains("No rate kept it") || sentence.contains("cannot tell"), "{sentence}");
+    assert!(sentence.contains("No rate met the SLO") || sentence.contains("inconclusive"), "{sentence}");
 }
 
 #[test]
@@ -177,12 +177,12 @@ fn every_format_tells_of_a_sweep_a_search_and_an_experiment() {
             assert!(ran.code() == 2 && ran.err.contains(words), "{line}: {ran:?}");
         };
         let (one, file) = (run.display(), run.join("result.json"));
-        refused(&format!("report {one} {} --format html", file.display()), "one page is made of one result");
+        refused(&format!("report {one} {} --format html", file.display()), "an HTML page shows one result");
         std::fs::copy(&file, desk.path("alone.json")).unwrap();
         // A result without the folders of its trials has its time lines in short.
-        let alone = desk.run("report alone.json --format csv-slices");
+        let single = desk.run("report alone.json --format csv-slices");
         assert_eq!(
-            (alone.code(), alone.out.lines().count()),
+            (single.code(), single.out.lines().count()),
             (0, made("csv-slices").lines().count()),
             "{line}"
         );

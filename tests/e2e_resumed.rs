@@ -53,14 +53,18 @@ fn what_would_be_another_experiment_is_refused_by_what_differs() {
             "2.6.32-ancient".into(),
             &["with the kernel 2.6.32-ancient, and here it is"],
         ),
-        ("/trials/0/machine/cpu", "an abacus".into(), &["with the processor an abacus", "on one machine"]),
+        (
+            "/trials/0/machine/cpu",
+            "an abacus".into(),
+            &["with the CPU an abacus", "cannot resume on a different machine"],
+        ),
         ("/trials/0/machine/cores", 4_095.into(), &["a number of cores of 4095"]),
         (
             "/trials/0/stack/engine_version",
             "3.0.0".into(),
-            &["on version 3.0.0 of its engine", "begin it anew"],
+            &["on version 3.0.0 of its engine", "start a new run"],
         ),
-        ("/trials/0/data/checksum", "xxh3:0".into(), &["worked on xxh3:0", "begin it anew"]),
+        ("/trials/0/data/checksum", "xxh3:0".into(), &["worked on xxh3:0", "start a new run"]),
     ];
     for (pointer, value, words) in of_a_trial {
         refused(&desk, last, pointer, value, words);
@@ -108,11 +112,12 @@ fn half_a_trial_and_one_of_another_run_are_not_believed() {
     // Neither block has three trials that ran next to each other, so nothing of them is kept.
     assert!(ran.err.contains("0 of 4 trials are done"), "{ran:?}");
     assert_ne!(fs::read(&files[1]).unwrap(), whole, "a trial of a block that was run again was kept");
-    let said = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
-    for words in
-        ["cannot be believed", "block 1 is run again", "20200101-000000-other", "block 2 is run again"]
-    {
-        assert!(said.contains(words) && document["notes"].to_string().contains(words), "{words}: {ran:?}");
+    let sentence = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in ["cannot be used", "block 1 is run again", "20200101-000000-other", "block 2 is run again"] {
+        assert!(
+            sentence.contains(words) && document["notes"].to_string().contains(words),
+            "{words}: {ran:?}"
+        );
     }
     assert_every_trial_once(&desk, &document, 4);
 }

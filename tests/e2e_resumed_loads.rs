@@ -105,8 +105,8 @@ fn interrupted(line: &str) -> Desk {
     let ran = run.end();
     let id = desk.only_run().file_name().unwrap().to_str().unwrap().to_owned();
     let named = format!("`stackmark resume results/{id}` goes on");
-    let said = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains(&named), "{ran:?}");
+    let sentence = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(sentence.contains(&named), "{ran:?}");
     let document = desk.document();
     assert_eq!(document["state"], "interrupted");
     assert!(document["notes"].to_string().contains(&named), "{document}");
@@ -158,7 +158,7 @@ fn what_would_be_another_sweep_is_refused_by_what_differs() {
     let of_a_trial: [(&str, Value, &[&str]); 3] = [
         ("/trials/0/machine/kernel", "2.6".into(), &["with the kernel 2.6, and here it is"]),
         ("/trials/0/stack/engine_version", "3.0".into(), &["on version 3.0 of its engine"]),
-        ("/trials/0/data/checksum", "xxh3:0".into(), &["worked on xxh3:0", "begin it anew"]),
+        ("/trials/0/data/checksum", "xxh3:0".into(), &["worked on xxh3:0", "start a new run"]),
     ];
     let last = std::slice::from_ref(&trial);
     for (pointer, value, words) in of_a_trial {
@@ -180,9 +180,12 @@ fn what_would_be_another_sweep_is_refused_by_what_differs() {
     let ran = desk.run(&resume(&desk));
     let document = desk.document();
     assert_eq!(document["state"], "complete", "{ran:?}");
-    let said = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
-    for words in ["Trial 002-", "another plan", "it and all after it are measured again"] {
-        assert!(said.contains(words) && document["notes"].to_string().contains(words), "{words}: {ran:?}");
+    let sentence = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in ["Trial 002-", "another plan", "this trial and all later ones are run again"] {
+        assert!(
+            sentence.contains(words) && document["notes"].to_string().contains(words),
+            "{words}: {ran:?}"
+        );
     }
     assert_eq!(written(&desk)[0], kept, "the trial before it was run again: {ran:?}");
     let mut clients: Vec<u64> = document["trials"]
@@ -202,7 +205,7 @@ fn a_torn_trial_of_a_sweep_costs_its_block_and_what_came_after_it() {
     fs::write(before[1].0.join("result.json"), "").unwrap();
     let ran = desk.run(&resume(&desk));
     assert!(ran.err.contains("0 of 4 trials are done"), "{ran:?}");
-    assert!(ran.err.contains("cannot be believed") && ran.err.contains("from trial 1 on"), "{ran:?}");
+    assert!(ran.err.contains("cannot be used") && ran.err.contains("trial 1 and all later ones"), "{ran:?}");
     let document = desk.document();
     assert_eq!((&document["state"], ended(&desk).len()), (&"complete".into(), 4), "{ran:?}");
     assert_ne!(written(&desk)[0], before[0], "a trial of the block was kept: {ran:?}");

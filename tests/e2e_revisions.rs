@@ -1,5 +1,5 @@
 //! Servers that are given by their folders, and by revisions of these: what is measured is what was committed, two revisions are
-//! told apart wherever they are named, and nothing of them is left behind.
+//! distinguished wherever they are named, and nothing of them is left behind.
 
 use crate::e2e_desk::{Desk, INTERRUPTED, Ran, Running, assert_good, parse, write};
 use crate::e2e_experiments::{ended, resume};
@@ -10,8 +10,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-/// A loaded bank, and beside it a git repository with the server in Python under `mine`, which says of itself which of its states
-/// it is: `one` at `main`, `two` at `topic/x`, and `three` as it lies there. It starts only what has been built beside it.
+/// A loaded bank, and next to it a git repository with the server in Python under `mine`, which reports which of its states
+/// it is: `one` at `main`, `two` at `topic/x`, and `three` as it is there. It starts only what has been built next to it.
 struct Repository(Desk);
 
 impl Repository {
@@ -161,8 +161,11 @@ fn two_revisions_are_compared_and_a_killed_comparison_goes_on_with_the_same_comm
             "tpcb/sqlite/python@topic-x" => ("topic/x", "two ", &two),
             other => panic!("{other}"),
         };
-        let said = server(trial);
-        assert!(said.starts_with(name) && said.ends_with(&format!(" at {commit}")), "{of}: {said}");
+        let sentence = server(trial);
+        assert!(
+            sentence.starts_with(name) && sentence.ends_with(&format!(" at {commit}")),
+            "{of}: {sentence}"
+        );
     }
     let comparison = &document["experiment"]["comparisons"][0];
     assert_eq!(comparison["factor"], "revision", "{comparison}");
@@ -216,8 +219,8 @@ fn what_cannot_be_given_is_refused_before_anything_is_started() {
     };
     refused("--server git/mine@gone", &["no revision `gone` in the git repository of", "git/mine"]);
     refused("--server git/mine@--upload-pack=x", &["does not begin with `-`"]);
-    refused("--server git/mine@", &["is no PATH@REVISION"]);
-    refused("--server servers@main", &["servers lies in no git repository", "not a git repository"]);
+    refused("--server git/mine@", &["is not a PATH@REVISION"]);
+    refused("--server servers@main", &["servers is in no git repository", "not a git repository"]);
     refused("--server git/nothing@main", &["revision `main` (", ") has no nothing/server.toml"]);
     refused("--server git@main", &[") has no server.toml"]);
     refused("--server nothing", &["could not read the server manifest", "nothing/server.toml"]);
@@ -242,7 +245,7 @@ fn what_cannot_be_given_is_refused_before_anything_is_started() {
         "--server twin",
         &[
             "`twin` serves more than one subject: tpcb/sqlite/python+other, tpcb/sqlite/python",
-            "beside --server",
+            "next to --server",
         ],
     );
     repository.refused(&format!("compare --server twin tpcb tpcb {two}"), &["compare takes 2 sides"]);

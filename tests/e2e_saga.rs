@@ -29,8 +29,8 @@ fn address(running: &Running) -> String {
 fn about(place: &str) -> Value {
     let mut stream = TcpStream::connect(place.strip_prefix("http://").unwrap()).unwrap();
     stream.write_all(b"GET /about HTTP/1.1\r\nhost: relay\r\nconnection: close\r\n\r\n").unwrap();
-    let said = std::io::read_to_string(stream).unwrap();
-    serde_json::from_str(said.split("\r\n\r\n").nth(1).unwrap()).unwrap()
+    let text = std::io::read_to_string(stream).unwrap();
+    serde_json::from_str(text.split("\r\n\r\n").nth(1).unwrap()).unwrap()
 }
 
 fn trial_of(desk: &Desk, line: &str) -> Value {
@@ -118,7 +118,7 @@ fn a_relay_keeps_to_its_limits() {
     assert!(processes.iter().filter(|process| !process["limits"].is_null()).count() == 1, "{processes:?}");
 }
 
-/// Behind a server that was started by hand nobody settles anything unless a relay is started by hand too.
+/// Behind a server that was started by hand no one settles anything unless a relay is started by hand too.
 #[test]
 fn without_a_relay_a_number_is_void_and_with_one_what_was_left_is_settled() {
     let desk = loaded();
@@ -136,9 +136,9 @@ fn without_a_relay_a_number_is_void_and_with_one_what_was_left_is_settled() {
     let relay = desk.start(&format!("relay transfer {BOTH}"));
     let place = address(&relay);
     trial_of(&desk, &run);
-    let said = about(&place);
-    assert!(said["settled"].as_u64() >= trial["settled"]["pending_last"].as_u64(), "{said}");
-    assert_eq!((&said["refunded"], &said["errors"]), (&0.into(), &0.into()), "{said}");
+    let text = about(&place);
+    assert!(text["settled"].as_u64() >= trial["settled"]["pending_last"].as_u64(), "{text}");
+    assert_eq!((&text["refunded"], &text["errors"]), (&0.into(), &0.into()), "{text}");
     for ends in [relay, serving] {
         ends.signal(Signal::INT);
         assert_eq!(ends.end().code(), 0);

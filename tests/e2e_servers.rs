@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// What a manifest says beside its name and how it is started.
+/// What a manifest says next to its name and how it is started.
 const SERVES: &str =
     "language = \"any\"\nserves = [{ workload = \"tpcb\", engine = \"sqlite\", about = \"a server\" }]\n";
 pub(crate) const SHORT: &str = "--warmup 0s --calls 200 --clients 4 --generator-threads 2 --json";
@@ -33,7 +33,7 @@ fn add(desk: &Desk, name: &str, more: &str, script: &str) {
     write(folder.join("start.sh"), script);
 }
 
-/// Puts the server in Python beside a desk's files; says so where there is no Python.
+/// Puts the server in Python next to a desk's files; says so where there is no Python.
 fn with_python(desk: &Desk) -> bool {
     python_in(&desk.path("servers/python"))
 }
@@ -256,7 +256,7 @@ fn a_manifest_with_a_mistake_is_named_with_its_line_before_anything_starts() {
         "\"rusqlite\"",
         &["servers/py/server.toml:1:", "a subject `tpcb/sqlite/rusqlite` already"],
     );
-    // One that nobody has asked for is a mistake as well; one whose program is missing here is none of theirs.
+    // One that no one has asked for is a mistake as well; one whose program is missing here is none of theirs.
     let other = "run tpcb/sqlite/rusqlite --db sqlite:bank.db --warmup 0s --calls 200 --clients 2";
     refused(&desk, other, &["servers/py/server.toml:1:"]);
     add(&desk, "py", "", "exit 0");

@@ -160,7 +160,7 @@ fn a_server_that_was_started_by_hand_is_measured_over_both() {
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     assert_over_both(&document["trials"][0]);
-    // Whoever knows of one store would make calls that lie in two.
+    // Whoever knows of one store would make calls that are in two.
     refused(
         &desk,
         &format!("run tpcb --url {url} {SHORT}"),
@@ -261,7 +261,7 @@ fn money_that_is_taken_before_a_run_is_missed_in_its_store() {
     act(&desk.path("b.db"), THEFT);
     for subject in ["tpcb/sqlite/rusqlite", "tpcb/sqlite/axum+rusqlite"] {
         let ran = desk.run(&format!("run {subject} {BOTH} {SHORT}"));
-        ran.refused(&["the data is wrong before the run (account-history in shard-1", "account 300000"]);
+        ran.refused(&["data audit failed before the run (account-history in shard-1", "account 300000"]);
     }
     let compared = desk.run(&format!("compare tpcb/sqlite tpcb/sqlite {BOTH} {TRIALS}"));
     assert_eq!(compared.code(), 2, "{compared:?}");
@@ -287,10 +287,7 @@ fn money_that_is_taken_behind_a_run_is_missed_in_its_store_and_in_the_sum() {
     let audits = failed(&trial["audits"]);
     assert!(audits.contains(&"shard-1 balance-sums".to_owned()), "{audits:?}");
     assert!(audits.iter().all(|name| name.starts_with("shard-1 ")), "{audits:?}");
-    assert!(
-        failed(&trial["ledger"]).contains(&"all balances of accounts beside history".to_owned()),
-        "{trial}"
-    );
+    assert!(failed(&trial["ledger"]).contains(&"all balances of accounts vs history".to_owned()), "{trial}");
     let report = desk.run(&format!("report {}", desk.only_run().display()));
     assert!(report.out.contains("balance-sums in shard-1"), "{}", report.out);
     let audit = desk.run(&format!("audit tpcb {BOTH} --run {}", desk.only_run().display()));
@@ -363,15 +360,15 @@ fn stores_that_do_not_belong_together_are_refused_before_anything_starts() {
     let named = |line: &str, words: &[&str]| {
         refused(&desk, line, words);
     };
-    named(
-        &format!("run tpcb {BOTH} --scale 6"),
-        &["5 branches together, asked for are 6", "leave --scale out"],
-    );
-    named("run tpcb --db sqlite:a.db --db sqlite:b.db", &["nothing says which is which", "--db shard-1=URL"]);
+    named(&format!("run tpcb {BOTH} --scale 6"), &["5 branches together, requested 6", "leave --scale out"]);
+    named("run tpcb --db sqlite:a.db --db sqlite:b.db", &["named without their stores", "--db shard-1=URL"]);
     named("run tpcb --db shard-0=sqlite:a.db --db shard-0=sqlite:b.db", &["shard-0 is named twice"]);
-    named("run tpcb --db shard-0=sqlite:a.db --db shard-2=sqlite:b.db", &["there is no store `shard-2`"]);
-    named("load tpcb --db shard-0=sqlite:a.db --db broker=h:1", &["there is no store `broker`"]);
-    named("run tpcb --db sqlite:a.db --db broker=sqlite:b.db", &["`sqlite:b.db` is no address of a broker"]);
+    named("run tpcb --db shard-0=sqlite:a.db --db shard-2=sqlite:b.db", &["no store `shard-2`"]);
+    named("load tpcb --db shard-0=sqlite:a.db --db broker=h:1", &["no store `broker`"]);
+    named(
+        "run tpcb --db sqlite:a.db --db broker=sqlite:b.db",
+        &["`sqlite:b.db` is not an address of a broker"],
+    );
     named("run tpcb --shards 2 --db sqlite:a.db", &["--shards is 2, and --db names 1"]);
     named(&format!("run tpcb --shards 3 {BOTH}"), &["--shards is 3, and --db names 2"]);
 }
@@ -405,8 +402,8 @@ fn a_load_of_which_one_store_cannot_be_had_loads_none() {
     let into = |second: &str| {
         format!("load tpcb --scale 4 --shards 2 --db shard-0=sqlite:new.db --db shard-1={second}")
     };
-    refused(&desk, &into("sqlite:text.db"), &["shard-1: text.db", "is not ours"]);
-    refused(&desk, &into("sqlite:b.db"), &["shard-1: b.db holds tpcb at scale 3", "--shards 2", "--fresh"]);
+    refused(&desk, &into("sqlite:text.db"), &["shard-1: text.db", "was not created by Stackmark"]);
+    refused(&desk, &into("sqlite:b.db"), &["shard-1: b.db has tpcb at scale 3", "--shards 2", "--fresh"]);
     refused(&desk, &into("sqlite:new.db"), &["shard-0 and shard-1 are the same database, new.db"]);
     // What is there already is the same bank.
     let both = done(desk.run(&format!("load tpcb --scale 5 {BOTH}")));

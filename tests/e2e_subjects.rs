@@ -94,7 +94,7 @@ fn how_many_calls_shared_a_commit_is_in_the_result_and_no_other_work() {
     for form in ["text", "md", "html"] {
         let shown = desk.run(&format!("report {} --format {form}", run.display())).out;
         let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-        let words = "calls shared a durable commit on average, and at most 64 may";
+        let words = "calls per durable commit on average (limit 64)";
         assert!(shown.contains(words), "{form}: {shown}");
     }
 }

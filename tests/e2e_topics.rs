@@ -174,7 +174,7 @@ fn a_broker_that_cannot_be_used_is_refused_before_anything_starts() {
         &format!("{LINE} --db broker={closed}"),
         &["could not use the broker given by --db", "unavailable"],
     );
-    refused(&desk, &format!("{LINE} --db broker=nowhere"), &["`nowhere` is no address of a broker"]);
+    refused(&desk, &format!("{LINE} --db broker=nowhere"), &["`nowhere` is not an address of a broker"]);
     refused(
         &desk,
         &format!("{LINE} --db broker=h:1 --db broker=h:2"),

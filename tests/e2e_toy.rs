@@ -8,7 +8,7 @@ use std::fs;
 
 const SHORT: &str = "--db sqlite:toy.db --warmup 0s --duration 1s --rate 100 --clients 2";
 const HOUR_MS: u32 = 3_600_000;
-/// Longer than whatever may lie between the last call and the first look at what is still on its way.
+/// Longer than whatever may be between the last call and the first look at what is still on its way.
 const AWHILE_MS: u32 = 3_000;
 
 fn run(desk: &Desk, delay_ms: u32, line: &str) -> Ran {
@@ -119,8 +119,8 @@ fn what_is_still_on_its_way_is_waited_for_before_the_audits() {
     assert!(first > 0 && last == 0 && severity == "ok", "{sentence}");
     assert!(document["trials"][0]["settled"]["took_s"].as_f64().unwrap() > 0.0);
     assert_audited(&document);
-    let said = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains(&format!("settled {sentence}")), "{said}");
+    let text = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(&format!("settled {sentence}")), "{text}");
     assert!(ran.err.contains(&format!("waiting for {first} acknowledged results to arrive")), "{}", ran.err);
 }
 
@@ -132,7 +132,7 @@ fn where_nothing_is_on_its_way_nothing_is_waited_for() {
     assert_good(&ran, &document);
     let (first, last, severity, sentence) = settled(&document);
     assert_eq!((first, last, severity), (0, 0, "ok"), "{sentence}");
-    assert_eq!(sentence, "nothing was still on its way when the load ended");
+    assert_eq!(sentence, "nothing was pending when the load ended");
     assert!(!ran.err.contains("waiting for"), "{}", ran.err);
 }
 
@@ -144,13 +144,11 @@ fn what_has_not_arrived_at_the_deadline_voids_the_number() {
     let document = desk.document();
     let (first, last, severity, sentence) = settled(&document);
     assert!(first > 0 && last == first && severity == "bad", "{sentence}");
-    let words = format!(
-        "{first} acknowledged results were still on their way when the load ended, and {last} of them"
-    );
+    let words = format!("{first} acknowledged results were pending when the load ended, and {last} of them");
     assert!(sentence.starts_with(&words) && sentence.ends_with("(the limit is 0.3 s)"), "{sentence}");
     assert_audited(&document);
-    let said = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains(&words), "{said}");
+    let text = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(&words), "{text}");
 }
 
 #[test]

@@ -59,13 +59,13 @@ fn a_stored_result_that_lost_what_it_acknowledged_gets_no_ratio() {
         let (code, found, [text, markdown, html]) = compared(a, b);
         assert_eq!(code, 1, "{text}");
         assert!(found["ratio"].is_null() && found["blocks"][0]["ratio"].is_null(), "{found}");
-        let why = format!("No ratio is given: {lost} is void: the audit of `orders placed` failed");
+        let why = format!("No ratio: {lost} is invalid (the audit of `orders placed` failed");
         assert!(found["sentence"].as_str().unwrap().starts_with(&why), "{found}");
         assert!(unwrapped(&text).contains(&why) && text.contains("FAILED"), "{text}");
         assert!(!text.contains(" keeps ") && !text.contains("ratio B/A"), "{text}");
         assert!(markdown.contains("FAILED") && !markdown.contains(" keeps "), "{markdown}");
         assert!(!markdown.contains("ratio B/A"), "{markdown}");
-        assert!(html.contains("role=\"alert\"") && html.contains("No ratio is given"), "{html}");
+        assert!(html.contains("role=\"alert\"") && html.contains("No ratio:"), "{html}");
         assert!(!html.contains("Effect of each variant") && !html.contains(" keeps "), "{html}");
     }
 }
@@ -85,7 +85,7 @@ control = false
 name = "direct"
 subject = "sqlite/rusqlite"
 
-# Long enough to take something from it, and slow enough to let somebody in.
+# Long enough to take something from it, and slow enough to let someone in.
 [[variant]]
 name = "losing"
 subject = "sqlite/axum+rusqlite"
@@ -133,7 +133,7 @@ fn a_variant_whose_audit_fails_gets_no_ratio_and_the_others_go_on() {
     assert!(losing["ratio"].is_null(), "{losing}");
     let blocks = losing["blocks"].as_array().unwrap();
     assert!(blocks.iter().all(|block| block["ratio"].is_null()), "{losing}");
-    let why = "No ratio is given: losing is void: the audit `";
+    let why = "No ratio: losing is invalid (the audit `";
     assert!(losing["sentence"].as_str().unwrap().starts_with(why), "{losing}");
 
     let [text, markdown, html] = rendered(&desk, &desk.only_run().display().to_string());
@@ -152,6 +152,6 @@ fn a_variant_whose_audit_fails_gets_no_ratio_and_the_others_go_on() {
     };
     assert!(!cells("| grouped |").ends_with("| – |"), "{markdown}");
     assert!(cells("| losing | ✕ void").ends_with("| – | – |"), "{markdown}");
-    assert!(html.contains("losing: void") && html.contains("No number is given for what failed"), "{html}");
+    assert!(html.contains("losing: void") && html.contains("Failed parts have no result"), "{html}");
     assert!(!html.contains("losing: ×"), "{html}");
 }

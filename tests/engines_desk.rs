@@ -1,4 +1,4 @@
-//! A desk beside engines that are started once for all tests of this program.
+//! A desk next to engines that are started once for all tests of this program.
 
 use crate::e2e_desk::{Desk, Ran, Running};
 use rig::Engine;

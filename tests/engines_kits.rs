@@ -1,4 +1,4 @@
-//! Databases that somebody else has made.
+//! Databases that someone else has made.
 
 use crate::e2e_desk::{Desk, assert_good, parse};
 use crate::engines_desk::{SHORT, Server, on};
@@ -61,7 +61,7 @@ const GO_TPC: [&str; 2] = [include_str!("data/go-tpc.schema.sql"), include_str!(
 /// What makes of a kit's load one that breaks a rule of the standard, the audit that says so, and what it says. One after
 /// the other, on the same database: each leaves what the one before broke.
 const BROKEN: [(&str, &str, &str); 3] = [
-    // Every name drawn, the first thousand too: the rarest names are nobody's.
+    // Every name drawn, the first thousand too: the rarest names are no one's.
     (
         "create function pg_temp.drawn_name() returns text volatile language sql as $$
            select syllables[n / 100 + 1] || syllables[n / 10 % 10 + 1] || syllables[n % 10 + 1]
@@ -108,8 +108,8 @@ fn a_load_by_go_tpc_s_rules_is_run_on_and_one_that_breaks_the_standard_s_is_refu
         for (change, audit, sentence) in BROKEN {
             server.engine.client("go_tpc", change).unwrap();
             let ran = server.run(&desk, &format!("run tpcc/postgres --db {url} {SHORT}"));
-            let hint = "load it anew with its own kit";
-            ran.refused(&["the data is wrong before the run", audit, sentence, "warehouse 1", hint]);
+            let hint = "reload it with its own tool";
+            ran.refused(&["data audit failed before the run", audit, sentence, "warehouse 1", hint]);
             assert_eq!(desk.files(), files, "{audit}");
         }
     });

@@ -109,20 +109,20 @@ fn what_only_a_private_engine_can_be_told_is_refused_elsewhere() {
 /// More sessions than the engines take by default, on as much data as is loaded without being asked for.
 #[test]
 fn a_private_engine_has_room_for_the_clients_that_are_asked_for() {
-    for (subject, clients, scale, said) in [
+    for (subject, clients, scale, sentence) in [
         ("tpcb/postgres", 300, 1, None),
         ("tpcb/mariadb", 300, 1, None),
         ("tpcb/postgres/axum+tokio-postgres", 3, 6, Some("6 branches, the default for 3 clients")),
     ] {
         let desk = Desk::empty();
         let _swept = Swept(&desk);
-        let asked = if said.is_none() { "--scale 1 " } else { "" };
+        let asked = if sentence.is_none() { "--scale 1 " } else { "" };
         let ran =
             run(&desk, &format!("run {subject} {asked}--clients {clients} --calls 900 --warmup 0s --json"));
         let document = parse(&ran.out);
         assert_eq!(document["trials"][0]["overall"]["books"]["committed"], 900, "{subject}: {ran:?}");
         assert_eq!(document["trials"][0]["data"]["scale"], scale, "{subject}");
-        assert!(said.is_none_or(|said| ran.err.starts_with(said)), "{}", ran.err);
+        assert!(sentence.is_none_or(|sentence| ran.err.starts_with(sentence)), "{}", ran.err);
     }
 }
 
@@ -158,7 +158,7 @@ fn an_engine_stays_up_until_it_is_told_to_go() {
     let pid = engine["pid"].as_u64().unwrap() as u32;
     assert!(crate::e2e_desk::is_alive(pid));
     let down = run(&desk, "rig down");
-    assert!(down.code() == 0 && down.out.contains("postgres went down"), "{down:?}");
+    assert!(down.code() == 0 && down.out.contains("stopped postgres and deleted its data"), "{down:?}");
     assert!(!crate::e2e_desk::is_alive(pid));
     assert_eq!(run(&desk, "rig status").out, "nothing is up\n");
 }

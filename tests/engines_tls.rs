@@ -23,14 +23,14 @@ basicConstraints = critical, CA:FALSE
 subjectAltName = DNS:localhost, IP:127.0.0.1
 ";
 
-/// A certificate for this machine that nobody has signed, where the engine can read it.
+/// A certificate for this machine that no one has signed, where the engine can read it.
 struct Certified {
     folder: PathBuf,
 }
 
 impl Certified {
     fn for_engine(engine: Engine) -> Certified {
-        // Temporary folders are often their owner's alone, and the engine is somebody else.
+        // Temporary folders are often their owner's alone, and the engine is someone else.
         let name = format!("stackmark-tls-{}-{}", engine.name(), std::process::id());
         let folder = engines_folder().join(name);
         fs::create_dir_all(&folder).unwrap();

@@ -1,4 +1,4 @@
-//! `verify` on PostgreSQL and MariaDB: every rule is kept, on data of ours beside the database that was named.
+//! `verify` on PostgreSQL and MariaDB: every rule is kept, on data of ours next to the database that was named.
 
 use crate::e2e_desk::Desk;
 use crate::engines_desk::on;

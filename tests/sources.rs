@@ -4,6 +4,8 @@ use stackmark_tests::repository;
 use stackmark_tests::sources::{
     LINES_MAX, LONG_FILES, dead_links, leaks, length_violation, privilege_violations,
 };
+use stackmark_tests::wording::{avoided, sentences};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -68,6 +70,41 @@ fn files_stay_short() {
 fn no_file_names_the_machine_that_it_was_written_on() {
     let found: Vec<String> = texts().iter().flat_map(|(path, text)| leaks(path, text)).collect();
     assert_none(&found);
+}
+
+/// The terms and phrases that were replaced do not come back.
+#[test]
+fn avoided_phrases_are_not_used() {
+    let is_read = |path: &Path| {
+        let is_source = path.starts_with("crates") && path.components().any(|part| part.as_os_str() == "src");
+        // Decisions and experiments are records of their day; they are rewritten with the next run.
+        let is_page = path.parent() == Some(Path::new("docs")) || path == Path::new("README.md");
+        is_source || is_page && path.extension().is_some_and(|is| is == "md")
+    };
+    let texts = texts();
+    let read = texts.iter().filter(|(path, _)| is_read(path));
+    assert_none(&read.flat_map(|(path, text)| avoided(path, text)).collect::<Vec<_>>());
+    assert_eq!(avoided(Path::new("a.rs"), "\"it is\\\n    void: no\"").len(), 1);
+}
+
+/// Every sentence that the program may print, in one file: a change of words shows up there.
+#[test]
+fn sentences_are_in_one_file() {
+    let file = repository::root().join("tests/snapshots/sentences.txt");
+    let found: BTreeSet<String> =
+        texts().iter().flat_map(|(path, text)| sentences(path, text).expect("it is Rust")).collect();
+    assert!(found.len() > 500, "{}", found.len());
+    let now: String = found.iter().map(|sentence| format!("{sentence}\n")).collect();
+    if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+        fs::create_dir_all(file.parent().expect("it has one")).expect("it can be made");
+        fs::write(&file, &now).expect("it can be written");
+    }
+    let before = fs::read_to_string(&file).unwrap_or_default();
+    let known: BTreeSet<String> = before.lines().map(str::to_owned).collect();
+    let gone = known.difference(&found).map(|sentence| format!("- {sentence}"));
+    let new = found.difference(&known).map(|sentence| format!("+ {sentence}"));
+    let changed: Vec<String> = gone.chain(new).collect();
+    assert!(changed.is_empty(), "accept with INSTA_UPDATE=always:\n{}", changed.join("\n"));
 }
 
 #[test]

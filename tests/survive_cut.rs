@@ -1,5 +1,5 @@
 //! Connections that are cut at the worst moments: a call counts as committed only if its commit was acknowledged, and what
-//! nobody can know is in doubt.
+//! no one can know is in doubt.
 
 use crate::desk::{Desk, INTERRUPTED};
 use crate::{ENGINES, LONG, book, driver, ended, loaded, start_on, until_committed, until_it_goes_on};
@@ -25,7 +25,7 @@ fn cut(server: &Held, url: &ServerUrl, subject: &str) -> (Value, Proxy) {
     proxy.arm(true);
     let of_each = || Cut::ALL.iter().all(|cut| proxy.cuts(*cut) >= CUTS_MIN);
     run.until("there are cuts of each", of_each);
-    // Well before the end: the witness comes through the same proxy, and its transactions are nobody's calls.
+    // Well before the end: the witness comes through the same proxy, and its transactions are no one's calls.
     proxy.arm(false);
     until_it_goes_on(&run, &desk);
     let (ran, trial) = ended(run);

@@ -93,7 +93,7 @@ fn a_statement_that_waits_too_long_for_a_lock_is_a_conflict() {
         // More than an ordinary statement takes; ten attempts are made of a call, and all of them meet the lock, which is
         // held two and a half times as long.
         let url = ServerUrl { statement_timeout_ms: 200, ..loaded(&mut server, "tpcb") };
-        let held = match engine {
+        let locked = match engine {
             Engine::Postgres => {
                 "begin; lock table pgbench_branches in exclusive mode; select pg_sleep(5); commit"
             }
@@ -101,7 +101,7 @@ fn a_statement_that_waits_too_long_for_a_lock_is_a_conflict() {
             Engine::MariaDb => "begin; select bid from pgbench_branches for update; select sleep(5); commit",
         };
         // The client comes back when the lock is let go.
-        let trial = check_with(4, "conflict", &server, &url, || drop(server.ask("tpcb", held)), || ());
+        let trial = check_with(4, "conflict", &server, &url, || drop(server.ask("tpcb", locked)), || ());
         assert_eq!(
             (book(&trial, "in_doubt"), book(&trial, "refused")),
             (0, 0),
@@ -140,7 +140,7 @@ fn sessions_that_find_the_server_full_come_back_when_it_is_not() {
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// `None`, said loudly, where nobody may make one.
+    /// `None`, said loudly, where no one may make one.
     fn mount(mib: u32) -> Option<SmallDisk> {
         let path = tempfile::tempdir_in(engines_folder()).unwrap().keep();
         let size = format!("size={mib}m,mode=0777");
@@ -173,7 +173,7 @@ fn assert_lacked_writes(trial: &Value) {
     assert_eq!(bad["severity"], "bad", "{bad}");
 }
 
-/// Runs on a database whose tables lie on a small disk, which fills up in the middle and has room again before the end.
+/// Runs on a database whose tables are on a small disk, which fills up in the middle and has room again before the end.
 fn check_crowded(server: &Held, disk: &SmallDisk) {
     let url = server.engine.tcp_url("crowded");
     let filler = disk.0.join("filler");

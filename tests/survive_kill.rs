@@ -13,7 +13,7 @@ use stackmark_tests::engines::{Held, small};
 use std::time::Duration;
 
 const CLIENTS: u64 = 4;
-/// How long an engine is away from when calls have found that it is, beside the time it takes to recover.
+/// How long an engine is away from when calls have found that it is, next to the time it takes to recover.
 const AWAY: Duration = Duration::from_millis(500);
 /// Each client has a call in flight when the engine goes, which is in doubt if it was committing; a session that comes back while
 /// the engine still goes may lose another.
@@ -56,7 +56,7 @@ fn check(engine: Engine, subject: &str) {
     assert!(after.any(|slice| committed_in(slice) > 0), "no call was made after the outage: {trial:#}");
 
     let report = desk.run(&format!("report {}", desk.only_run().display()));
-    assert!(report.out.contains("without the engine for"), "{}", report.out);
+    assert!(report.out.contains("engine unavailable for"), "{}", report.out);
     // Again, by a witness that knows nothing of the run but its claims.
     let audit = run_on(&desk, &format!("audit {workload} --run {}", desk.only_run().display()), &url);
     assert_eq!(audit.code(), 0, "{audit:?}");

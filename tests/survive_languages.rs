@@ -25,8 +25,8 @@ const IDLE: usize = 2_000;
 const ASKED: usize = 50;
 /// Connections to the engine.
 const POOL: u32 = 4;
-/// What a server may hold more at its end than after its first rounds, beside half as much again: allocators keep some of what
-/// they were given back, and collectors wait until there is twice as much as is needed.
+/// What a server may hold more at its end than after its first rounds, next to half as much again: allocators keep some of what
+/// they were returned, and collectors wait until there is twice as much as is needed.
 const GROWTH: u64 = 48 << 20;
 /// For a server to find its engine again. For hangs only.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -96,9 +96,9 @@ fn survives(language: &str, engine: Engine, how: &str, target: &str, program: Op
     }
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
-    let mut held = Held::of(engine);
+    let mut locked = Held::of(engine);
     let offer = Offer { workload: "catalogue".into(), engine: engine.name().into(), how: how.into() };
-    let url = golden(&mut held);
+    let url = golden(&mut locked);
     let mut server = ByHand::start(language, program, &offer, &url, POOL);
     let (address, clock) = (server.url.clone(), Monotonic::start());
     let passed = || Duration::from(clock.now());
@@ -119,11 +119,11 @@ fn survives(language: &str, engine: Engine, how: &str, target: &str, program: Op
         look(&server, passed(), &idle, &mut seen);
     }
 
-    held.engine.kill();
+    locked.engine.kill();
     // The calls that meet the broken connections may end otherwise.
     until("calls are refused", || status(&address, "/categories") == 503);
     assert_eq!(round(), first, "what is refused needs no engine");
-    if !recovers(&mut held.engine) {
+    if !recovers(&mut locked.engine) {
         return;
     }
     until("the engine is found again", || status(&address, "/categories") == 200);

@@ -1,5 +1,5 @@
 //! Runs that are interrupted or killed: no engine, server or data folder of theirs stays, and nothing of theirs on
-//! somebody's server.
+//! someone's server.
 
 use crate::desk::{Desk, INTERRUPTED, Running, is_alive, parse, so_far, until};
 use crate::{book, driver, loaded, start_on, until_committed, without_passwords};

@@ -10,7 +10,7 @@ use stackmark_tests::pooler::{POOL, Pooler, renumbered};
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// What somebody else's session in the pool must find as it was.
+/// What someone else's session in the pool must find as it was.
 const LEFT: &str = "select string_agg(name || '=' || setting, ' ' order by name) from pg_settings where name in \
     ('default_transaction_read_only', 'work_mem', 'temp_buffers', 'statement_timeout', 'lock_timeout', 'TimeZone', 'jit', \
      'search_path', 'client_min_messages', 'max_parallel_workers_per_gather', 'enable_mergejoin')";
@@ -140,8 +140,8 @@ fn an_audit_through_a_pool_of_one_connection_says_that_it_needs_two() {
     assert_eq!(run_on(&desk, "load tpcb --golden", &server.tcp_url("bank")).code(), 0);
     let pooled = pooler.url(&server, "bank");
     let audit = run_on(&desk, "audit tpcb", &pooled);
-    let said = format!("{}{}", audit.out, audit.err);
-    assert!(audit.code() != 0 && said.contains("an audit needs two"), "{audit:?}");
+    let text = format!("{}{}", audit.out, audit.err);
+    assert!(audit.code() != 0 && text.contains("an audit needs two"), "{audit:?}");
     // The one connection is free again.
     through_the_pool(&pooled, "update pgbench_branches set filler = filler");
 }

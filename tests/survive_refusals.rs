@@ -65,7 +65,7 @@ fn a_database_that_cannot_be_run_on_says_why() {
         let shop = server.database("shop", |_| ());
         let _ = server.ask("shop", "create table basket (id integer); create table book (id integer)");
         refused(&line, &shop, &["basket, book"]);
-        refused("load tpcb --fresh", &shop, &["basket, book", "not ours"]);
+        refused("load tpcb --fresh", &shop, &["basket, book", "was not created by Stackmark"]);
 
         let half = server.database("half", |_| ());
         let _ = server.ask("half", "select 1");
@@ -89,7 +89,7 @@ fn a_database_that_cannot_be_run_on_says_why() {
             }
         };
         until("the sessions of the load have gone", || server.ask(system, count) == "0");
-        refused(&line, &half, &["interrupted", "--fresh"]);
+        refused(&line, &half, &["incomplete load", "--fresh"]);
     }
 }
 
@@ -214,16 +214,16 @@ fn tables_that_a_crash_empties_make_no_durable_run() {
     let is_sound = |(tier, detail): (String, String)| {
         assert!(tier != "volatile" && !detail.contains("not logged"), "{tier} {detail}");
     };
-    let alone = |kept: &str| server.ask("unlogged", &format!("alter table pgbench_accounts set {kept}"));
+    let single = |kept: &str| server.ask("unlogged", &format!("alter table pgbench_accounts set {kept}"));
     is_sound(durability(&url));
-    alone("unlogged");
+    single("unlogged");
     let (tier, detail) = durability(&url);
     assert!(
         tier == "volatile" && detail.contains("not logged") && detail.contains("pgbench_accounts"),
         "{tier} {detail}"
     );
-    alone("logged");
-    // A table of somebody else's beside ours says nothing of ours.
+    single("logged");
+    // A table of someone else's next to ours says nothing of ours.
     let _ = server.ask("unlogged", "create unlogged table of_others (id int)");
     is_sound(durability(&url));
 

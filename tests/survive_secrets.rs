@@ -79,18 +79,19 @@ fn watched(command: Command, password: &str) -> Ran {
     let run = Running::start(command);
     let own = format!("/proc/{}/cmdline", run.pid());
     let look = std::thread::spawn(move || {
-        let (mut late, mut anew) = (Vec::new(), false);
+        let (mut late, mut restarted) = (Vec::new(), false);
         for sample in 0.. {
             if until.load(Ordering::Relaxed) {
                 break;
             }
-            // A program cannot choose the arguments that it is started with; it is started anew before it does anything
+            // A program cannot choose the arguments that it is started with; it is started again before it does anything
             // else. In between, and after its end, it has none.
             let arguments = fs::read(&own).unwrap_or_default();
-            anew |= sample >= FIRST_SAMPLES_MAX || !arguments.is_empty() && !contains(&arguments, &secret);
+            restarted |=
+                sample >= FIRST_SAMPLES_MAX || !arguments.is_empty() && !contains(&arguments, &secret);
             for process in fs::read_dir("/proc").unwrap().flatten() {
                 let arguments = fs::read(process.path().join("cmdline")).unwrap_or_default();
-                if anew && contains(&arguments, &secret) {
+                if restarted && contains(&arguments, &secret) {
                     late.push(String::from_utf8_lossy(&arguments).into_owned());
                 }
             }
@@ -105,7 +106,7 @@ fn watched(command: Command, password: &str) -> Ran {
     ran
 }
 
-/// A command that has not been started anew after so many samples, more than a second, never is.
+/// A command that has not been started again after so many samples, more than a second, never is.
 const FIRST_SAMPLES_MAX: u32 = 100;
 
 fn contains(bytes: &[u8], secret: &str) -> bool {
@@ -192,7 +193,7 @@ fn the_password_of_one_of_several_stores_is_used_and_never_seen() {
         let mut command = desk.command(&format!("audit tpcb --db shard-0={first} --db {name}={second}"));
         without_passwords(&mut command);
         let ran = watched(command, &password);
-        ran.refused(&[&format!("there is no store `{name}`")]);
+        ran.refused(&[&format!("no store `{name}`")]);
         assert_unseen(&desk, &ran, &password);
     }
 }

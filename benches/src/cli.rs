@@ -5,7 +5,7 @@ use sql::SqliteUrl;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Runs the `stackmark` that was built beside the benches and reads the document it prints.
+/// Runs the `stackmark` that was built next to the benches and reads the document it prints.
 ///
 /// # Errors
 /// Why there is no document, in the words of `stackmark`.
@@ -36,7 +36,7 @@ pub fn stackmark_in(args: &[&str], env: &[(&str, &str)], out: &Path) -> Result<D
     })
 }
 
-/// The `stackmark` that was built beside the benches.
+/// The `stackmark` that was built next to the benches.
 ///
 /// # Errors
 /// There is none.

@@ -22,10 +22,10 @@ pub const LOAD_SEED: u64 = 1;
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// Makes it, empty, in `STACKMARK_BENCH_DIR` or else beside the build.
+    /// Makes it, empty, in `STACKMARK_BENCH_DIR` or else next to the build.
     ///
     /// # Panics
-    /// When the system refuses: a bench has nobody to hand an error to.
+    /// When the system refuses: a bench has no one to hand an error to.
     #[must_use]
     pub fn create(name: &str) -> Folder {
         let parent = std::env::var_os("STACKMARK_BENCH_DIR").map_or_else(beside_the_build, PathBuf::from);
@@ -76,14 +76,14 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed lies in the build folder, or where the user said.
+        // What cannot be removed is in the build folder, or where the user said.
         let _ = std::fs::remove_dir_all(&self.0);
         // Only when no other bench uses it.
         let _ = self.0.parent().map(std::fs::remove_dir);
     }
 }
 
-/// `bench-data` beside the folder of the executables: `target/bench-data`.
+/// `bench-data` next to the folder of the executables: `target/bench-data`.
 fn beside_the_build() -> PathBuf {
     let executable = std::env::current_exe().expect("the system knows what it runs");
     let build = executable.parent().and_then(Path::parent).unwrap_or(Path::new("."));
@@ -111,7 +111,7 @@ pub fn load_file(url: &SqliteUrl, warehouses: u32) -> Loaded {
         threads: 0,
         fresh: true,
         references: false,
-        start_anew: "make bench".into(),
+        reload: "make bench".into(),
     };
     store(url).load(plan, &mut |_| {}, &AtomicBool::new(false)).expect("the disk of the benches takes a load")
 }

@@ -34,7 +34,7 @@ pub fn tpcb(dialect: Dialect, branches: u32) -> LoadPlan {
     plan("tpcb", branches, to_string(&size).expect("plain numbers become JSON"), schema, dataset)
 }
 
-/// A load of what lies in one store of a bank of transfers.
+/// A load of what is in one store of a bank of transfers.
 ///
 /// # Panics
 /// When the schema cannot be read; a test keeps it readable.
@@ -72,7 +72,7 @@ fn plan(workload: &str, scale: u32, size: String, schema: Catalogue, dataset: Ar
         threads: 0,
         fresh: true,
         references: false,
-        start_anew: "make bench".into(),
+        reload: "make bench".into(),
     }
 }
 
@@ -82,7 +82,7 @@ pub fn start(engine: Engine) -> Option<Running> {
     match rig::start(engine, &Options::default()) {
         Ok(running) => Some(running),
         Err(error) => {
-            crate::say::skipped(&error.to_string());
+            crate::output::skipped(&error.to_string());
             None
         }
     }
@@ -91,7 +91,7 @@ pub fn start(engine: Engine) -> Option<Running> {
 /// Makes a database on an engine and loads it.
 ///
 /// # Panics
-/// When the engine or the disk refuses: a bench has nobody to hand an error to.
+/// When the engine or the disk refuses: a bench has no one to hand an error to.
 #[must_use]
 pub fn load(engine: &Running, name: &str, plan: LoadPlan) -> (ServerUrl, Loaded) {
     engine.create_database(name).expect("a private engine takes a database");

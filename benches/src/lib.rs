@@ -2,7 +2,7 @@
 //! are printed.
 //!
 //! A bench prints and never fails a build: its figures depend on the machine and on who else uses it. Whatever is
-//! compared is measured in turn in the same run; a goal is judged by the median, and the spread is printed beside it.
+//! compared is measured in turn in the same run; a goal is judged by the median, and the spread is printed next to it.
 
 pub mod bank;
 pub mod by_hand;
@@ -14,10 +14,10 @@ pub mod memory;
 pub mod office;
 pub mod only;
 pub mod orders;
+pub mod output;
 pub mod pairs;
 pub mod pgbench;
 pub mod process;
-pub mod say;
 pub mod sections;
 pub mod server;
 pub mod trials;

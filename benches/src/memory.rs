@@ -36,7 +36,7 @@ impl RowSink for Inserter<'_> {
 /// TPC-C in `connection`.
 ///
 /// # Panics
-/// When SQLite refuses: a bench has nobody to hand an error to.
+/// When SQLite refuses: a bench has no one to hand an error to.
 pub fn load(connection: &Connection, size: Cardinality, seed: u64) {
     let schema = schema(Dialect::Sqlite).expect("kept valid by a test");
     fill(connection, &schema, &Data::new(size, seed));

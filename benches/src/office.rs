@@ -54,7 +54,7 @@ impl Office {
     /// Makes a trial of so many clients in a closed loop on one thread.
     ///
     /// # Panics
-    /// When it fails: then it is no measurement.
+    /// When it fails: then it is not a measurement.
     pub fn trial(&mut self, clients: u32, window: (Nanos, Nanos)) -> Figures {
         let run = self.next_run();
         let (size, seed, mix) = (self.size, self.runs, &self.mix);

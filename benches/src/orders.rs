@@ -9,7 +9,7 @@ use workload_tpcc::{Call, Cardinality, Ledger, Outcome, Tpcc};
 #[derive(Debug, Clone, Copy)]
 pub struct Orders;
 
-/// Draws what TPC-C draws, and leaves out what is no New-Order.
+/// Draws what TPC-C draws, and leaves out what is not a New-Order.
 #[derive(Debug, Clone)]
 pub struct Inputs(workload_tpcc::Inputs);
 

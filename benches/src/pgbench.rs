@@ -26,7 +26,7 @@ pub struct Script<'a> {
     pub defines: &'a [String],
 }
 
-/// The program beside the server's, or on the path.
+/// The program next to the server's, or on the path.
 #[must_use]
 pub fn program(engine: &rig::Running) -> PathBuf {
     let beside = engine.installation().server.with_file_name("pgbench");
@@ -52,15 +52,15 @@ pub fn run(program: &Path, url: &ServerUrl, script: Option<Script<'_>>, clients:
         command.env("PGPASSWORD", password.reveal());
     }
     let output = command.output().expect("pgbench comes with PostgreSQL");
-    let said = String::from_utf8_lossy(&output.stdout);
+    let sentence = String::from_utf8_lossy(&output.stdout);
     let number = |name: &str| -> Option<f64> {
-        let line = said.lines().find_map(|line| line.strip_prefix(name))?;
+        let line = sentence.lines().find_map(|line| line.strip_prefix(name))?;
         line.split_whitespace().next()?.parse().ok()
     };
     let found = number("tps = ").zip(number("number of transactions actually processed: "));
-    let (rate, done) = found
-        .filter(|_| output.status.success())
-        .unwrap_or_else(|| panic!("pgbench gave no rate: {said}{}", String::from_utf8_lossy(&output.stderr)));
+    let (rate, done) = found.filter(|_| output.status.success()).unwrap_or_else(|| {
+        panic!("pgbench gave no rate: {sentence}{}", String::from_utf8_lossy(&output.stderr))
+    });
     Run { rate, cpu_micros: (children_cpu_seconds() - before) * 1e6 / done }
 }
 
@@ -78,7 +78,7 @@ fn statement(texts: &[String], stmt: StmtId, params: &[&str]) -> String {
 /// unused item: pgbench has nothing to do for one in a hundred that we roll back, and that does not count for us.
 #[must_use]
 pub fn new_order(texts: &[String], warehouses: u32) -> String {
-    let say = |stmt: Stmt, params: &[&str]| statement(texts, stmt.id(), params);
+    let sql = |stmt: Stmt, params: &[&str]| statement(texts, stmt.id(), params);
     let mut script = format!(
         "\\set w :client_id % {warehouses} + 1\n\\set d random(1, 10)\n{}\\set n random({LINES_MIN}, {LINES_MAX})\n",
         nurand("c", 1_023, 259, 3_000)
@@ -97,33 +97,33 @@ pub fn new_order(texts: &[String], warehouses: u32) -> String {
     }
     let _ = writeln!(script, "\\set local case when {} then 1 else 0 end", &local[6..]);
     script += "begin;\n";
-    let _ = writeln!(script, "{};", say(Stmt::WarehouseTax, &["w"]));
+    let _ = writeln!(script, "{};", sql(Stmt::WarehouseTax, &["w"]));
     let _ = writeln!(
         script,
         "{} as o_id, d_tax \\gset",
-        say(Stmt::ClaimOrderId, &["w", "d"]).replace(", d_tax", "")
+        sql(Stmt::ClaimOrderId, &["w", "d"]).replace(", d_tax", "")
     );
-    let _ = writeln!(script, "{};", say(Stmt::CustomerTerms, &["w", "d", "c"]));
-    let _ = writeln!(script, "{};", say(Stmt::InsertOrder, &["w", "d", "o_id", "c", "n", "local"]));
-    let _ = writeln!(script, "{};", say(Stmt::InsertNewOrder, &["w", "d", "o_id"]));
+    let _ = writeln!(script, "{};", sql(Stmt::CustomerTerms, &["w", "d", "c"]));
+    let _ = writeln!(script, "{};", sql(Stmt::InsertOrder, &["w", "d", "o_id", "c", "n", "local"]));
+    let _ = writeln!(script, "{};", sql(Stmt::InsertNewOrder, &["w", "d", "o_id"]));
     for line in 1..=LINES_MAX {
         let (i, s, q) = (format!("i{line}"), format!("s{line}"), format!("q{line}"));
         let optional = line > LINES_MIN;
         if optional {
             let _ = writeln!(script, "\\if :n >= {line}");
         }
-        let _ = writeln!(script, "{} \\gset", say(Stmt::ReadItem, &[&i]));
-        let read = say(Stmt::ReadStock, &[&s, &i, "d"]);
+        let _ = writeln!(script, "{} \\gset", sql(Stmt::ReadItem, &[&i]));
+        let read = sql(Stmt::ReadStock, &[&s, &i, "d"]);
         // The text for the district gets a name, by which the line stores it.
         let _ = writeln!(script, "{} \\gset", read.replace(" end\nfrom", " end as info\nfrom"));
         let _ = writeln!(script, "\\set left :s_quantity - :{q}");
         let _ = writeln!(script, "\\set left case when :left < 10 then :left + 91 else :left end");
         let _ = writeln!(script, "\\set remote case when :{s} = :w then 0 else 1 end");
-        let _ = writeln!(script, "{};", say(Stmt::UpdateStock, &[&s, &i, "left", &q, "remote"]));
+        let _ = writeln!(script, "{};", sql(Stmt::UpdateStock, &[&s, &i, "left", &q, "remote"]));
         let _ = writeln!(script, "\\set amount :i_price * :{q}");
         let _ = writeln!(script, "\\set number {line}");
         let row = ["w", "d", "o_id", "number", &i, &s, &q, "amount", "info"];
-        let _ = writeln!(script, "{};", say(Stmt::InsertOrderLine, &row));
+        let _ = writeln!(script, "{};", sql(Stmt::InsertOrderLine, &row));
         if optional {
             script += "\\endif\n";
         }
@@ -135,7 +135,7 @@ pub fn new_order(texts: &[String], warehouses: u32) -> String {
 /// customer that comes last among those who are called as the one before, and leaves texts as they are.
 #[must_use]
 pub fn payment(texts: &[String], warehouses: u32) -> String {
-    let say = |stmt: Stmt, params: &[&str]| statement(texts, stmt.id(), params);
+    let sql = |stmt: Stmt, params: &[&str]| statement(texts, stmt.id(), params);
     let key = ["cw", "cd", "c_id"];
     let mut script = format!(
         "\\set w :client_id % {warehouses} + 1\n\\set d random(1, 10)\n\\set amount random(100, 500000) / 100.0\n\
@@ -146,17 +146,17 @@ pub fn payment(texts: &[String], warehouses: u32) -> String {
         warehouses.saturating_sub(2),
         nurand("c_id", 1_023, 259, 3_000)
     );
-    let _ = writeln!(script, "{} \\gset", say(Stmt::PayWarehouse, &["w", "amount"]));
-    let _ = writeln!(script, "{};", say(Stmt::PayDistrict, &["w", "d", "amount"]));
-    let named = say(Stmt::CustomersByName, &["cw", "cd", "c_last"]);
+    let _ = writeln!(script, "{} \\gset", sql(Stmt::PayWarehouse, &["w", "amount"]));
+    let _ = writeln!(script, "{};", sql(Stmt::PayDistrict, &["w", "d", "amount"]));
+    let named = sql(Stmt::CustomersByName, &["cw", "cd", "c_last"]);
     let _ = writeln!(script, "\\if :named <= 60\n{named} \\aset\n\\endif");
-    let _ = writeln!(script, "{} \\gset", say(Stmt::ReadCustomer, &key));
-    let _ = writeln!(script, "\\if :bad = 1\n{} \\gset", say(Stmt::ReadCustomerData, &key));
-    let with_data = say(Stmt::PayCustomerWithData, &["cw", "cd", "c_id", "amount", "c_data"]);
-    let pay = say(Stmt::PayCustomer, &["cw", "cd", "c_id", "amount"]);
+    let _ = writeln!(script, "{} \\gset", sql(Stmt::ReadCustomer, &key));
+    let _ = writeln!(script, "\\if :bad = 1\n{} \\gset", sql(Stmt::ReadCustomerData, &key));
+    let with_data = sql(Stmt::PayCustomerWithData, &["cw", "cd", "c_id", "amount", "c_data"]);
+    let pay = sql(Stmt::PayCustomer, &["cw", "cd", "c_id", "amount"]);
     let _ = writeln!(script, "{with_data};\n\\else\n{pay};\n\\endif");
     let history = ["cw", "cd", "c_id", "w", "d", "amount", "w_name"];
-    let _ = writeln!(script, "{};\ncommit;", say(Stmt::InsertHistory, &history));
+    let _ = writeln!(script, "{};\ncommit;", sql(Stmt::InsertHistory, &history));
     script
 }
 
@@ -164,13 +164,13 @@ pub fn payment(texts: &[String], warehouses: u32) -> String {
 /// a number that counts up; the run and the first number are to be defined. Clients are other workers than ours, and write their
 /// keys into other places of the index, as ours do.
 ///
-/// pgbench keeps the last row of the two that are locked, and so stores beside the transfer what the account with the higher
+/// pgbench keeps the last row of the two that are locked, and so stores next to the transfer what the account with the higher
 /// number holds, where we store what the source does. It does not look whether there is enough money: where there is not, the
 /// update fails, and pgbench with it.
 #[must_use]
 pub fn transfer(texts: &[String], branches: u32) -> String {
     use workload_transfer::{ACCOUNTS_A_BRANCH, AMOUNT_DRAWN_MAX, State, Stmt};
-    let say = |stmt: Stmt, params: &[&str]| statement(texts, stmt.id(), params);
+    let sql = |stmt: Stmt, params: &[&str]| statement(texts, stmt.id(), params);
     let each = ACCOUNTS_A_BRANCH;
     let mut script = format!(
         "\\set sequence :sequence + 1\n\\set worker :client_id + {WORKER_FIRST}\n\\set state {}\n\
@@ -182,13 +182,13 @@ pub fn transfer(texts: &[String], branches: u32) -> String {
         each - 1,
         each - 1
     );
-    let _ = writeln!(script, "{} \\aset", say(Stmt::LockAccounts, &["source", "target"]));
+    let _ = writeln!(script, "{} \\aset", sql(Stmt::LockAccounts, &["source", "target"]));
     script += "\\set left :balance - :amount\n";
     let row = ["run", "worker", "sequence", "source", "target", "amount", "state", "left"];
-    let _ = writeln!(script, "{};", say(Stmt::InsertTransfer, &row));
-    let _ = writeln!(script, "{};", say(Stmt::MoveMoney, &["source", "target", "amount"]));
+    let _ = writeln!(script, "{};", sql(Stmt::InsertTransfer, &row));
+    let _ = writeln!(script, "{};", sql(Stmt::MoveMoney, &["source", "target", "amount"]));
     let entries = ["run", "worker", "sequence", "source", "target", "taken", "amount"];
-    let _ = writeln!(script, "{};\ncommit;", say(Stmt::InsertEntries, &entries));
+    let _ = writeln!(script, "{};\ncommit;", sql(Stmt::InsertEntries, &entries));
     script
 }
 
@@ -197,7 +197,7 @@ pub fn transfer(texts: &[String], branches: u32) -> String {
 #[must_use]
 pub fn booking(texts: &[String], events: u32) -> String {
     use workload_booking::{Stmt, USERS};
-    let say = |stmt: Stmt, params: &[&str]| statement(texts, stmt.id(), params);
+    let sql = |stmt: Stmt, params: &[&str]| statement(texts, stmt.id(), params);
     let mut script = format!(
         "\\set sequence :sequence + 1\n\\set worker :client_id + {WORKER_FIRST}\n\\set event random(1, {events})\n\
          \\set user random(1, {USERS})\n\\set quantity 1\n"
@@ -205,12 +205,12 @@ pub fn booking(texts: &[String], events: u32) -> String {
     let _ = writeln!(
         script,
         "{};\nbegin;",
-        say(Stmt::Look, &["event", "run", "worker", "sequence", "user", "quantity"])
+        sql(Stmt::Look, &["event", "run", "worker", "sequence", "user", "quantity"])
     );
     let insert = texts[usize::from(Stmt::InsertBooking.id().0)].replace("?7", "null");
     let insert = statement(&[insert], StmtId(0), &["run", "worker", "sequence", "event", "user", "quantity"]);
     let _ = writeln!(script, "{insert};");
-    let _ = writeln!(script, "{};\ncommit;", say(Stmt::TakeTickets, &["event", "quantity"]));
+    let _ = writeln!(script, "{};\ncommit;", sql(Stmt::TakeTickets, &["event", "quantity"]));
     script
 }
 

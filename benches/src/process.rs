@@ -21,7 +21,7 @@ pub fn keep_on_two_cores() {
 }
 
 /// Keeps this process, and what it starts from now on, on one core: between one client and its server the scheduler
-/// otherwise chooses anew whether they share one, and that alone doubles or halves the time of a call.
+/// otherwise chooses again whether they share one, and that alone doubles or halves the time of a call.
 pub fn keep_on_one_core() {
     let mut set = CpuSet::new();
     set.set(0);
@@ -35,7 +35,7 @@ pub fn load_average() -> String {
     text.split(' ').next().unwrap_or_default().to_owned()
 }
 
-/// Memory that the process holds now, in bytes; zero where the system does not tell.
+/// Memory that the process holds now, in bytes; zero where the system does not report.
 #[must_use]
 pub fn resident_bytes() -> u64 {
     status("VmRSS:")

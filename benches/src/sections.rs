@@ -1,6 +1,6 @@
 //! Benches of several sections, of which arguments choose some.
 
-use crate::{process, say};
+use crate::{output, process};
 use std::process::ExitCode;
 
 /// What can be asked for.
@@ -20,9 +20,9 @@ pub fn run(sections: &[Section]) -> ExitCode {
     let asked: Vec<String> = std::env::args().skip(1).collect();
     if let Some(unknown) = asked.iter().find(|asked| sections.iter().all(|section| section.number != **asked))
     {
-        say::skipped(&format!("there is no section `{unknown}`; there are"));
+        output::skipped(&format!("there is no section `{unknown}`; there are"));
         for section in sections {
-            say::figure(section.number, section.about);
+            output::figure(section.number, section.about);
         }
         return ExitCode::from(2);
     }

@@ -1,4 +1,4 @@
-//! Servers beside a bench.
+//! Servers next to a bench.
 
 use crate::cli;
 use std::io::{BufRead, BufReader};
@@ -19,19 +19,19 @@ impl Server {
     /// Starts one, which says where it listens in the last word of its first line.
     ///
     /// # Panics
-    /// When it cannot be started: a bench has nobody to hand an error to.
+    /// When it cannot be started: a bench has no one to hand an error to.
     #[must_use]
     pub fn start(command: &mut Command) -> Server {
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("what was built can be run");
-        let mut said = String::new();
+        let mut text = String::new();
         let stdout = child.stdout.take().expect("it is piped");
-        BufReader::new(stdout).read_line(&mut said).expect("the server says where it listens");
-        let url = said.split_whitespace().last().unwrap_or_default().to_owned();
+        BufReader::new(stdout).read_line(&mut text).expect("the server says where it listens");
+        let url = text.split_whitespace().last().unwrap_or_default().to_owned();
         Server { child, url }
     }
 
-    /// Ours, on a catalogue of scale 1 that is loaded anew at `db`; with `taskset` in front of it, on a core of its own.
+    /// Ours, on a catalogue of scale 1 that is loaded again at `db`; with `taskset` in front of it, on a core of its own.
     ///
     /// # Errors
     /// `stackmark` is not built, or cannot load.

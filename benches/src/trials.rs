@@ -39,7 +39,7 @@ impl Figures {
 /// Makes a trial of eight clients in a closed loop on one thread.
 ///
 /// # Panics
-/// When it fails: then it is no measurement.
+/// When it fails: then it is not a measurement.
 pub fn trial<W: Workload, T: Target<W>>(
     target: &Arc<RetryingTarget<T>>,
     window: (Nanos, Nanos),
@@ -53,7 +53,7 @@ pub fn trial<W: Workload, T: Target<W>>(
 /// The same of so many clients.
 ///
 /// # Panics
-/// When it fails: then it is no measurement.
+/// When it fails: then it is not a measurement.
 pub fn trial_of<W: Workload, T: Target<W>>(
     clients: u32,
     target: &Arc<RetryingTarget<T>>,
@@ -73,7 +73,7 @@ pub fn trial_of<W: Workload, T: Target<W>>(
         &mut |_: &Progress<'_, W>| {},
     );
     let trial = trial.expect("the plan is valid and the target opens");
-    assert_eq!(trial.failure, None, "a trial that fails is no measurement");
+    assert_eq!(trial.failure, None, "a trial that fails is not a measurement");
     let Totals { kinds, .. } = &trial.totals;
     let seconds = trial.span.as_secs_f64();
     let rates = kinds.iter().map(|kind| kind.ended.committed as f64 / seconds).collect();

@@ -98,7 +98,7 @@ test("the latest run is told in words beside the one before", async () => {
   const { page, close } = await open("history");
   const said = await seriesOf(page, "AMD EPYC").locator("p").nth(1).textContent();
   assert.match(said, /^Latest: [\d\s]+±[\d\s]+new orders\/min on 2026-\d\d-\d\d .*\s% of the run before; .*intervals/);
-  assert.match(said, /One run is void and not counted\.$/);
+  assert.match(said, /One run is invalid and not counted\.$/);
   await close();
 });
 

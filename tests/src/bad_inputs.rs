@@ -52,7 +52,7 @@ pub const INPUTS: &[BadInputs] = &[
         &["skew of items", "skew of customers"],
     ),
     bad(
-        "the constant of NURand is drawn anew for each item",
+        "the constant of NURand is drawn again for each item",
         |random, size, call| {
             Some(match call {
                 Call::NewOrder(mut call) => {

@@ -105,17 +105,17 @@ impl Injected for Tpcb {
             &["history-references", "ledger"],
         ),
         Injector::after(
-            "an account gets a unit that nobody moved",
+            "an account gets a unit that no one moved",
             &["update pgbench_accounts set abalance = abalance + 1 where aid = 1"],
             &["account-history", "balance-sums", "ledger"],
         ),
         Injector::after(
-            "a teller gets a unit that nobody moved",
+            "a teller gets a unit that no one moved",
             &["update pgbench_tellers set tbalance = tbalance + 1 where tid = 1"],
             &["balance-sums", "teller-history", "ledger"],
         ),
         Injector::after(
-            "a branch gets a unit that nobody moved",
+            "a branch gets a unit that no one moved",
             &["update pgbench_branches set bbalance = bbalance + 1 where bid = 1"],
             &["balance-sums", "branch-history", "history-sum", "ledger"],
         ),
@@ -199,7 +199,7 @@ impl Injected for Tpcb {
             &["tellers-at-home"],
         ),
         Injector::drawn(
-            "nobody takes money out",
+            "no one takes money out",
             |call: &mut Call| call.delta = call.delta.abs(),
             &["amount-mean"],
         ),

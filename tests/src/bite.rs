@@ -21,7 +21,7 @@ pub const EXACT_CALLS: u64 = 1_200;
 /// Calls after which every audit of the shape can tell, on data of the standard's size.
 pub const SHAPE_CALLS: u64 = 4_600;
 
-/// Nobody at work.
+/// No one at work.
 pub const TWIN: Saboteur =
     Saboteur { what: "nothing is wrong", trick: Trick::None, workers: 1, caught_by: &[] };
 
@@ -74,7 +74,7 @@ pub fn assert_none(wrong: &[String]) {
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
 }
 
-/// Each of [`EXACT`] is caught by the audits that it offends and by no others; and nobody is caught where nobody is.
+/// Each of [`EXACT`] is caught by the audits that it offends and by no others; and no one is caught where no one is.
 ///
 /// # Panics
 /// With those for whom that is not so.
@@ -95,7 +95,7 @@ fn misshapen(call: Call) -> Call {
     })
 }
 
-/// On a server: nobody is caught where nobody is, by audits that can all tell; and [`SHAPE`] is, all at once and on the
+/// On a server: no one is caught where no one is, by audits that can all tell; and [`SHAPE`] is, all at once and on the
 /// same data, which costs most. SQLite has them one by one.
 ///
 /// # Panics

@@ -60,7 +60,7 @@ impl Injected for Bookings {
             &["ledger"],
         ),
         Injector::after(
-            "tickets are given back without a booking",
+            "tickets are returned without a booking",
             &["update event set available = available + 1 where id = 3 and available < 40"],
             &["event-stock", "ledger"],
         ),

@@ -107,7 +107,7 @@ pub fn drive_tpcc<T: Target<Tpcc>>(
     drive(target, workers, calls, inputs, || Ledger::new(store.size))
 }
 
-/// The same by somebody who holds an answer to its call alone, so that others can show what they find.
+/// The same by someone who holds an answer to its call alone, so that others can show what they find.
 pub fn drive_trusting<T: Target<Tpcc>>(
     store: &Store,
     target: T,
@@ -176,7 +176,7 @@ pub fn at_once<T: Target<Tpcc>>(targets: &[&T], lists: &[Vec<Call>]) -> Vec<Vec<
     })
 }
 
-/// Opens a session beside those of other targets: under a busy timeout of nothing they keep each other out for moments.
+/// Opens a session next to those of other targets: under a busy timeout of nothing they keep each other out for moments.
 /// Those of one target are opened one after the other.
 async fn open<T: Target<Tpcc>>(target: &T, worker: u32) -> Result<T::Session, OpenError> {
     let clock = Monotonic::start();
@@ -210,7 +210,7 @@ pub struct RecordedSession<S> {
 
 impl<S: Session<Tpcc>> Session<Tpcc> for RecordedSession<S> {
     async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        self.log.lock().expect("nobody panics while writing").push(call.clone());
+        self.log.lock().expect("no one panics while writing").push(call.clone());
         self.session.run(call, effort).await
     }
 }

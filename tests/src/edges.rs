@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 pub struct Unit {
     /// Its name.
     pub name: String,
-    /// The folder of the repository that it lies in: `crates`.
+    /// The folder of the repository that it is in: `crates`.
     pub under: String,
     /// What it needs.
     pub needs: Vec<Need>,
@@ -135,7 +135,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
         },
         "drive" => Rule { ours: &["model", "measure", "result"], never: &[DRIVERS, HTTP, RANDOMNESS] },
         // Its drivers of servers are asynchronous; it runs them on runtimes of its own. `observe` for the words in which it
-        // answers what an engine says of itself.
+        // answers what an engine reports.
         "admin" => {
             Rule { ours: &["model", "sql", "measure", "observe", "result"], never: &[HTTP, RANDOMNESS] }
         }
@@ -189,7 +189,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
             ],
             never: &[DRIVERS, RANDOMNESS],
         },
-        // Faults under load: on the way of a trial, beside its runner.
+        // Faults under load: on the way of a trial, next to its runner.
         "drill" => Rule {
             ours: &[
                 "model",
@@ -207,7 +207,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
             ],
             never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS],
         },
-        // A server from outside: over HTTP, and who looks at its database beside it.
+        // A server from outside: over HTTP, and who looks at its database next to it.
         "verify" => Rule {
             ours: &[
                 "model",

@@ -21,7 +21,7 @@ pub struct Server {
     loaded: BTreeSet<String>,
 }
 
-/// A server that nobody else uses meanwhile.
+/// A server that no one else uses meanwhile.
 #[derive(Debug)]
 pub struct Held(MutexGuard<'static, Server>);
 
@@ -38,15 +38,15 @@ impl Held {
             Engine::Kafka => panic!("a broker has no SQL"),
         };
         // A test that failed leaves the server as it is; the next one makes do with it.
-        let mut held = Held(server.lock().unwrap_or_else(PoisonError::into_inner));
-        if !held.engine.is_alive()
-            && let Err(error) = held.engine.restart()
+        let mut locked = Held(server.lock().unwrap_or_else(PoisonError::into_inner));
+        if !locked.engine.is_alive()
+            && let Err(error) = locked.engine.restart()
         {
             // An engine that cannot recover its data fails the test that killed it, and none of those that come after it.
             eprintln!("a new server is started in place of one that does not come back: {error}");
-            *held = Server::start(engine);
+            *locked = Server::start(engine);
         }
-        held
+        locked
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use targets::Driven as _;
 use workload_transfer::{Call, Outcome, Purpose, Transfers};
 
-/// Whoever forgets looks at all keys anew so often, at most.
+/// Whoever forgets looks at all keys again so often, at most.
 const TURNS: u32 = 400;
 
 /// Forgets what is older than this, in as many threads; how many transfers each has forgotten.

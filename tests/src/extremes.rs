@@ -42,7 +42,7 @@ fn pass(client: TcpStream, server: TcpStream, extreme: Extreme, seen: &AtomicU64
     let (mut client, mut server) = (BufReader::new(client), BufReader::new(server));
     loop {
         let Some((head, body)) = message(&mut client)? else { return Ok(()) };
-        // What a server says of itself is not an answer to a call.
+        // What a server reports is not an answer to a call.
         let first = head.lines().next().unwrap_or_default();
         let is_own = first.contains("/about") || first.contains("/health");
         let is_call = !is_own && extreme.to.iter().all(|part| head.contains(part));

@@ -1,4 +1,4 @@
-//! Servers that only claim to be there: they speak as much of a protocol as somebody needs who asks for their version.
+//! Servers that only claim to be there: they speak as much of a protocol as someone needs who asks for their version.
 
 use sql::Dialect;
 use std::io::{self, Read, Write};

@@ -48,7 +48,7 @@ impl Ground {
         Ground::Server(to)
     }
 
-    /// A copy of what is there, beside it.
+    /// A copy of what is there, next to it.
     pub(crate) fn copy(&self) -> Ground {
         let copy = match self {
             Ground::Folder { url, .. } => {
@@ -97,7 +97,7 @@ pub const fn dialect(engine: Engine) -> Dialect {
     }
 }
 
-/// A database that nobody has made yet, on the server of an engine.
+/// A database that no one has made yet, on the server of an engine.
 fn another(engine: Engine) -> ServerUrl {
     static COPIES: AtomicU32 = AtomicU32::new(0);
     shared(engine).url(&format!("copy_{}", COPIES.fetch_add(1, Ordering::Relaxed)))
@@ -147,7 +147,7 @@ pub(crate) fn audited(place: &DbUrl, groups: &[AuditGroup]) -> Vec<Vec<Vec<Value
         .collect()
 }
 
-/// A connection beside all sessions, for who acts behind their backs.
+/// A connection next to all sessions, for who acts behind their backs.
 #[derive(Debug)]
 pub enum Behind {
     /// To a file.

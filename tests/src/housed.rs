@@ -3,7 +3,7 @@
 use crate::beds::Bed;
 use crate::bite;
 use crate::ground::{Ground, asked, audited, execute, rows};
-use crate::sabotage::said;
+use crate::sabotage::spelled;
 use crate::store::{plan, retrying};
 use crate::tamper::{TamperedOpener, Tampering};
 use admin::store;
@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 /// The sessions that users have, on connections that may be tampered with.
 pub type HousedTarget<W, O> = RetryingTarget<SqlTarget<W, TamperedOpener<O>, Monotonic>>;
 
-/// A text in a statement and what it is replaced by; as [`said`].
+/// A text in a statement and what it is replaced by; as [`spelled`].
 pub type Edit = (StmtId, &'static str, &'static str);
 
 /// A database of its own, which goes with this value.
@@ -69,7 +69,7 @@ impl<W: Benchmark> Housed<W> {
         self.ground.place()
     }
 
-    /// What it says of itself.
+    /// What it reports.
     ///
     /// # Panics
     /// When it cannot be read.
@@ -204,9 +204,9 @@ impl<W: Benchmark + SqlForm> Housed<W> {
         tampering: Tampering,
     ) -> HousedTarget<W, B::Opener> {
         for (stmt, from, to) in edits {
-            let (text, from) = (&mut statements[usize::from(stmt.0)], said(B::DIALECT, from));
+            let (text, from) = (&mut statements[usize::from(stmt.0)], spelled(B::DIALECT, from));
             assert!(text.contains(&from), "`{from}` is not in {text}");
-            *text = text.replace(&from, &said(B::DIALECT, to));
+            *text = text.replace(&from, &spelled(B::DIALECT, to));
         }
         let opener = B::opener(&self.place(), statements);
         retrying(SqlTarget::in_form(TamperedOpener { opener, tampering }, Monotonic::start(), form))

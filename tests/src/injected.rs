@@ -6,7 +6,7 @@ use crate::bite;
 use crate::calls::{drive, runtime};
 use crate::housed::{DrivenDb, Edit, Housed, HousedTarget, RowChange};
 use crate::routes::{PATIENT, Route, vouched};
-use crate::sabotage::said;
+use crate::sabotage::spelled;
 use crate::served::Served;
 use crate::tamper::Tampering;
 use benchmark::{Benchmark, Streams};
@@ -134,7 +134,7 @@ impl<W: Injected> Injector<W> {
             Dialect::Postgres => format!("alter table {table} drop constraint {constraint}"),
             Dialect::MySql => "set check_constraint_checks = 0".to_owned(),
         };
-        let after = self.after.iter().map(|text| said(B::DIALECT, text));
+        let after = self.after.iter().map(|text| spelled(B::DIALECT, text));
         (!self.checks).then_some(unchecked).into_iter().chain(after).collect()
     }
 

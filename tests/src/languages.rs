@@ -168,9 +168,9 @@ impl ByHand {
         let mut line = String::new();
         let out = child.stdout.take().expect("it is piped");
         BufReader::new(out).read_line(&mut line).expect("it says where it listens");
-        let said = || fs::read_to_string(&log).unwrap_or_default();
+        let words = || fs::read_to_string(&log).unwrap_or_default();
         let url = line.trim_end().strip_prefix("listening on ");
-        let url = url.unwrap_or_else(|| panic!("{line:?}: {}", said())).to_owned();
+        let url = url.unwrap_or_else(|| panic!("{line:?}: {}", words())).to_owned();
         ByHand { child, folder, url }
     }
 

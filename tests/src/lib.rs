@@ -38,3 +38,4 @@ pub mod tamper;
 pub mod transfers;
 pub mod two_phase;
 pub mod two_stores;
+pub mod wording;

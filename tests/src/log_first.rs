@@ -56,7 +56,7 @@ fn none() -> BTreeSet<String> {
 }
 
 /// Sessions answer as the oracle says, and many at once leave sound data and a log that matches it; a log that does not is detected:
-/// one without a record, with one of no transfer, or of transfers that nobody logged.
+/// one without a record, with one of no transfer, or of transfers that no one logged.
 ///
 /// # Panics
 /// When they do not, or it is not.
@@ -111,7 +111,7 @@ fn run(target: &TrialTarget<Transfers>, call: &Call) -> Result<Outcome, Fault> {
 /// What the account that pays holds, and what it paid for.
 fn paid(bank: &Bank, target: &TrialTarget<Transfers>) -> (i64, Vec<u32>) {
     let Transfer { source, .. } = across(bank, 0);
-    let held = match run(target, &Call::ReadAccount { id: source }) {
+    let locked = match run(target, &Call::ReadAccount { id: source }) {
         Ok(Outcome::Balance { balance }) => balance,
         other => panic!("{other:?}"),
     };
@@ -120,7 +120,7 @@ fn paid(bank: &Bank, target: &TrialTarget<Transfers>) -> (i64, Vec<u32>) {
         let read = run(target, &Call::ReadTransfer { source, key }).expect("both stores are there");
         matches!(read, Outcome::Found { .. })
     };
-    (held, (0..8).filter(is_made).collect())
+    (locked, (0..8).filter(is_made).collect())
 }
 
 /// A process finds in the log what an earlier one could not execute, which is in the last record of each stream, and executes it once.

@@ -1,4 +1,4 @@
-//! Bookings that are announced from an outbox: relays beside calls, several at once, one that dies in between, transactions that
+//! Bookings that are announced from an outbox: relays next to calls, several at once, one that dies in between, transactions that
 //! commit late, and everybody who announces something else than was booked.
 
 use crate::beds::Bed;
@@ -109,7 +109,7 @@ impl Office {
         Bookings::pending(&self.housed.evidence()).expect("there may be some")
     }
 
-    /// Lets relays work beside something, and until nothing is pending. What that gave, and how many messages each has published.
+    /// Lets relays work next to something, and until nothing is pending. What that gave, and how many messages each has published.
     fn beside<B: Relayed, T>(&self, relays: usize, work: impl FnOnce() -> T) -> (T, Vec<u64>) {
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -221,7 +221,7 @@ pub fn a_lease_is_kept_until_it_has_run_out<B: Relayed>() {
     drop(first);
     // It has ended in no order.
     while turn(&mut second) == 0 && office.kept.all().is_empty() {
-        assert!(clock.now() < PUBLISHED_MAX, "nobody follows it");
+        assert!(clock.now() < PUBLISHED_MAX, "no one follows it");
         std::thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(office.kept.all().len(), 1);
@@ -231,7 +231,7 @@ pub fn a_lease_is_kept_until_it_has_run_out<B: Relayed>() {
     let mut third = office.relay::<B>();
     let clock = Monotonic::start();
     let is_there = turn(&mut third) == 1 || clock.now() > Nanos::from_secs(3);
-    assert!(is_there, "the lease was not given back");
+    assert!(is_there, "the lease was not returned");
 }
 
 fn row(sequence: u32) -> [Param<'static>; 6] {
@@ -247,7 +247,7 @@ fn insert_by<B: Relayed>(office: &Office, statements: Vec<String>, sequence: u32
     let opener = opener_with::<B>(office, statements);
     runtime().block_on(async {
         let mut conn = opener.open().await.expect("it was just loaded");
-        conn.begin(tx).await.expect("nobody is in the way");
+        conn.begin(tx).await.expect("no one is in the way");
         conn.exec(INSERT, &row(sequence)).await.expect("a row that fits");
         conn.commit().await.expect("nothing is wrong with it");
     });
@@ -272,7 +272,7 @@ pub fn a_transaction_that_commits_late_is_not_skipped<B: Relayed>() {
     let (mut relay, opener) = (office.relay::<B>(), opener::<B>(&office));
     runtime().block_on(async {
         let mut late = opener.open().await.expect("it was just loaded");
-        late.begin(TxKind::Write).await.expect("nobody is in the way");
+        late.begin(TxKind::Write).await.expect("no one is in the way");
         late.exec(INSERT, &row(0)).await.expect("a row that fits");
         let mut other = opener.open().await.expect("it was just loaded");
         for sequence in 1..4 {

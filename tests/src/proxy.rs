@@ -65,7 +65,7 @@ impl Proxy {
         std::thread::spawn(move || {
             for near in listener.incoming().flatten() {
                 let state = of_all.clone();
-                // An end that is gone is nothing that anybody would want to know here.
+                // An end that is gone is nothing that anyone would want to know here.
                 std::thread::spawn(move || state.serve(near));
             }
         });

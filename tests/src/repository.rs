@@ -18,7 +18,7 @@ const NOT_OURS: [&str; 4] = [".git", "target", "node_modules", "results"];
 #[must_use]
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().expect("this package lies in a folder of the repository").to_owned()
+    here.parent().expect("this package is in a folder of the repository").to_owned()
 }
 
 /// Every file of ours, relative to the root and sorted: what git tracks, or what is there where git is not.
@@ -119,7 +119,7 @@ pub fn packages(args: &[&str]) -> BTreeSet<String> {
     lines.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
 }
 
-/// What cargo writes to standard output; what it has to say beside goes where that of the test goes.
+/// What cargo writes to standard output; what it has to say next to goes where that of the test goes.
 fn cargo(args: &[&str]) -> Vec<u8> {
     let answer = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(args)
@@ -140,7 +140,7 @@ pub fn binary() -> PathBuf {
     std::env::var_os("STACKMARK_BIN").map_or_else(|| built("cli", "stackmark"), PathBuf::from)
 }
 
-/// The path of the program with the tests' own workload: beside `STACKMARK_BIN` if that is set, else built now as
+/// The path of the program with the tests' own workload: next to `STACKMARK_BIN` if that is set, else built now as
 /// [`binary`] is.
 ///
 /// # Panics
@@ -155,7 +155,7 @@ pub fn toy() -> PathBuf {
 /// The path of a program of a package, built in the profile of this test.
 fn built(package: &str, program: &str) -> PathBuf {
     let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
-    let said = cargo(&[
+    let text = cargo(&[
         "build",
         "--package",
         package,
@@ -166,7 +166,7 @@ fn built(package: &str, program: &str) -> PathBuf {
         "--message-format",
         "json-render-diagnostics",
     ]);
-    let messages = serde_json::Deserializer::from_slice(&said).into_iter::<Value>().filter_map(Result::ok);
+    let messages = serde_json::Deserializer::from_slice(&text).into_iter::<Value>().filter_map(Result::ok);
     let executable = messages
         .filter(|message| message["target"]["name"] == program)
         .find_map(|message| message["executable"].as_str().map(PathBuf::from));

@@ -18,7 +18,7 @@ use workload_tpcc::{
 const SESSIONS: u32 = 8;
 /// Turns of each session in a race for the same rows.
 const TURNS: u32 = 25;
-/// Random calls of a conformance, beside the golden ones.
+/// Random calls of a conformance, next to the golden ones.
 const RANDOM_CALLS: u32 = 400;
 /// Calls of the whole mix from all sessions.
 const MIX_CALLS: u64 = 800;

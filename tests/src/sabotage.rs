@@ -1,4 +1,4 @@
-//! Sessions and inputs that do wrong on purpose. An audit that they do not set off is no audit.
+//! Sessions and inputs that do wrong on purpose. An audit that they do not set off is not an audit.
 
 use crate::ground::Behind;
 use crate::store::{Store, retrying};
@@ -15,7 +15,7 @@ use workload_tpcc::{Call, Cardinality, Inputs, Ledger, Outcome, SqlTarget, Stmt,
 /// How a call ended.
 pub type Answer = Result<Outcome, Fault>;
 
-/// A text in a statement, and what it is replaced by; both as [`said`].
+/// A text in a statement, and what it is replaced by; both as [`spelled`].
 pub type Edit = (Stmt, &'static str, &'static str);
 
 /// Edits on SQLite, PostgreSQL and MariaDB.
@@ -59,9 +59,9 @@ impl Trick {
         let mut texts = catalogue(dialect).expect("kept by a test of the workload");
         if let Trick::Statements(edits) = self {
             for (stmt, from, to) in edits[dialect as usize] {
-                let (text, from) = (&mut texts[*stmt as usize], said(dialect, from));
+                let (text, from) = (&mut texts[*stmt as usize], spelled(dialect, from));
                 assert!(text.contains(&from), "`{from}` is not in {text}");
-                *text = text.replace(&from, &said(dialect, to));
+                *text = text.replace(&from, &spelled(dialect, to));
             }
         }
         texts
@@ -80,7 +80,7 @@ impl Trick {
 
 /// A text in an engine's words: `{now}` is the time, `{cent}` an amount of one cent, `{cents}` how many of them a unit has.
 #[must_use]
-pub fn said(dialect: Dialect, text: &str) -> String {
+pub fn spelled(dialect: Dialect, text: &str) -> String {
     let (now, cent, cents) = match dialect {
         Dialect::Sqlite => ("unixepoch()", "1", "1"),
         Dialect::Postgres => ("localtimestamp", "0.01", "100"),

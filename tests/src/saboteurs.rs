@@ -1,7 +1,7 @@
 //! Everybody who does wrong, and what must notice: for each audit of the stored data and each measure of the ledger at
 //! least one.
 
-use crate::sabotage::{Edit, Edits, Trick, said};
+use crate::sabotage::{Edit, Edits, Trick, spelled};
 use crate::tamper::Tampering;
 use model::Cents;
 use sql::Dialect;
@@ -155,7 +155,7 @@ pub const EXACT: &[Saboteur] = &[
         ],
     ),
     behind(
-        "money is created: somebody pays what nobody was asked for",
+        "money is created: someone pays what no one was asked for",
         Trick::behind(|dialect, call, answer, _| match (call, answer) {
             (Call::Payment(call), Ok(Outcome::Paid(paid))) => pay_again(dialect, call, paid.customer.c_id),
             _ => Vec::new(),
@@ -376,7 +376,7 @@ pub const EXACT: &[Saboteur] = &[
                     call.c_id,
                     call.lines.len()
                 );
-                vec![said(dialect, &order)]
+                vec![spelled(dialect, &order)]
             }
             _ => Vec::new(),
         }),
@@ -491,7 +491,7 @@ pub const EXACT: &[Saboteur] = &[
         Tampering::ForgetsCommit(Stmt::DeleteNewOrder.id(), 5),
         &["ledger: orders delivered", "ledger: carriers of orders"],
     ),
-    // Nobody asked.
+    // No one asked.
     behind(
         "a customer appears",
         Trick::behind(|_, _, _, _| {
@@ -545,7 +545,7 @@ pub const SHAPE: &[Saboteur] = &[
     ),
 ];
 
-/// Those whose work no audit of the data can see, because the data is one that a right service could have left; nobody
+/// Those whose work no audit of the data can see, because the data is one that a right service could have left; no one
 /// but conformance would stand against them. There is none: each row that a call writes is audited or added up.
 pub const UNSEEN: &[(&str, &[Edit])] = &[];
 
@@ -568,7 +568,7 @@ fn pay_again(dialect: Dialect, call: &Payment, c_id: u32) -> Vec<String> {
             "update customer set c_balance = c_balance - {amount}, c_ytd_payment = c_ytd_payment + {amount}, \
              c_payment_cnt = c_payment_cnt + 1 where c_w_id = {c_w_id} and c_d_id = {c_d_id} and c_id = {c_id}"
         ),
-        said(
+        spelled(
             dialect,
             &format!(
                 "insert into history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data) \

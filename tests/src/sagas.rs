@@ -107,7 +107,7 @@ pub fn stores_settle<B: Relayed>(stores: u32) {
 
 const AMOUNT: i64 = 700;
 
-/// A transfer from the first account to the last, which lies in the other store, asked for once.
+/// A transfer from the first account to the last, which is in the other store, asked for once.
 pub(crate) struct Asked {
     pub(crate) bank: Bank,
     pub(crate) ledger: Ledger,
@@ -139,11 +139,11 @@ impl Asked {
     /// What both accounts hold, and what has become of the transfer.
     fn state<B: Relayed>(&mut self) -> (i64, i64, State) {
         let Transfer { key, source, target, .. } = self.transfer;
-        let mut held = |id| match self.ask::<B>(&Call::ReadAccount { id }) {
+        let mut locked = |id| match self.ask::<B>(&Call::ReadAccount { id }) {
             Outcome::Balance { balance } => balance,
             other => panic!("{other:?}"),
         };
-        let (of_source, of_target) = (held(source), held(target));
+        let (of_source, of_target) = (locked(source), locked(target));
         match self.ask::<B>(&Call::ReadTransfer { source, key }) {
             Outcome::Found { state, .. } => (of_source, of_target, state),
             other => panic!("{other:?}"),
@@ -215,18 +215,18 @@ impl<C: SqlConn> SqlConn for Mortal<C> {
     }
 }
 
-/// A relay dies before it has given the money, or when it has and nobody was told: the next one brings it once.
+/// A relay dies before it has given the money, or when it has and no one was told: the next one brings it once.
 ///
 /// # Panics
 /// When it does not.
 pub fn what_a_dead_relay_leaves_is_settled<B: Relayed>() {
     let _together = none_left();
     // Commits in the store of the source, of which the first is that of reading, and in that of the target.
-    for (commits, given) in [([1, 0], false), ([1, 1], true)] {
+    for (commits, wanted) in [([1, 0], false), ([1, 1], true)] {
         let mut asked = asked::<B>();
         assert_eq!(asked.state::<B>(), (OPENING - AMOUNT, OPENING, State::Pending));
         relay_and_die::<B>(&asked.bank, commits);
-        let arrived = if given { AMOUNT } else { 0 };
+        let arrived = if wanted { AMOUNT } else { 0 };
         assert_eq!(asked.state::<B>(), (OPENING - AMOUNT, OPENING + arrived, State::Pending));
         assert_eq!(asked.bank.pending(), 1);
         asked.repeat::<B>();
@@ -266,7 +266,7 @@ async fn mortals<B: Relayed>(
     conns
 }
 
-/// Transfers that are written down nowhere are right as long as nobody dies, and the audits notice who dies between the debit and
+/// Transfers that are written down nowhere are right as long as no one dies, and the audits notice who dies between the debit and
 /// the credit.
 ///
 /// # Panics
@@ -330,7 +330,7 @@ pub fn what_is_refused_goes_back<B: Relayed>() {
     assert_eq!(found, Outcome::Found { target, amount: AMOUNT, state: State::Refunded });
 }
 
-/// Somebody who does wrong between stores, after one transfer from the first store to the second was asked for.
+/// Someone who does wrong between stores, after one transfer from the first store to the second was asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Wrong {
     what: &'static str,
@@ -358,7 +358,7 @@ pub const WRONGS: &[Wrong] = &[
         caught_by: &["ledger"],
     },
     Wrong {
-        what: "a key is forgotten and nobody has counted it",
+        what: "a key is forgotten and no one has counted it",
         settled: true,
         acts: [&["delete from transfer"], &[]],
         caught_by: &["entry-transfers", "ledger"],
@@ -418,7 +418,7 @@ pub const WRONGS: &[Wrong] = &[
         caught_by: &["account-entries", "ledger"],
     },
     Wrong {
-        what: "a transfer was given back and has arrived",
+        what: "a transfer was returned and has arrived",
         settled: true,
         acts: [
             &[
@@ -431,7 +431,7 @@ pub const WRONGS: &[Wrong] = &[
         caught_by: &["ledger"],
     },
     Wrong {
-        what: "a transfer that has arrived is shown as given back",
+        what: "a transfer that has arrived is shown as returned",
         settled: true,
         acts: [&["update transfer set state = 5"], &[]],
         caught_by: &["ledger", "transfer-refunds"],

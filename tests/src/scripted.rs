@@ -37,18 +37,18 @@ pub fn server(dialect: Dialect, script: Script) -> io::Result<u16> {
 
 fn play(mut client: TcpStream, dialect: Dialect, script: &Script) -> io::Result<()> {
     client.set_read_timeout(Some(PATIENCE))?;
-    let mut said = [0; 1 << 16];
+    let mut text = [0; 1 << 16];
     if dialect == Dialect::Postgres {
-        let _ = client.read(&mut said)?;
+        let _ = client.read(&mut text)?;
     }
     for (at, part) in script.parts.iter().enumerate() {
-        if at > 0 && client.read(&mut said)? == 0 {
+        if at > 0 && client.read(&mut text)? == 0 {
             return Ok(());
         }
         client.write_all(part)?;
     }
     client.shutdown(Shutdown::Write)?;
-    while client.read(&mut said)? > 0 {}
+    while client.read(&mut text)? > 0 {}
     Ok(())
 }
 

@@ -54,7 +54,7 @@ impl<W: Wire> Served<W> {
             sessions,
             scale,
             limits: Limits { drain_max: PATIENCE, ..Limits::default() },
-            log: Arc::new(move |line| lines.lock().expect("nobody panics here").push(line.to_owned())),
+            log: Arc::new(move |line| lines.lock().expect("no one panics here").push(line.to_owned())),
             ..Settings::default()
         };
         let bound = Server::bind(settings).expect("a free port of this machine");
@@ -80,7 +80,7 @@ impl<W: Wire> Served<W> {
         loop {
             match runtime().block_on(HttpTarget::reach(&url, &expected)) {
                 Ok(target) => return target,
-                // Nobody is answered before all sessions are open.
+                // No one is answered before all sessions are open.
                 Err(_) if clock.now() < PATIENCE && !self.has_ended() => std::thread::sleep(PAUSE),
                 Err(error) => panic!("a server that was just started: {error}"),
             }
@@ -97,7 +97,7 @@ impl<W: Wire> Served<W> {
     /// Never.
     #[must_use]
     pub fn log(&self) -> Vec<String> {
-        self.log.lock().expect("nobody panics here").clone()
+        self.log.lock().expect("no one panics here").clone()
     }
 }
 

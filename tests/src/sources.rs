@@ -74,8 +74,8 @@ pub fn privilege_violations(path: &Path, text: &str) -> Result<Vec<String>, Stri
     Ok(found)
 }
 
-/// Tokens with their lines, without comments, literals, and what is compiled for tests only.
-fn flatten(stream: TokenStream, into: &mut Vec<(String, usize)>) {
+/// Tokens with their lines, without comments and attributes, and without what is compiled for tests only.
+pub(crate) fn flatten(stream: TokenStream, into: &mut Vec<(String, usize)>) {
     let mut trees = stream.into_iter().peekable();
     while let Some(tree) = trees.next() {
         let line = tree.span().start().line;
@@ -104,7 +104,7 @@ fn flatten(stream: TokenStream, into: &mut Vec<(String, usize)>) {
             }
             TokenTree::Ident(ident) => into.push((ident.to_string(), line)),
             TokenTree::Punct(punct) => into.push((punct.to_string(), line)),
-            TokenTree::Literal(_) => into.push((String::new(), line)),
+            TokenTree::Literal(literal) => into.push((literal.to_string(), line)),
         }
     }
 }
@@ -124,7 +124,7 @@ fn is_written_by_hand(path: &Path) -> bool {
     let generated = generated || name.starts_with("requirements") && name.ends_with(".txt");
     let vendored = path.components().any(|part| part.as_os_str() == "vendor");
     let data = path.extension().is_some_and(|extension| {
-        ["jsonl", "json", "png", "svg", "csv"].iter().any(|data| extension == *data)
+        ["jsonl", "json", "png", "svg", "csv", "txt"].iter().any(|data| extension == *data)
     });
     !generated && !vendored && !data
 }

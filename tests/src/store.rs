@@ -61,7 +61,7 @@ impl Store {
         Store { ground: Ground::Folder { folder, url }, size }
     }
 
-    /// The tiny store, for audits that compare exactly. What a crash would leave is no concern of its tests.
+    /// The tiny store, for audits that compare exactly. What a crash would leave is not a concern of its tests.
     #[must_use]
     pub fn tiny() -> Store {
         Store::new(Cardinality::tiny(), "synchronous=off")
@@ -123,7 +123,7 @@ impl Store {
         self.place().dialect()
     }
 
-    /// The folder that it lies in.
+    /// The folder that it is in.
     ///
     /// # Panics
     /// When it is on a server.
@@ -163,7 +163,7 @@ impl Store {
         SqliteOpener::new(self.file(), statements, Monotonic::start()).expect("a database that was just made")
     }
 
-    /// A plain connection to SQLite beside all others. It waits as long for them as it takes.
+    /// A plain connection to SQLite next to all others. It waits as long for them as it takes.
     ///
     /// # Panics
     /// When the database cannot be opened.
@@ -186,7 +186,7 @@ impl Store {
         found.first().and_then(|row| row.first()?.int()).expect("the test's own query, of a whole number")
     }
 
-    /// What each district says of itself.
+    /// What each district reports.
     ///
     /// # Panics
     /// When it cannot be read.
@@ -317,6 +317,6 @@ pub(crate) fn plan(dataset: Arc<dyn Dataset>, schema: Catalogue, workload: &str,
         threads: 2,
         fresh: true,
         references: false,
-        start_anew: String::new(),
+        reload: String::new(),
     }
 }

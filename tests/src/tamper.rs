@@ -1,4 +1,4 @@
-//! Connections that lie, stall or panic: what goes wrong below the transactions, where no statement shows it.
+//! Connections that are, stall or panic: what goes wrong below the transactions, where no statement shows it.
 
 use model::{Fault, Home, OpenError, Stack};
 use sql::{Dialect, Param, Read, SqlConn, SqlOpener, StmtId, Take, TxKind};

@@ -277,13 +277,13 @@ fn is_decided<B: Branching>(style: Style, (dies, away): (Dies, Away), source: u3
         let mut session = next.open(0).await.expect("both stores are there");
         let mut ask = async |call: &Call| session.run(call, &mut Effort::default()).await;
         let found = ask(&Call::ReadTransfer { source, key }).await;
-        let held = ask(&Call::ReadAccount { id: target }).await;
+        let locked = ask(&Call::ReadAccount { id: target }).await;
         let (expected, arrived) = match dies {
             Dies::Decided => (Outcome::Found { target, amount: AMOUNT, state: State::Completed }, AMOUNT),
             _ => (Outcome::Declined(Decline::NoSuchTransfer), 0),
         };
         assert_eq!(
-            (found, held),
+            (found, locked),
             (Ok(expected), Ok(Outcome::Balance { balance: OPENING + arrived })),
             "{dies:?}"
         );
@@ -295,7 +295,7 @@ fn is_decided<B: Branching>(style: Style, (dies, away): (Dies, Away), source: u3
     assert_eq!(bank.failed(&ledger), BTreeSet::new(), "{dies:?}");
 }
 
-/// A coordinator commits what it has prepared before there is a decision, and dies: money has arrived that nobody has sent, and the
+/// A coordinator commits what it has prepared before there is a decision, and dies: money has arrived that no one has sent, and the
 /// audits notice.
 ///
 /// # Panics
@@ -347,7 +347,7 @@ async fn sessions<B: Branching>(
 ) -> Vec<SqlSession<MortalConn<<B::Opener as SqlOpener>::Conn>, Monotonic>> {
     let mut stores = Vec::new();
     for (store, place) in (0..).zip(bank.urls()) {
-        let DbUrl::Server(_) = &place else { panic!("{place} is no server's") };
+        let DbUrl::Server(_) = &place else { panic!("{place} is not a server's") };
         let statements = catalogue(B::DIALECT).expect("kept by a test of the workload");
         let opener = std::thread::scope(|scope| {
             scope.spawn(|| B::opener(&place, statements)).join().expect("a database that was just made")

@@ -78,7 +78,7 @@ impl Bank {
         counted.map(|row| row[0].int().expect("a count is a number").unsigned_abs()).sum()
     }
 
-    /// Waits until something is pending, as somebody who has gone has left it, or until nothing is.
+    /// Waits until something is pending, as someone who has gone has left it, or until nothing is.
     pub(crate) fn until_left(&self, some: bool) {
         let clock = Monotonic::start();
         while (self.pending() > 0) != some {

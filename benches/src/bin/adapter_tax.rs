@@ -2,7 +2,7 @@
 //! statements by hand, in one process, each on a database in memory of its own, in small alternating batches.
 //!
 //! CPU time of the thread and not the wall's: others who use the machine are then met only through its caches. Two
-//! databases never lie alike in memory, so the whole is repeated with databases made anew, in the other order.
+//! databases never lie alike in memory, so the whole is repeated with databases made again, in the other order.
 //!
 //! `adapter_tax count` makes a few calls of both kinds, for a tool that counts instructions and is free of all noise:
 //! `valgrind --tool=callgrind --toggle-collect='*::go_*' adapter_tax count`.
@@ -14,10 +14,10 @@ use rusqlite::Connection;
 use sql::{ColumnError, Columns, Dialect, SqlConn, Timed, TxKind};
 use stackmark_benches::by_hand::ByHand;
 use stackmark_benches::pairs::{Ratio, Side, cpu_seconds, turns};
-use stackmark_benches::{at_once, memory, say};
+use stackmark_benches::{at_once, memory, output};
 use workload_tpcc::{Call, Cardinality, Data, Inputs, Outcome, SqlSession, Stmt, Text, catalogue};
 
-/// Pairs of databases, made anew.
+/// Pairs of databases, made again.
 const MAKINGS: usize = 4;
 /// Pairs of batches on a pair of databases.
 const PAIRS: usize = 1_000;
@@ -54,9 +54,11 @@ fn main() {
         orders.absorb(order);
         reads.absorb(read);
     }
-    say::title("TPC-C through our SQL seam against the same statements by hand, SQLite in memory, CPU time");
+    output::title(
+        "TPC-C through our SQL seam against the same statements by hand, SQLite in memory, CPU time",
+    );
     orders.print("whole New-Order", ORDERS_A_BATCH);
-    say::figure("  by pair of databases", &format!("{} %", say::spread(&by_making, 2)));
+    output::figure("  by pair of databases", &format!("{} %", output::spread(&by_making, 2)));
     reads.print("one read by key", READS_A_BATCH);
 }
 
@@ -120,13 +122,13 @@ impl Figures {
     fn print(&self, what: &str, calls_a_batch: usize) {
         let micros = |figures: &[f64]| {
             let each: Vec<f64> = figures.iter().map(|seconds| seconds / calls_a_batch as f64 * 1e6).collect();
-            format!("{} µs", say::spread(&each, 2))
+            format!("{} µs", output::spread(&each, 2))
         };
         let ratio = Ratio::of(&self.by_hand, &self.seam);
-        say::figure(&format!("{what}, by hand"), &micros(&self.by_hand));
-        say::figure(&format!("{what}, our seam"), &micros(&self.seam));
-        say::ratio("  ratio", ratio);
-        say::goal(&format!("at most {:.0} %", RATIO_MAX * 100.0), ratio.median <= RATIO_MAX);
+        output::figure(&format!("{what}, by hand"), &micros(&self.by_hand));
+        output::figure(&format!("{what}, our seam"), &micros(&self.seam));
+        output::ratio("  ratio", ratio);
+        output::goal(&format!("at most {:.0} %", RATIO_MAX * 100.0), ratio.median <= RATIO_MAX);
     }
 }
 

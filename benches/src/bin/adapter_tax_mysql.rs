@@ -15,7 +15,7 @@ use rig::Engine;
 use sql::{Dialect, ServerUrl, positional};
 use stackmark_benches::data::LOAD_SEED;
 use stackmark_benches::pairs::{Ratio, Side, turns};
-use stackmark_benches::{engine, process, say};
+use stackmark_benches::{engine, output, process};
 use std::hint::black_box;
 use tokio::runtime::{Builder, LocalOptions};
 use workload_tpcc::{
@@ -70,11 +70,11 @@ async fn tax(url: &ServerUrl) {
             for call in batch {
                 match (side, call) {
                     (Side::A, Call::NewOrder(order)) => {
-                        drop(black_box(by_hand.new_order(order).await.expect("nobody else is there")));
+                        drop(black_box(by_hand.new_order(order).await.expect("no one else is there")));
                     }
                     _ => {
                         let outcome = seam.run(call, &mut Effort::default()).await;
-                        drop(black_box(outcome.expect("nobody else is there")));
+                        drop(black_box(outcome.expect("no one else is there")));
                     }
                 }
             }
@@ -85,20 +85,20 @@ async fn tax(url: &ServerUrl) {
             }
         }
     }
-    say::title(
+    output::title(
         "New-Order through our SQL seam against mysql_async by hand, private MariaDB, one client, unix socket",
     );
     for (what, [a, b]) in ["time", "CPU time of the client"].into_iter().zip(&spent) {
         let micros = |figures: &[f64]| {
             let each: Vec<f64> =
                 figures.iter().map(|seconds| seconds / ORDERS_A_BATCH as f64 * 1e6).collect();
-            format!("{} µs", say::spread(&each, 0))
+            format!("{} µs", output::spread(&each, 0))
         };
-        say::figure(&format!("{what}, by hand"), &micros(a));
-        say::figure(&format!("{what}, our seam"), &micros(b));
+        output::figure(&format!("{what}, by hand"), &micros(a));
+        output::figure(&format!("{what}, our seam"), &micros(b));
         let ratio = Ratio::of(a, b);
-        say::ratio("  ratio", ratio);
-        say::goal(&format!("at most {:.0} %", RATIO_MAX * 100.0), ratio.median <= RATIO_MAX);
+        output::ratio("  ratio", ratio);
+        output::goal(&format!("at most {:.0} %", RATIO_MAX * 100.0), ratio.median <= RATIO_MAX);
     }
 }
 

@@ -12,7 +12,7 @@ use rig::Engine;
 use sql::{Dialect, ServerUrl, dollars};
 use stackmark_benches::data::LOAD_SEED;
 use stackmark_benches::pairs::{Ratio, Side, turns};
-use stackmark_benches::{engine, process, say};
+use stackmark_benches::{engine, output, process};
 use std::error::Error as StdError;
 use std::hint::black_box;
 use tokio::runtime::{Builder, LocalOptions};
@@ -76,14 +76,14 @@ async fn tax(url: &ServerUrl, target: &Plain) -> Result<()> {
             }
         }
     }
-    say::title("New-Order through our SQL seam against tokio-postgres by hand, one client, unix socket");
+    output::title("New-Order through our SQL seam against tokio-postgres by hand, one client, unix socket");
     for (what, [hand, seam]) in ["time", "CPU time of the client"].into_iter().zip(&spent) {
         let (hand, seam) = (&hand[WARM_UP..], &seam[WARM_UP..]);
         let ratio = Ratio::of(hand, seam);
-        say::figure(&format!("{what}, by hand"), &format!("{} µs", say::spread(hand, 1)));
-        say::figure(&format!("{what}, our seam"), &format!("{} µs", say::spread(seam, 1)));
-        say::ratio("  ratio", ratio);
-        say::goal(&format!("at most {:.0} %", RATIO_MAX * 100.0), ratio.median <= RATIO_MAX);
+        output::figure(&format!("{what}, by hand"), &format!("{} µs", output::spread(hand, 1)));
+        output::figure(&format!("{what}, our seam"), &format!("{} µs", output::spread(seam, 1)));
+        output::ratio("  ratio", ratio);
+        output::goal(&format!("at most {:.0} %", RATIO_MAX * 100.0), ratio.median <= RATIO_MAX);
     }
     Ok(())
 }

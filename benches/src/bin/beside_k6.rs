@@ -4,7 +4,7 @@
 
 use stackmark_benches::data::Folder;
 use stackmark_benches::server::Server;
-use stackmark_benches::{cli, process, say, wrk};
+use stackmark_benches::{cli, output, process, wrk};
 use std::path::Path;
 use std::process::Command;
 
@@ -50,19 +50,19 @@ const LOADS: [Load; 2] = [
 fn main() {
     let missing = [("k6", Command::new("k6").arg("version").output().is_err()), ("wrk", !wrk::is_here())];
     if let Some((tool, _)) = missing.iter().find(|(_, missing)| *missing) {
-        return say::skipped(&format!("{tool} is not installed"));
+        return output::skipped(&format!("{tool} is not installed"));
     }
     let folder = Folder::create("beside-k6");
-    say::title(&format!(
+    output::title(&format!(
         "the catalogue on SQLite through our server, {CLIENTS} clients, {ROUNDS} rounds of {SECONDS} s, load average {}",
         process::load_average()
     ));
     for load in &LOADS {
         if let Err(why) = measure(load, &folder) {
-            return say::skipped(&why);
+            return output::skipped(&why);
         }
     }
-    say::figure("load average at the end", &process::load_average());
+    output::figure("load average at the end", &process::load_average());
 }
 
 /// Rounds through the tools, there and back again, each on freshly loaded data.
@@ -77,15 +77,16 @@ fn measure(load: &Load, folder: &Folder) -> Result<(), String> {
             ran[at].push(load.tools[at].1(load, folder, &server.url)?);
         }
     }
-    say::title(load.title);
+    output::title(load.title);
     for ((tool, _), ran) in load.tools.iter().zip(&ran) {
-        let figures =
-            |of: &dyn Fn(&Ran) -> f64, digits| say::spread(&ran.iter().map(of).collect::<Vec<f64>>(), digits);
-        say::figure(tool, &format!("{}/s", figures(&|ran| ran.calls_a_second, 0)));
-        say::figure("  p50", &format!("{} ms", figures(&|ran| ran.p50_p99_ms[0], 2)));
-        say::figure("  p99", &format!("{} ms", figures(&|ran| ran.p50_p99_ms[1], 1)));
+        let figures = |of: &dyn Fn(&Ran) -> f64, digits| {
+            output::spread(&ran.iter().map(of).collect::<Vec<f64>>(), digits)
+        };
+        output::figure(tool, &format!("{}/s", figures(&|ran| ran.calls_a_second, 0)));
+        output::figure("  p50", &format!("{} ms", figures(&|ran| ran.p50_p99_ms[0], 2)));
+        output::figure("  p99", &format!("{} ms", figures(&|ran| ran.p50_p99_ms[1], 1)));
         let cpu = figures(&|ran| ran.cpu_seconds_a_million, 1);
-        say::figure("  CPU of the tool", &format!("{cpu} s a million calls"));
+        output::figure("  CPU of the tool", &format!("{cpu} s a million calls"));
     }
     Ok(())
 }

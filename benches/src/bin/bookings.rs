@@ -1,4 +1,4 @@
-//! Bookings: what a call costs beside pgbench, what the row of an outbox adds to it, and whether a relay keeps up with a real Kafka,
+//! Bookings: what a call costs next to pgbench, what the row of an outbox adds to it, and whether a relay keeps up with a real Kafka,
 //! also while that is unavailable. Numbers as arguments choose sections; without any all are measured.
 //!
 //! All is durable, on private engines; load generator, engines, relay and broker share the same two cores.
@@ -13,7 +13,7 @@ use stackmark_benches::pairs::{Ratio, Side, turns};
 use stackmark_benches::pgbench::Script;
 use stackmark_benches::sections::{self, Section};
 use stackmark_benches::trials::CLIENTS;
-use stackmark_benches::{cli, engine, pgbench, process, say};
+use stackmark_benches::{cli, engine, output, pgbench, process};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
 }
 
 fn titled(text: &str) {
-    say::title(&format!("{text}; load average {}", process::load_average()));
+    output::title(&format!("{text}; load average {}", process::load_average()));
 }
 
 /// Bookings through us and through pgbench with a script of the very same statements, of many events and of one.
@@ -83,11 +83,11 @@ fn against_pgbench() {
             }
         }
         titled(&format!("Bookings of {events} events, {clients} clients"));
-        say::figure("pgbench -M prepared", &format!("{}/s", say::spread(&theirs, 0)));
-        say::figure("ours, plain", &format!("{}/s", say::spread(&ours, 0)));
+        output::figure("pgbench -M prepared", &format!("{}/s", output::spread(&theirs, 0)));
+        output::figure("ours, plain", &format!("{}/s", output::spread(&ours, 0)));
         let ratio = Ratio::of(&theirs, &ours);
-        say::ratio("  of the first", ratio);
-        say::goal(&format!("at least {:.0} %", share_min * 100.0), ratio.median >= share_min);
+        output::ratio("  of the first", ratio);
+        output::goal(&format!("at least {:.0} %", share_min * 100.0), ratio.median >= share_min);
     }
 }
 
@@ -104,20 +104,20 @@ fn outbox_row() {
             Office::load(&server, &database, EVENTS, style)
         };
         let (mut office, mut row) = (load(without), load(with));
-        let (mut alone, mut beside) = (Vec::new(), Vec::new());
+        let (mut single, mut beside) = (Vec::new(), Vec::new());
         for side in turns(ROW_PAIRS).flatten() {
             match side {
-                Side::A => alone.push(office.trial(CLIENTS, WINDOW).all()),
+                Side::A => single.push(office.trial(CLIENTS, WINDOW).all()),
                 Side::B => beside.push(row.trial(CLIENTS, WINDOW).all()),
             }
         }
         titled(&format!("The row of an outbox, {}, {EVENTS} events, {CLIENTS} clients", without.name()));
-        say::figure("no row", &format!("{}/s", say::spread(&alone, 0)));
-        say::figure("outbox row", &format!("{}/s", say::spread(&beside, 0)));
-        let ratio = Ratio::of(&alone, &beside);
-        say::ratio("  of the first", ratio);
+        output::figure("no row", &format!("{}/s", output::spread(&single, 0)));
+        output::figure("outbox row", &format!("{}/s", output::spread(&beside, 0)));
+        let ratio = Ratio::of(&single, &beside);
+        output::ratio("  of the first", ratio);
         if let Some(share_min) = share_min {
-            say::goal(&format!("more than {:.0} %", share_min * 100.0), ratio.median > share_min);
+            output::goal(&format!("more than {:.0} %", share_min * 100.0), ratio.median > share_min);
         }
     }
 }
@@ -127,7 +127,7 @@ fn relay() {
     titled(&format!("Bookings from an outbox to Kafka, {:.0} % of capacity offered", OFFERED * 100.0));
     let folder = Folder::create("bookings");
     if let Err(why) = relayed(&folder.path().join("results")) {
-        say::skipped(&why);
+        output::skipped(&why);
     }
 }
 
@@ -137,15 +137,15 @@ fn relayed(out: &Path) -> Result<(), String> {
     let trial = run(&[&["--sink", "kafka"], &open[..]].concat(), &[], out)?;
     let published = published(&trial)?;
     let p99_ms = p99_ms(published)?;
-    say::figure("lag, p99", &format!("{} ms", say::number(p99_ms, 1)));
-    say::goal("p99 under 250 ms", p99_ms < 250.0);
+    output::figure("lag, p99", &format!("{} ms", output::number(p99_ms, 1)));
+    output::goal("p99 under 250 ms", p99_ms < 250.0);
     let messages = published.messages.ok_or("the relay has counted nothing")? as f64;
     let relay_us = cpu_s(&trial, Role::Relay) * 1e6 / messages;
-    say::figure("CPU of the relay, an event", &format!("{} µs", say::number(relay_us, 1)));
-    say::goal("at most 25 µs", relay_us <= 25.0);
-    say::figure(
+    output::figure("CPU of the relay, an event", &format!("{} µs", output::number(relay_us, 1)));
+    output::goal("at most 25 µs", relay_us <= 25.0);
+    output::figure(
         "CPU of the broker, an event",
-        &format!("{} µs", say::number(cpu_s(&trial, Role::Broker) * 1e6 / messages, 1)),
+        &format!("{} µs", output::number(cpu_s(&trial, Role::Broker) * 1e6 / messages, 1)),
     );
     Ok(())
 }
@@ -158,7 +158,7 @@ fn without_broker() {
     ));
     let folder = Folder::create("bookings");
     if let Err(why) = unharmed(&folder.path().join("results")) {
-        say::skipped(&why);
+        output::skipped(&why);
     }
 }
 
@@ -199,26 +199,26 @@ fn unharmed(out: &Path) -> Result<(), String> {
         committed.map_or(0.0, |ns| ns as f64 / 1e6)
     };
     let [first, second] = [&quiet[0], &quiet[1]].map(p99);
-    say::figure(
+    output::figure(
         "p99 of a booking, undisturbed",
-        &format!("{} and {} ms", say::number(first, 1), say::number(second, 1)),
+        &format!("{} and {} ms", output::number(first, 1), output::number(second, 1)),
     );
-    say::figure("p99 of a booking, without broker", &format!("{} ms", say::number(p99(&struck), 1)));
+    output::figure("p99 of a booking, without broker", &format!("{} ms", output::number(p99(&struck), 1)));
     if first.min(second) > P99_MAX_MS {
         return Err(format!("the undisturbed trials were saturated at {rate} calls/s"));
     }
     let noise = (first - second).abs();
-    say::goal("changes by less than two undisturbed trials do", p99(&struck) - first.max(second) <= noise);
+    output::goal("changes by less than two undisturbed trials do", p99(&struck) - first.max(second) <= noise);
     let books = &struck.overall.books;
     let failed = books.refused + books.in_doubt + books.defect + books.never_begun;
-    say::goal("no booking fails", failed == 0);
+    output::goal("no booking fails", failed == 0);
     let line = &published(&struck)?.line;
     let most = line.iter().max_by_key(|second| second.backlog).ok_or("the backlog was not measured")?;
     let drained = line.iter().find(|second| second.t_s > most.t_s && second.backlog * 100 < most.backlog);
     let took_s = drained.map_or(f64::INFINITY, |second| second.t_s - most.t_s);
-    say::figure("backlog at most", &say::number(most.backlog as f64, 0));
-    say::figure("  drained within", &format!("{} s", say::number(took_s, 0)));
-    say::goal("within 30 s", took_s <= 30.0);
+    output::figure("backlog at most", &output::number(most.backlog as f64, 0));
+    output::figure("  drained within", &format!("{} s", output::number(took_s, 0)));
+    output::goal("within 30 s", took_s <= 30.0);
     Ok(())
 }
 
@@ -226,7 +226,7 @@ fn unharmed(out: &Path) -> Result<(), String> {
 fn offered(out: &Path) -> Result<String, String> {
     let closed = ["--sink", "kafka", "--clients", OFFERED_CLIENTS, "--warmup", "2s", "--duration", "8s"];
     let capacity = run(&closed, &[], out)?.headline.value.value;
-    say::figure("capacity, closed loop", &format!("{} calls/s", say::number(capacity, 0)));
+    output::figure("capacity, closed loop", &format!("{} calls/s", output::number(capacity, 0)));
     Ok(format!("{:.0}", capacity * OFFERED))
 }
 

@@ -11,8 +11,8 @@ use model::{Clock, Inputs as _, Nanos, RetryPolicy, RetryingTarget, Verdict, Wor
 use sql::{Dialect, SqliteUrl};
 use stackmark_benches::by_hand::ByHand;
 use stackmark_benches::data::{Folder, LOAD_SEED, load_file};
+use stackmark_benches::output;
 use stackmark_benches::pairs::{Ratio, Side, turns};
-use stackmark_benches::say;
 use std::sync::Arc;
 use workload_tpcc::{Call, Cardinality, Data, Inputs, Ledger, SqlTarget, Tpcc, catalogue};
 
@@ -50,18 +50,18 @@ fn main() {
             }
         }
     }
-    say::title("TPC-C on a SQLite file, WAL and synchronous=FULL, 1 warehouse, 1 client, whole mix");
-    say::figure("a flush of this disk", &format!("{} µs", say::spread(&flushes, 0)));
+    output::title("TPC-C on a SQLite file, WAL and synchronous=FULL, 1 warehouse, 1 client, whole mix");
+    output::figure("a flush of this disk", &format!("{} µs", output::spread(&flushes, 0)));
     let rates = |blocks: &[Block]| figures(blocks, |block| block.committed_a_second);
-    say::figure("committed calls, by hand", &format!("{}/s", say::spread(&rates(&by_hand), 0)));
-    say::figure("committed calls, ours", &format!("{}/s", say::spread(&rates(&ours), 0)));
+    output::figure("committed calls, by hand", &format!("{}/s", output::spread(&rates(&by_hand), 0)));
+    output::figure("committed calls, ours", &format!("{}/s", output::spread(&rates(&ours), 0)));
     let share = Ratio::of(&rates(&by_hand), &rates(&ours));
-    say::ratio("  ours of by hand", share);
-    say::goal(&format!("at least {:.0} %", SHARE_MIN * 100.0), share.median >= SHARE_MIN);
+    output::ratio("  ours of by hand", share);
+    output::goal(&format!("at least {:.0} %", SHARE_MIN * 100.0), share.median >= SHARE_MIN);
     let cpu = |blocks: &[Block]| figures(blocks, |block| block.cpu_micros_a_call);
-    say::figure("CPU a call, by hand", &format!("{} µs", say::spread(&cpu(&by_hand), 0)));
-    say::figure("CPU a call, ours", &format!("{} µs", say::spread(&cpu(&ours), 0)));
-    say::ratio("  ours of by hand", Ratio::of(&cpu(&by_hand), &cpu(&ours)));
+    output::figure("CPU a call, by hand", &format!("{} µs", output::spread(&cpu(&by_hand), 0)));
+    output::figure("CPU a call, ours", &format!("{} µs", output::spread(&cpu(&ours), 0)));
+    output::ratio("  ours of by hand", Ratio::of(&cpu(&by_hand), &cpu(&ours)));
 }
 
 fn figures(blocks: &[Block], figure: impl Fn(&Block) -> f64) -> Vec<f64> {
@@ -90,7 +90,7 @@ fn block_of_ours(url: &SqliteUrl, seed: u64) -> Block {
         &mut |_: &Progress<'_, Tpcc>| {},
     );
     let trial = trial.expect("the plan is valid and the target opens");
-    assert_eq!(trial.failure, None, "a trial that fails is no measurement");
+    assert_eq!(trial.failure, None, "a trial that fails is not a measurement");
     let books = trial.totals.books();
     Block {
         committed_a_second: trial.totals.committed() as f64 / trial.span.as_secs_f64(),
@@ -107,7 +107,7 @@ fn block_by_hand(url: &SqliteUrl, seed: u64) -> Block {
     let (clock, cpu_before) = (Monotonic::start(), thread_cpu());
     let (mut made, mut committed) = (0_u64, 0_u64);
     for call in &calls {
-        let outcome = by_hand.run(call).expect("nobody else uses the copy");
+        let outcome = by_hand.run(call).expect("no one else uses the copy");
         made += 1;
         let now = clock.now();
         if now > WARM_UP + MEASURED {

@@ -7,7 +7,7 @@ use measure::Monotonic;
 use model::{Clock, Nanos};
 use rig::Engine;
 use sql::{Dialect, ServerUrl};
-use stackmark_benches::{engine, process, say};
+use stackmark_benches::{engine, output, process};
 use std::sync::atomic::AtomicBool;
 
 const WAREHOUSES: u32 = 10;
@@ -30,28 +30,28 @@ fn main() {
             unreachable!("the engine has just been started");
         };
         let rows = contents.rows();
-        say::title(&format!(
+        output::title(&format!(
             "load of {WAREHOUSES} warehouses into {}, {} rows, {} MiB; load average {}",
             which.title(),
-            say::number(rows as f64, 0),
+            output::number(rows as f64, 0),
             bytes >> 20,
             process::load_average()
         ));
-        say::figure("load, read back and compared", &format!("{seconds:.1} s"));
+        output::figure("load, read back and compared", &format!("{seconds:.1} s"));
         let part = |nanos: Nanos| format!("{:.1} s", nanos.as_secs_f64());
         let (stored, rate) = (part(times.rows), rows as f64 / times.rows.as_secs_f64());
-        say::figure("  rows", &format!("{stored}, {} rows/s", say::number(rate, 0)));
-        say::figure("  indexes", &part(times.indexes));
-        say::figure("  read back", &part(times.verify));
-        say::goal(&format!("below {seconds_max:.0} s"), seconds < seconds_max);
-        say::figure("memory, peak", &format!("{} MiB", peak >> 20));
-        say::goal(&format!("below {} MiB", MEMORY_BYTES_MAX >> 20), peak < MEMORY_BYTES_MAX);
+        output::figure("  rows", &format!("{stored}, {} rows/s", output::number(rate, 0)));
+        output::figure("  indexes", &part(times.indexes));
+        output::figure("  read back", &part(times.verify));
+        output::goal(&format!("below {seconds_max:.0} s"), seconds < seconds_max);
+        output::figure("memory, peak", &format!("{} MiB", peak >> 20));
+        output::goal(&format!("below {} MiB", MEMORY_BYTES_MAX >> 20), peak < MEMORY_BYTES_MAX);
         let audits = audit(&url);
-        say::figure("all audits", &format!("{audits:.1} s"));
-        say::goal(&format!("below {AUDIT_SECONDS_MAX:.0} s"), audits < AUDIT_SECONDS_MAX);
+        output::figure("all audits", &format!("{audits:.1} s"));
+        output::goal(&format!("below {AUDIT_SECONDS_MAX:.0} s"), audits < AUDIT_SECONDS_MAX);
         let before = clock.now();
         restore(&url);
-        say::figure("a copy for a trial", &part(clock.now() - before));
+        output::figure("a copy for a trial", &part(clock.now() - before));
     }
 }
 

@@ -10,10 +10,10 @@ use model::{AnySession, Effort, Home, Inputs as _, Session};
 use rusqlite::Connection;
 use sql::Dialect;
 use stackmark_benches::pairs::{Ratio, Side, cpu_seconds, turns};
-use stackmark_benches::{at_once, memory, say};
+use stackmark_benches::{at_once, memory, output};
 use workload_tpcb::{Call, Cardinality, Data, Inputs, SqlSession, Tpcb, catalogue, schema};
 
-/// Pairs of databases, made anew.
+/// Pairs of databases, made again.
 const MAKINGS: usize = 8;
 /// Pairs of batches on a pair of databases.
 const PAIRS: usize = 1_000;
@@ -35,17 +35,17 @@ fn main() {
     }
     let micros = |figures: &[f64]| {
         let each: Vec<f64> = figures.iter().map(|seconds| seconds / CALLS_A_BATCH as f64 * 1e6).collect();
-        format!("{} µs", say::spread(&each, 2))
+        format!("{} µs", output::spread(&each, 2))
     };
-    say::title(
+    output::title(
         "TPC-B on SQLite in memory, a session behind a pointer against the same in the open, CPU time",
     );
-    say::figure("a call, in the open", &micros(&plain));
-    say::figure("a call, behind a pointer", &micros(&erased));
+    output::figure("a call, in the open", &micros(&plain));
+    output::figure("a call, behind a pointer", &micros(&erased));
     let ratio = Ratio::of(&plain, &erased);
-    say::ratio("  ratio", ratio);
-    say::figure("  by pair of databases", &format!("{} %", say::spread(&by_making, 2)));
-    say::goal(&format!("at most {:.1} %", RATIO_MAX * 100.0), ratio.median <= RATIO_MAX);
+    output::ratio("  ratio", ratio);
+    output::figure("  by pair of databases", &format!("{} %", output::spread(&by_making, 2)));
+    output::goal(&format!("at most {:.1} %", RATIO_MAX * 100.0), ratio.median <= RATIO_MAX);
 }
 
 /// CPU seconds of the batches of both sides on one pair of databases. Which of them was made first alternates.

@@ -10,7 +10,7 @@ use sql::{Dialect, SqliteUrl};
 use stackmark_benches::data::{Folder, LOAD_SEED, load_file};
 use stackmark_benches::pairs::{Ratio, Side, turns};
 use stackmark_benches::trials::{CLIENTS, retrying, trial};
-use stackmark_benches::{process, say};
+use stackmark_benches::{output, process};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -28,11 +28,11 @@ const BRANCHES: u32 = 10;
 
 fn main() {
     let folder = Folder::create("grouped");
-    say::title(&format!(
+    output::title(&format!(
         "SQLite, {CLIENTS} clients, WAL and synchronous=FULL; load average {}",
         process::load_average()
     ));
-    say::figure("a flush of this disk", &format!("{} µs", say::spread(&folder.flush_micros(), 0)));
+    output::figure("a flush of this disk", &format!("{} µs", output::spread(&folder.flush_micros(), 0)));
     if is_asked_for("tpcb") {
         let size = workload_tpcb::Cardinality::standard(BRANCHES);
         let template = folder.url("tpcb.db");
@@ -85,7 +85,7 @@ impl Bench<'_> {
     ) {
         let clock = Monotonic::start();
         for micros in SYNC_DELAYS_US {
-            let (mut alone, mut together, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut single, mut together, mut calls) = (Vec::new(), Vec::new(), Vec::new());
             for (seed, sides) in (1..).zip(turns(PAIRS)) {
                 for side in sides {
                     let url = self.fresh(micros);
@@ -94,7 +94,7 @@ impl Bench<'_> {
                         Side::A => {
                             let opener = SqliteOpener::new(&url, self.texts.clone(), clock);
                             let target = retrying(plain(opener.expect(OPENS), clock));
-                            alone.push(trial::<W, _>(&target, WINDOW, seed, inputs, &ledger).all());
+                            single.push(trial::<W, _>(&target, WINDOW, seed, inputs, &ledger).all());
                         }
                         Side::B => {
                             let opener = GroupedOpener::new(&url, self.texts.clone(), clock).expect(OPENS);
@@ -107,17 +107,17 @@ impl Bench<'_> {
                     }
                 }
             }
-            say::title(&format!("{}, flushes {:.1} ms longer", self.name, micros as f64 / 1e3));
-            say::figure("a commit for each call", &format!("{} calls/s", say::spread(&alone, 0)));
-            say::figure("shared commits", &format!("{} calls/s", say::spread(&together, 0)));
-            say::figure("  writing calls a commit", &say::spread(&calls, 1));
-            let ratio = Ratio::of(&alone, &together);
-            say::ratio("  of one each", ratio);
-            say::goal(&format!("at least {RATIO_MIN} times"), ratio.median >= RATIO_MIN);
+            output::title(&format!("{}, flushes {:.1} ms longer", self.name, micros as f64 / 1e3));
+            output::figure("a commit for each call", &format!("{} calls/s", output::spread(&single, 0)));
+            output::figure("shared commits", &format!("{} calls/s", output::spread(&together, 0)));
+            output::figure("  writing calls a commit", &output::spread(&calls, 1));
+            let ratio = Ratio::of(&single, &together);
+            output::ratio("  of one each", ratio);
+            output::goal(&format!("at least {RATIO_MIN} times"), ratio.median >= RATIO_MIN);
         }
     }
 
-    /// A copy of the database that nobody has used, on storage that flushes so much longer.
+    /// A copy of the database that no one has used, on storage that flushes so much longer.
     fn fresh(&self, micros: u64) -> SqliteUrl {
         let mut url = self.folder.url("used.db");
         self.folder.copy(&self.template, &url);
@@ -143,7 +143,7 @@ fn load_bank(url: &SqliteUrl, size: workload_tpcb::Cardinality) {
         threads: 0,
         fresh: true,
         references: false,
-        start_anew: "make bench".into(),
+        reload: "make bench".into(),
     };
     store(url)
         .load(plan, &mut |_| {}, &AtomicBool::new(false))

@@ -4,11 +4,11 @@
 //! The yardstick is a published server in Rust (Diesel on SQLite; rollback journal, FULL) at 9,990 new orders a minute on
 //! this class of machine. Judged are the ways to flush every commit before it is acknowledged: with a rollback journal that
 //! is kept, and with a write-ahead log. The published server's own setting (delete, FULL), which does not flush the
-//! journal's removal, stands beside them, and so do the slower durable ones.
+//! journal's removal, stands next to them, and so do the slower durable ones.
 
 use stackmark_benches::data::{Folder, load_file};
 use stackmark_benches::pairs::Spread;
-use stackmark_benches::{cli, say};
+use stackmark_benches::{cli, output};
 use std::path::Path;
 
 const PUBLISHED: f64 = 9_990.0;
@@ -38,7 +38,7 @@ fn main() {
         setting("journal=delete&synchronous=extra", "delete, EXTRA", false),
         setting("journal=delete&synchronous=full", "delete, FULL", false),
     ];
-    say::title("TPC-C on SQLite through HTTP, 1 warehouse, 1 client, durable: new orders a minute (NOPM)");
+    output::title("TPC-C on SQLite through HTTP, 1 warehouse, 1 client, durable: new orders a minute (NOPM)");
     let mut flushes = Vec::new();
     for round in 0..ROUNDS {
         let there = 0..settings.len();
@@ -49,19 +49,19 @@ fn main() {
             let db = cli::address(&copy, settings[at].options);
             match trial(&db, &folder.path().join("results")) {
                 Ok(rate) => settings[at].new_orders_a_minute.push(rate),
-                Err(why) => return say::skipped(&why),
+                Err(why) => return output::skipped(&why),
             }
         }
     }
-    say::figure("a flush of this disk", &format!("{} µs", say::spread(&flushes, 0)));
+    output::figure("a flush of this disk", &format!("{} µs", output::spread(&flushes, 0)));
     for setting in &settings {
         let median = Spread::of(&setting.new_orders_a_minute).median;
         let times = median / PUBLISHED;
-        let rates = say::spread(&setting.new_orders_a_minute, 0);
-        say::figure(setting.about, &format!("{rates} NOPM, {times:.1} times the published"));
+        let rates = output::spread(&setting.new_orders_a_minute, 0);
+        output::figure(setting.about, &format!("{rates} NOPM, {times:.1} times the published"));
         if setting.judged {
-            let least = say::number(TIMES_MIN * PUBLISHED, 0);
-            say::goal(&format!("at least {TIMES_MIN:.0} times, {least} NOPM"), times >= TIMES_MIN);
+            let least = output::number(TIMES_MIN * PUBLISHED, 0);
+            output::goal(&format!("at least {TIMES_MIN:.0} times, {least} NOPM"), times >= TIMES_MIN);
         }
     }
 }

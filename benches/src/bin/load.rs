@@ -4,7 +4,7 @@
 use admin::{Loaded, store};
 use stackmark_benches::data::{Folder, load_file};
 use stackmark_benches::pairs::Spread;
-use stackmark_benches::{process, say};
+use stackmark_benches::{output, process};
 
 const WAREHOUSES: u32 = 10;
 const LOADS: usize = 2;
@@ -28,15 +28,15 @@ fn main() {
         store(&url).remove().expect("a file of our own can be removed");
     }
     let (rows, bytes) = size;
-    let rows = say::number(rows as f64, 0);
-    say::title(&format!("load of {WAREHOUSES} warehouses into SQLite, {rows} rows, {} MiB", bytes >> 20));
-    say::figure("generate, store, index, flush", &format!("{} rows/s", say::spread(&storing, 0)));
-    say::figure("  and read back and compare", &format!("{} rows/s", say::spread(&verified, 0)));
-    let (least, aim) = (say::number(ROWS_A_SECOND_MIN, 0), say::number(ROWS_A_SECOND_AIM, 0));
+    let rows = output::number(rows as f64, 0);
+    output::title(&format!("load of {WAREHOUSES} warehouses into SQLite, {rows} rows, {} MiB", bytes >> 20));
+    output::figure("generate, store, index, flush", &format!("{} rows/s", output::spread(&storing, 0)));
+    output::figure("  and read back and compare", &format!("{} rows/s", output::spread(&verified, 0)));
+    let (least, aim) = (output::number(ROWS_A_SECOND_MIN, 0), output::number(ROWS_A_SECOND_AIM, 0));
     let median = Spread::of(&storing).median;
-    say::goal(&format!("at least {least} rows/s"), median >= ROWS_A_SECOND_MIN);
-    say::goal(&format!("aim at {aim} rows/s"), median >= ROWS_A_SECOND_AIM);
+    output::goal(&format!("at least {least} rows/s"), median >= ROWS_A_SECOND_MIN);
+    output::goal(&format!("aim at {aim} rows/s"), median >= ROWS_A_SECOND_AIM);
     let peak = process::resident_bytes_peak();
-    say::figure("memory, peak", &format!("{} MiB", peak >> 20));
-    say::goal(&format!("below {} MiB", MEMORY_BYTES_MAX >> 20), peak < MEMORY_BYTES_MAX);
+    output::figure("memory, peak", &format!("{} MiB", peak >> 20));
+    output::goal(&format!("below {} MiB", MEMORY_BYTES_MAX >> 20), peak < MEMORY_BYTES_MAX);
 }

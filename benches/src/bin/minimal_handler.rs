@@ -1,5 +1,5 @@
 //! What servers add to a read of the catalogue, and to a booking that is declined because its event is sold out: the rate of each
-//! beside that of a minimal handler in the same framework and driver, which does one prepared point read and answers a fixed body.
+//! next to that of a minimal handler in the same framework and driver, which does one prepared point read and answers a fixed body.
 //! wrk asks both, in turn, over as many connections as each has to the engine; both speak HTTP on one thread. Ours on PostgreSQL,
 //! those of `servers` on PostgreSQL and MariaDB.
 
@@ -16,7 +16,7 @@ use sql::ServerUrl;
 use stackmark_benches::data::Folder;
 use stackmark_benches::pairs::{Ratio, Side, turns};
 use stackmark_benches::server::Server;
-use stackmark_benches::{engine, say, wrk};
+use stackmark_benches::{engine, output, wrk};
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
@@ -44,7 +44,7 @@ fn main() {
         return serve();
     }
     if !wrk::is_here() {
-        return say::skipped("the minimal handlers: wrk is not installed");
+        return output::skipped("the minimal handlers: wrk is not installed");
     }
     for engine in [Engine::Postgres, Engine::MariaDb] {
         let Some(running) = engine::start(engine) else { continue };
@@ -53,17 +53,17 @@ fn main() {
         let password = running.url("catalogue").password.map(|secret| secret.reveal().to_owned());
         let at = At { engine, url, password: password.unwrap_or_default() };
         if let Err(why) = ours(&at) {
-            say::skipped(&format!("our server: {why}"));
+            output::skipped(&format!("our server: {why}"));
             continue;
         }
         if engine == Engine::Postgres
             && let Err(why) = declines(&running)
         {
-            say::skipped(&format!("declined bookings: {why}"));
+            output::skipped(&format!("declined bookings: {why}"));
         }
         for other in OTHERS.iter().filter(|other| other.engine == engine) {
             if let Err(why) = theirs(&at, other) {
-                say::skipped(&format!("servers/{}: {why}", other.folder));
+                output::skipped(&format!("servers/{}: {why}", other.folder));
             }
         }
     }
@@ -76,7 +76,7 @@ struct At {
     password: String,
 }
 
-/// Loads the catalogue; where there is a minimal handler of ours, our server is held against it.
+/// Loads the catalogue; where there is a minimal handler of ours, our server is compared with it.
 fn ours(at: &At) -> Result<(), String> {
     let server = Server::of_catalogue_on(&at.url.to_string(), &at.password, None)?;
     if at.engine == Engine::MariaDb {
@@ -123,7 +123,7 @@ fn inputs<W: Benchmark>(size: &W::Extent, only: &str, worker: u32) -> W::Inputs 
     W::inputs(size, &Streams { seed: 1, mix: mix.as_ref(), ..Streams::default() })(worker)
 }
 
-/// A server in another language: how it is started, and the minimal handler beside it.
+/// A server in another language: how it is started, and the minimal handler next to it.
 struct Other {
     folder: &'static str,
     engine: Engine,
@@ -177,7 +177,7 @@ fn theirs(at: &At, other: &Other) -> Result<(), String> {
     };
     let (minimal, server) = (start(other.minimal), start(other.server));
     let name = format!("servers/{}, {}", other.folder, other.how);
-    // A point read beside a list: what else the list costs is in the ratio.
+    // A point read next to a list: what else the list costs is in the ratio.
     compare::<FoodCatalogue>(&name, at.engine, (&KINDS[1..], &foods()), OTHERS_RATIO_MIN, &minimal, &server);
     Ok(())
 }
@@ -207,15 +207,15 @@ fn compare<W: Benchmark>(
             rates[usize::from(side == Side::B)].push(answered / ran.seconds);
         }
         let engine = engine.title();
-        say::title(&format!(
-            "{only}{} from {engine}, {CONNECTIONS} connections: {name} beside a minimal handler",
+        output::title(&format!(
+            "{only}{} from {engine}, {CONNECTIONS} connections: {name} next to a minimal handler",
             if *only == DECLINE { ", sold out," } else { "" }
         ));
-        say::figure("minimal handler", &format!("{}/s", say::spread(&rates[0], 0)));
-        say::figure("the server", &format!("{}/s", say::spread(&rates[1], 0)));
+        output::figure("minimal handler", &format!("{}/s", output::spread(&rates[0], 0)));
+        output::figure("the server", &format!("{}/s", output::spread(&rates[1], 0)));
         let ratio = Ratio::of(&rates[0], &rates[1]);
-        say::ratio("  server of the minimal", ratio);
-        say::goal(&format!("at least {least} of the minimal handler's"), ratio.median >= least);
+        output::ratio("  server of the minimal", ratio);
+        output::goal(&format!("at least {least} of the minimal handler's"), ratio.median >= least);
     }
 }
 
@@ -259,7 +259,7 @@ fn serve() {
             .with_state(pool);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
         let address = listener.local_addr().expect("it is bound");
-        writeln!(std::io::stdout(), "listening on http://{address}").expect("somebody waits for this line");
+        writeln!(std::io::stdout(), "listening on http://{address}").expect("someone waits for this line");
         let _ = axum::serve(listener, router).await;
     });
 }

@@ -9,7 +9,7 @@ use rig::Engine;
 use sql::Dialect;
 use stackmark_benches::pairs::{Ratio, Side, Spread, turns};
 use stackmark_benches::trials::{CLIENTS, reach, retrying, trial};
-use stackmark_benches::{engine, pgbench, process, say};
+use stackmark_benches::{engine, output, pgbench, process};
 use workload_tpcb::{Cardinality, Inputs, Ledger, SqlTarget, Tpcb, catalogue};
 
 #[global_allocator]
@@ -51,20 +51,23 @@ fn main() {
                 }
             }
         }
-        say::title(&format!(
+        output::title(&format!(
             "tpcb, scale {scale}, {CLIENTS} clients; load average {}",
             process::load_average()
         ));
-        say::figure("pgbench -M prepared", &format!("{}/s", say::spread(&theirs.0, 0)));
-        say::figure("ours", &format!("{}/s", say::spread(&ours.0, 0)));
+        output::figure("pgbench -M prepared", &format!("{}/s", output::spread(&theirs.0, 0)));
+        output::figure("ours", &format!("{}/s", output::spread(&ours.0, 0)));
         let ratio = Ratio::of(&theirs.0, &ours.0);
-        say::ratio("  of pgbench", ratio);
-        say::goal("at least 100 %", ratio.median >= 1.0);
-        say::figure("CPU a transaction, pgbench", &format!("{} µs", say::spread(&theirs.1, 0)));
-        say::figure("CPU a transaction, ours", &format!("{} µs", say::spread(&ours.1, 0)));
+        output::ratio("  of pgbench", ratio);
+        output::goal("at least 100 %", ratio.median >= 1.0);
+        output::figure("CPU a transaction, pgbench", &format!("{} µs", output::spread(&theirs.1, 0)));
+        output::figure("CPU a transaction, ours", &format!("{} µs", output::spread(&ours.1, 0)));
         // The kernel's part moves bytes; the rest is the load generator, the adapter and tokio-postgres.
         let micros = Spread::of(&ours.1).median * Spread::of(&outside).median / 100.0;
-        let share = say::spread(&outside, 0);
-        say::figure("  of it outside of the kernel", &format!("{share} %, {} µs", say::number(micros, 1)));
+        let share = output::spread(&outside, 0);
+        output::figure(
+            "  of it outside of the kernel",
+            &format!("{share} %, {} µs", output::number(micros, 1)),
+        );
     }
 }

@@ -12,7 +12,7 @@ use stackmark_benches::only::{Inputs, Of, Only};
 use stackmark_benches::pairs::{Ratio, Side, turns};
 use stackmark_benches::pgbench::Script;
 use stackmark_benches::trials::{CLIENTS, reach, retrying, trial};
-use stackmark_benches::{engine, pgbench, process, say};
+use stackmark_benches::{engine, output, pgbench, process};
 use workload_tpcc::{Cardinality, Data, Ledger, SqlTarget, catalogue, kind};
 
 #[global_allocator]
@@ -62,16 +62,16 @@ fn main() {
                 }
             }
         }
-        say::title(&format!(
+        output::title(&format!(
             "{name} only, {WAREHOUSES} warehouses, {CLIENTS} clients; load average {}",
             process::load_average()
         ));
-        say::figure("pgbench -M prepared", &format!("{}/s", say::spread(&theirs.0, 0)));
-        say::figure("ours, plain", &format!("{}/s", say::spread(&ours.0, 0)));
+        output::figure("pgbench -M prepared", &format!("{}/s", output::spread(&theirs.0, 0)));
+        output::figure("ours, plain", &format!("{}/s", output::spread(&ours.0, 0)));
         let ratio = Ratio::of(&theirs.0, &ours.0);
-        say::ratio("  of pgbench", ratio);
-        say::goal(&format!("at least {:.0} %", SHARE_MIN * 100.0), ratio.median >= SHARE_MIN);
-        say::figure("CPU a transaction, pgbench", &format!("{} µs", say::spread(&theirs.1, 0)));
-        say::figure("CPU a transaction, ours", &format!("{} µs", say::spread(&ours.1, 0)));
+        output::ratio("  of pgbench", ratio);
+        output::goal(&format!("at least {:.0} %", SHARE_MIN * 100.0), ratio.median >= SHARE_MIN);
+        output::figure("CPU a transaction, pgbench", &format!("{} µs", output::spread(&theirs.1, 0)));
+        output::figure("CPU a transaction, ours", &format!("{} µs", output::spread(&ours.1, 0)));
     }
 }

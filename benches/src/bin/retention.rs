@@ -3,7 +3,7 @@
 
 use result::{BudgetPart, Document, Trial};
 use stackmark_benches::data::Folder;
-use stackmark_benches::{cli, process, say};
+use stackmark_benches::{cli, output, process};
 
 const CLIENTS: &str = "8";
 const BLOCKS: &str = "5";
@@ -41,9 +41,9 @@ fn main() {
     process::keep_on_two_cores();
     let folder = Folder::create("retention");
     for pair in &PAIRS {
-        say::title(&format!("TPC-C on {}, {CLIENTS} clients, two cores: HTTP against direct", pair.title));
+        output::title(&format!("TPC-C on {}, {CLIENTS} clients, two cores: HTTP against direct", pair.title));
         if let Err(why) = compare(pair, &folder) {
-            say::skipped(&why);
+            output::skipped(&why);
         }
     }
 }
@@ -57,16 +57,16 @@ fn compare(pair: &Pair, folder: &Folder) -> Result<(), String> {
     let sides = [("direct", pair.direct), ("through HTTP", pair.http)];
     for (name, subject) in sides {
         let rates: Vec<f64> = trials(&document, subject).map(|trial| trial.headline.value.value).collect();
-        say::figure(name, &format!("{} NOPM", say::spread(&rates, 0)));
+        output::figure(name, &format!("{} NOPM", output::spread(&rates, 0)));
     }
     let experiment = document.experiment.as_ref();
     let comparison =
         experiment.and_then(|found| found.comparisons.first()).ok_or("the document has no comparison")?;
     let retention = comparison.retention();
-    say::figure("retention", retention.as_deref().unwrap_or("no block is complete"));
-    say::figure("verdict", &comparison.sentence);
+    output::figure("retention", retention.as_deref().unwrap_or("no block is complete"));
+    output::figure("verdict", &comparison.sentence);
     if let (Some(least), Some(ratio)) = (pair.kept_min, comparison.ratio) {
-        say::goal(&format!("at least {:.0} % kept", least * 100.0), ratio.value >= least);
+        output::goal(&format!("at least {:.0} % kept", least * 100.0), ratio.value >= least);
     }
     for (name, subject) in sides {
         budget(name, trials(&document, subject));
@@ -82,7 +82,7 @@ fn trials<'a>(document: &'a Document, subject: &'a str) -> impl Iterator<Item = 
 fn budget<'a>(name: &str, trials: impl Iterator<Item = &'a Trial>) {
     let budgets: Vec<_> = trials.filter_map(|trial| trial.overall.budget).collect();
     if budgets.is_empty() {
-        return say::skipped(&format!("{name}: no budget"));
+        return output::skipped(&format!("{name}: no budget"));
     }
     let mut shares = Vec::new();
     let mut remainder: f64 = 0.0;
@@ -98,8 +98,8 @@ fn budget<'a>(name: &str, trials: impl Iterator<Item = &'a Trial>) {
         }
     }
     let micros = budgets.iter().map(|budget| budget.response_ns).sum::<f64>() / budgets.len() as f64 / 1e3;
-    say::figure(&format!("{name}: a call of {micros:.0} µs, %"), &shares.join(", "));
-    say::goal(
+    output::figure(&format!("{name}: a call of {micros:.0} µs, %"), &shares.join(", "));
+    output::goal(
         &format!("remainder at most {:.0} %, largest {remainder:.2} %", REMAINDER_MAX * 100.0),
         remainder <= REMAINDER_MAX * 100.0,
     );

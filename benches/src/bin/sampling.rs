@@ -1,9 +1,9 @@
-//! What watching a trial costs: processor time of the thread that takes the samples, beside the second that lies between two.
+//! What watching a trial costs: processor time of the thread that takes the samples, next to the second that is between two.
 
 use measure::Monotonic;
 use observe::{Options, Watch, Watched};
 use result::Role;
-use stackmark_benches::say;
+use stackmark_benches::output;
 
 const SAMPLES: usize = 200;
 
@@ -19,6 +19,6 @@ fn main() {
             (measure::thread_cpu() - before).as_millis_f64() * 1_000.0
         })
         .collect();
-    say::title("watching a process and the machine");
-    say::figure("a sample", &format!("{} µs", say::spread(&micros, 0)));
+    output::title("watching a process and the machine");
+    output::figure("a sample", &format!("{} µs", output::spread(&micros, 0)));
 }

@@ -1,6 +1,6 @@
-//! What keeping the state of a running trial costs where it lies on the disk that is measured: eight clients on a SQLite
-//! file, each commit flushed (WAL, synchronous=FULL), beside nothing, beside lines that are appended once a second, and
-//! beside a document that is rewritten and flushed once a second, as it was before.
+//! What keeping the state of a running trial costs where it is on the disk that is measured: eight clients on a SQLite
+//! file, each commit flushed (WAL, synchronous=FULL), next to nothing, next to lines that are appended once a second, and
+//! next to a document that is rewritten and flushed once a second, as it was before.
 
 use adapter_rusqlite::SqliteOpener;
 use measure::Monotonic;
@@ -10,7 +10,7 @@ use sql::Dialect;
 use stackmark_benches::data::{Folder, LOAD_SEED, load_file};
 use stackmark_benches::pairs::Ratio;
 use stackmark_benches::trials::{CLIENTS, retrying, trial};
-use stackmark_benches::{process, say};
+use stackmark_benches::{output, process};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -36,11 +36,11 @@ const WAYS: [Way; 3] = [Way::Nothing, Way::Appended, Way::Rewritten];
 
 fn main() {
     let folder = Folder::create("state-log");
-    say::title(&format!(
+    output::title(&format!(
         "SQLite, TPC-C, {CLIENTS} clients, WAL and synchronous=FULL; load average {}",
         process::load_average()
     ));
-    say::figure("a flush of this disk", &format!("{} µs", say::spread(&folder.flush_micros(), 0)));
+    output::figure("a flush of this disk", &format!("{} µs", output::spread(&folder.flush_micros(), 0)));
     let size = Cardinality::standard(1);
     let template = folder.url("tpcc.db");
     let _ = load_file(&template, 1);
@@ -71,11 +71,11 @@ fn main() {
         }
     }
     let [nothing, appended, rewritten] = &rates;
-    say::figure("nothing written", &format!("{} calls/s", say::spread(nothing, 0)));
-    say::figure("lines appended", &format!("{} calls/s", say::spread(appended, 0)));
-    say::ratio("  of nothing", Ratio::of(nothing, appended));
-    say::figure("rewritten and flushed", &format!("{} calls/s", say::spread(rewritten, 0)));
-    say::ratio("  of nothing", Ratio::of(nothing, rewritten));
+    output::figure("nothing written", &format!("{} calls/s", output::spread(nothing, 0)));
+    output::figure("lines appended", &format!("{} calls/s", output::spread(appended, 0)));
+    output::ratio("  of nothing", Ratio::of(nothing, appended));
+    output::figure("rewritten and flushed", &format!("{} calls/s", output::spread(rewritten, 0)));
+    output::ratio("  of nothing", Ratio::of(nothing, rewritten));
 }
 
 /// Measures while another thread keeps the state.

@@ -10,7 +10,7 @@ use sql::Dialect;
 use stackmark_benches::data::LOAD_SEED;
 use stackmark_benches::pairs::{Ratio, Spread};
 use stackmark_benches::trials::{CLIENTS, Figures, reach, retrying, trial};
-use stackmark_benches::{engine, process, say};
+use stackmark_benches::{engine, output, process};
 use workload_tpcc::{Cardinality, Data, Inputs, Ledger, SqlTarget, Tpcc, catalogue};
 
 #[global_allocator]
@@ -57,26 +57,29 @@ fn main() {
             });
         }
     }
-    say::title(&format!(
+    output::title(&format!(
         "TPC-C on PostgreSQL, {WAREHOUSES} warehouses, {CLIENTS} clients, two cores for all; load average {}",
         process::load_average()
     ));
     let orders = |style: usize| -> Vec<f64> { figures[style].iter().map(Figures::first_a_minute).collect() };
     for (at, style) in STYLES.iter().enumerate().filter(|(_, style)| is_asked_for(style.name)) {
-        say::figure(style.name, &format!("{} new orders/min", say::spread(&orders(at), 0)));
+        output::figure(style.name, &format!("{} new orders/min", output::spread(&orders(at), 0)));
         if let Some(least) = style.ratio_min.filter(|_| !figures[0].is_empty()) {
             let ratio = Ratio::of(&orders(0), &orders(at));
-            say::ratio("  of plain", ratio);
-            say::goal(&format!("at least {least} times plain"), ratio.median >= least);
+            output::ratio("  of plain", ratio);
+            output::goal(&format!("at least {least} times plain"), ratio.median >= least);
         }
         let micros: Vec<f64> = figures[at].iter().map(|figures| figures.cpu_micros).collect();
-        say::figure("  CPU of the client each", &format!("{} µs", say::spread(&micros, 0)));
-        say::goal(
+        output::figure("  CPU of the client each", &format!("{} µs", output::spread(&micros, 0)));
+        output::goal(
             &format!("at most {:.0} µs", style.micros_max),
             Spread::of(&micros).median <= style.micros_max,
         );
     }
-    say::figure("for scale, others on such a machine", "sysbench 21,800, BenchBase 47,300, HammerDB 61,200");
+    output::figure(
+        "for scale, others on such a machine",
+        "sysbench 21,800, BenchBase 47,300, HammerDB 61,200",
+    );
 }
 
 /// Arguments, if there are any, name the styles to run: for a profiler.

@@ -10,7 +10,7 @@ use sql::Dialect;
 use stackmark_benches::data::LOAD_SEED;
 use stackmark_benches::pairs::Ratio;
 use stackmark_benches::trials::{CLIENTS, Figures, reach, retrying, trial};
-use stackmark_benches::{engine, process, say};
+use stackmark_benches::{engine, output, process};
 use workload_tpcc::{Cardinality, Data, Inputs, Ledger, SqlTarget, Tpcc, catalogue};
 
 #[global_allocator]
@@ -43,20 +43,20 @@ fn main() {
             });
         }
     }
-    say::title(&format!(
+    output::title(&format!(
         "TPC-C on MariaDB, {WAREHOUSES} warehouses, {CLIENTS} clients, two cores for all; load average {}",
         process::load_average()
     ));
     let orders = |style: usize| -> Vec<f64> { figures[style].iter().map(Figures::first_a_minute).collect() };
     for (at, style) in STYLES.iter().enumerate().filter(|(_, style)| is_asked_for(style)) {
-        say::figure(style, &format!("{} new orders/min", say::spread(&orders(at), 0)));
+        output::figure(style, &format!("{} new orders/min", output::spread(&orders(at), 0)));
         let micros: Vec<f64> = figures[at].iter().map(|figures| figures.cpu_micros).collect();
-        say::figure("  CPU of the client each", &format!("{} µs", say::spread(&micros, 0)));
+        output::figure("  CPU of the client each", &format!("{} µs", output::spread(&micros, 0)));
     }
     if figures.iter().all(|trials| !trials.is_empty()) {
         let ratio = Ratio::of(&orders(0), &orders(1));
-        say::ratio("procedure / plain", ratio);
-        say::goal(&format!("at least {RATIO_MIN} times plain"), ratio.median >= RATIO_MIN);
+        output::ratio("procedure / plain", ratio);
+        output::goal(&format!("at least {RATIO_MIN} times plain"), ratio.median >= RATIO_MIN);
     }
 }
 

@@ -16,7 +16,7 @@ use stackmark_benches::pairs::{Ratio, Side, Spread, turns};
 use stackmark_benches::pgbench::Script;
 use stackmark_benches::sections::{self, Section};
 use stackmark_benches::trials::{CLIENTS, Figures, reach};
-use stackmark_benches::{cli, engine, pgbench, process, say};
+use stackmark_benches::{cli, engine, output, pgbench, process};
 use std::path::Path;
 use std::process::ExitCode;
 use workload_transfer::catalogue;
@@ -73,23 +73,23 @@ fn in_one_of_several() {
     for shards in [2, 4] {
         let mut local = Bank::load(&server, &format!("local_{shards}"), 1, WITHIN);
         let mut split = Bank::load(&server, &format!("split_{shards}"), shards, WITHIN);
-        let (mut alone, mut among) = (Rates::default(), Rates::default());
+        let (mut single, mut among) = (Rates::default(), Rates::default());
         for side in turns(PAIRS).flatten() {
             match side {
-                Side::A => alone.add_ours(&local.trial(CLIENTS, WINDOW)),
+                Side::A => single.add_ours(&local.trial(CLIENTS, WINDOW)),
                 Side::B => among.add_ours(&split.trial(CLIENTS, WINDOW)),
             }
         }
         titled(&format!(
             "Transfers within one of {shards} stores of one server, {BRANCHES} branches, {CLIENTS} clients"
         ));
-        compared(("local, one store", &alone), (&format!("2pc, {shards} stores"), &among), 0.98);
+        compared(("local, one store", &single), (&format!("2pc, {shards} stores"), &among), 0.98);
     }
 }
 
 /// Transfers between two stores by two-phase commit, one client, against what their flushes and round trips take alone.
 fn against_bound() {
-    // One client waits for one backend at a time. On two cores the scheduler would choose anew which of them share one.
+    // One client waits for one backend at a time. On two cores the scheduler would choose again which of them share one.
     process::keep_on_one_core();
     let Some(server) = engine::start(Engine::Postgres) else { return };
     let plain = plain(&server);
@@ -99,24 +99,24 @@ fn against_bound() {
         costs.push(reach(Costs::of(&plain)));
         calls.push(Crossing::of(&bank.trial(1, WINDOW)));
     }
-    let spread = |digits, figures: Vec<f64>| say::spread(&figures, digits);
+    let spread = |digits, figures: Vec<f64>| output::spread(&figures, digits);
     titled(&format!(
         "Transfers between two stores of one server by two-phase commit, {BRANCHES} branches, 1 client"
     ));
     let trips = spread(1, costs.iter().map(|costs| costs.trip).collect());
-    say::figure("a round trip", &format!("{trips} µs"));
-    say::figure("a flush", &format!("{} µs", spread(0, costs.iter().map(|costs| costs.flush).collect())));
-    say::figure("round trips a call", &spread(2, calls.iter().map(Crossing::trips).collect()));
-    say::figure("  statements of them", &spread(2, calls.iter().map(|call| call.statements).collect()));
-    say::figure("flushes a call", &spread(2, calls.iter().map(Crossing::flushes).collect()));
+    output::figure("a round trip", &format!("{trips} µs"));
+    output::figure("a flush", &format!("{} µs", spread(0, costs.iter().map(|costs| costs.flush).collect())));
+    output::figure("round trips a call", &spread(2, calls.iter().map(Crossing::trips).collect()));
+    output::figure("  statements of them", &spread(2, calls.iter().map(|call| call.statements).collect()));
+    output::figure("flushes a call", &spread(2, calls.iter().map(Crossing::flushes).collect()));
     let bounds: Vec<f64> = costs.iter().zip(&calls).map(|(costs, call)| costs.bound(call)).collect();
     let taken: Vec<f64> = calls.iter().map(|call| call.micros).collect();
-    say::figure("bound of a call", &format!("{} µs", say::spread(&bounds, 0)));
-    say::figure("a call", &format!("{} µs", say::spread(&taken, 0)));
+    output::figure("bound of a call", &format!("{} µs", output::spread(&bounds, 0)));
+    output::figure("a call", &format!("{} µs", output::spread(&taken, 0)));
     // A rate is to the rate of the bound as the bound is to the time of a call.
     let ratio = Ratio::of(&taken, &bounds);
-    say::ratio("  rate, of that of the bound", ratio);
-    say::goal("at least 80 %", ratio.median >= 0.8);
+    output::ratio("  rate, of that of the bound", ratio);
+    output::goal("at least 80 %", ratio.median >= 0.8);
 }
 
 /// A saga at two fifths of what calls in one store reach, for a minute: does the relay keep up, and what does it cost?
@@ -124,7 +124,7 @@ fn saga() {
     titled(&format!("Transfers by a saga over two stores, an engine each, {BRANCHES} branches, open loop"));
     let folder = Folder::create("transfers");
     if let Err(why) = settled(&folder.path().join("results")) {
-        say::skipped(&why);
+        output::skipped(&why);
     }
 }
 
@@ -132,20 +132,20 @@ fn settled(out: &Path) -> Result<(), String> {
     let (scale, clients) = (BRANCHES.to_string(), CLIENTS.to_string());
     let local = ["--scale", &scale, "--clients", &clients, "--warmup", "2s", "--duration", "8s"];
     let capacity = run("transfer/postgres/tokio-postgres", &local, out)?.headline.value.value;
-    say::figure("local, closed loop", &format!("{} calls/s", say::number(capacity, 0)));
+    output::figure("local, closed loop", &format!("{} calls/s", output::number(capacity, 0)));
     let rate = format!("{:.0}", capacity * 0.4);
     let open = ["--shards", "2", "--scale", &scale, "--rate", &rate, "--clients", "32"];
     let minute = ["--warmup", "3s", "--duration", "60s"];
     let trial = run("transfer/postgres/tokio-postgres/saga", &[&open[..], &minute].concat(), out)?;
-    let answered = say::number(trial.overall.rate_per_s.value, 0);
-    say::figure("saga", &format!("{rate} calls/s asked for, {answered} answered"));
+    let answered = output::number(trial.overall.rate_per_s.value, 0);
+    output::figure("saga", &format!("{rate} calls/s asked for, {answered} answered"));
     let settlement = trial.settled.as_ref().and_then(|settled| settled.settlement.as_ref());
     let settlement = settlement.ok_or("the document does not say how transfers were settled")?;
     kept_up(settlement)?;
-    let micros = |role, count: f64| format!("{} µs", say::number(cpu_s(&trial, role) * 1e6 / count, 0));
-    say::figure("CPU a call, generator", &micros(Role::Generator, trial.committed()));
-    say::figure("CPU a call, both engines", &micros(Role::Engine, trial.committed()));
-    say::figure("CPU a settled transfer, relay", &micros(Role::Relay, settlement.times.count as f64));
+    let micros = |role, count: f64| format!("{} µs", output::number(cpu_s(&trial, role) * 1e6 / count, 0));
+    output::figure("CPU a call, generator", &micros(Role::Generator, trial.committed()));
+    output::figure("CPU a call, both engines", &micros(Role::Engine, trial.committed()));
+    output::figure("CPU a settled transfer, relay", &micros(Role::Relay, settlement.times.count as f64));
     Ok(())
 }
 
@@ -154,15 +154,18 @@ fn kept_up(settlement: &Settlement) -> Result<(), String> {
     let Settlement { times, backlog, .. } = settlement;
     let percentiles = times.p50_ns.zip(times.p99_ns).ok_or("too few transfers were settled for a p99")?;
     let [median, p99] = [percentiles.0, percentiles.1].map(|ns| ns as f64 / 1e6);
-    let both = format!("{} and {} ms", say::number(median, 1), say::number(p99, 1));
-    say::figure("settling, median and p99", &both);
-    say::goal("p99 under 500 ms", p99 < 500.0);
+    let both = format!("{} and {} ms", output::number(median, 1), output::number(p99, 1));
+    output::figure("settling, median and p99", &both);
+    output::goal("p99 under 500 ms", p99 < 500.0);
     let third = backlog.len().div_ceil(3);
     let mean = |part: &[u64]| part.iter().sum::<u64>() as f64 / part.len().max(1) as f64;
     let (first, last) = (mean(&backlog[..third]), mean(&backlog[backlog.len() - third..]));
-    let means = format!("{} and {} on average", say::number(first, 1), say::number(last, 1));
-    say::figure("backlog, first and last third", &format!("{means}, {} at most", settlement.backlog_max()));
-    say::goal("the last at most twice the first and a hundred", last <= 2.0 * first + 100.0);
+    let means = format!("{} and {} on average", output::number(first, 1), output::number(last, 1));
+    output::figure(
+        "backlog, first and last third",
+        &format!("{means}, {} at most", settlement.backlog_max()),
+    );
+    output::goal("the last at most twice the first and a hundred", last <= 2.0 * first + 100.0);
     Ok(())
 }
 
@@ -177,23 +180,23 @@ fn on_two_engines() {
     let scale = BRANCHES.to_string();
     let (mut one, mut two) = (Held::default(), Held::default());
     for side in turns(PAIRS).flatten() {
-        let (held, shards) = if side == Side::A { (&mut one, "1") } else { (&mut two, "2") };
+        let (locked, shards) = if side == Side::A { (&mut one, "1") } else { (&mut two, "2") };
         let what = ["--shards", shards, "--only", WITHIN, "--scale", &scale, "--clients", "16"];
         let how = ["--warmup", "2s", "--duration", "8s", "--limit", "engine:cpu=0.25,mem=1GiB"];
         match run("transfer/postgres/tokio-postgres/2pc", &[&what[..], &how].concat(), &out) {
-            Ok(trial) => held.add(&trial),
-            Err(why) => return say::skipped(&why),
+            Ok(trial) => locked.add(&trial),
+            Err(why) => return output::skipped(&why),
         }
     }
     one.say("one engine");
     two.say("two engines");
     let ratio = Ratio::of(&one.rates, &two.rates);
-    say::ratio("two of one", ratio);
-    say::goal("at least 1.85 times", ratio.median >= 1.85);
+    output::ratio("two of one", ratio);
+    output::goal("at least 1.85 times", ratio.median >= 1.85);
 }
 
 fn titled(text: &str) {
-    say::title(&format!("{text}; load average {}", process::load_average()));
+    output::title(&format!("{text}; load average {}", process::load_average()));
 }
 
 /// What trials of one side gave.
@@ -217,13 +220,13 @@ impl Rates {
 /// Prints two sides, and whether the second reaches a share of the first.
 fn compared(a: (&str, &Rates), b: (&str, &Rates), share_min: f64) {
     for (name, Rates { rates, .. }) in [a, b] {
-        say::figure(name, &format!("{}/s", say::spread(rates, 0)));
+        output::figure(name, &format!("{}/s", output::spread(rates, 0)));
     }
     let ratio = Ratio::of(&a.1.rates, &b.1.rates);
-    say::ratio("  of the first", ratio);
-    say::goal(&format!("at least {:.0} %", share_min * 100.0), ratio.median >= share_min);
+    output::ratio("  of the first", ratio);
+    output::goal(&format!("at least {:.0} %", share_min * 100.0), ratio.median >= share_min);
     for (name, Rates { cpu_micros, .. }) in [a, b] {
-        say::figure(&format!("CPU a call, {name}"), &format!("{} µs", say::spread(cpu_micros, 1)));
+        output::figure(&format!("CPU a call, {name}"), &format!("{} µs", output::spread(cpu_micros, 1)));
     }
 }
 
@@ -249,7 +252,7 @@ impl Crossing {
         Crossing { micros: 1e6 / figures.all(), statements, commits }
     }
 
-    /// Beside statements and commits a begin in each store and the prepare of the target's part, which no session counts.
+    /// Next to statements and commits a begin in each store and the prepare of the target's part, which no session counts.
     fn trips(&self) -> f64 {
         self.statements + self.commits + 3.0
     }
@@ -293,7 +296,7 @@ impl Costs {
         Ok(Costs { trip, flush: Spread::of(&commits).median - trip })
     }
 
-    /// What a call takes at the least, as none of its round trips and flushes can be made beside another.
+    /// What a call takes at the least, as none of its round trips and flushes can be made next to another.
     fn bound(&self, call: &Crossing) -> f64 {
         call.trips() * self.trip + call.flushes() * self.flush
     }
@@ -344,11 +347,11 @@ impl Held {
     }
 
     fn say(&self, name: &str) {
-        say::figure(name, &format!("{} calls/s", say::spread(&self.rates, 0)));
-        say::figure("  cores busy in all", &say::spread(&self.cores, 2));
+        output::figure(name, &format!("{} calls/s", output::spread(&self.rates, 0)));
+        output::figure("  cores busy in all", &output::spread(&self.cores, 2));
         for (engine, periods) in (1..).zip(&self.throttled).filter(|(_, periods)| !periods.is_empty()) {
-            let share = say::spread(periods, 0);
-            say::figure(&format!("  engine {engine}, throttled"), &format!("{share} % of its periods"));
+            let share = output::spread(periods, 0);
+            output::figure(&format!("  engine {engine}, throttled"), &format!("{share} % of its periods"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The four transactions beside New-Order, by hand.
+//! The four transactions next to New-Order, by hand.
 
 use super::{ByHand, text};
 use arrayvec::ArrayVec;

@@ -14,7 +14,7 @@ const CONTRACT_VERSION: u32 = 1;
 /// A server that does not say who it is within this time is not used.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
-/// What a server says of itself at `/about`.
+/// What a server reports at `/about`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     /// Name of the server program.
@@ -96,7 +96,7 @@ pub(crate) async fn check<W: Wire>(
     Ok(about)
 }
 
-/// What a server says of itself now.
+/// What a server reports now.
 pub(crate) async fn ask(address: &Address, socket: SocketAddr) -> Result<About, OpenError> {
     let what = || format!("http://{address}");
     let unusable = |why: String| OpenError::Unusable { what: what(), why };
@@ -104,10 +104,10 @@ pub(crate) async fn ask(address: &Address, socket: SocketAddr) -> Result<About, 
     let connection = connection.map_err(|why| OpenError::Unreachable { what: what(), why })?;
     let (status, body) = get(connection, address, "/about", ANSWER_MAX).await.map_err(unusable)?;
     if status != 200 {
-        return Err(unusable(format!("a server that is not ours: /about answered with status {status}")));
+        return Err(unusable(format!("not a Stackmark server: /about answered with status {status}")));
     }
     serde_json::from_slice(&body)
-        .map_err(|error| unusable(format!("a server that is not ours: /about: {error}")))
+        .map_err(|error| unusable(format!("not a Stackmark server: /about: {error}")))
 }
 
 /// Asks on a connection of its own: a server may close after each answer.
@@ -123,11 +123,13 @@ async fn get(
         .map_err(|_| format!("{path} was not answered within {} s", within.as_secs_f64()))?;
     match answer {
         Ok(answer) => Ok((answer.status, connection.bytes(answer.body).to_vec())),
-        Err(Broken::TurnedAway) => Err(format!("{path}: the server turned the connection away: it is full")),
+        Err(Broken::TurnedAway) => {
+            Err(format!("{path}: the server refused the connection: it is at its limit"))
+        }
         Err(Broken::Unsent | Broken::Lost) => {
             Err(format!("{path}: the connection was closed without an answer"))
         }
-        Err(Broken::Contract(why)) => Err(format!("a server that is not ours: {path}: {why}")),
+        Err(Broken::Contract(why)) => Err(format!("not a Stackmark server: {path}: {why}")),
     }
 }
 
@@ -138,7 +140,7 @@ mod tests {
     #[test]
     fn a_server_that_hangs_is_not_waited_for() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        // The kernel makes the connection, and nobody takes it.
+        // The kernel makes the connection, and no one takes it.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let socket = listener.local_addr().unwrap();
         let address: Address = Address::parse(&format!("http://{socket}")).unwrap();

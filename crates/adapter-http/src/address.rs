@@ -115,9 +115,9 @@ mod tests {
             ("http://127.0.0.1:80?x", "unexpected `?x`"),
             ("http://me:secret@host:80", "user names"),
         ] {
-            let told = Address::parse(url).unwrap_err();
-            assert!(told.contains(why), "{url}: {told}");
-            assert!(!told.contains("secret"));
+            let listed = Address::parse(url).unwrap_err();
+            assert!(listed.contains(why), "{url}: {listed}");
+            assert!(!listed.contains("secret"));
         }
     }
 }

@@ -134,7 +134,7 @@ impl Connection {
         match self.receive_head().await.map(|head| head.status) {
             Ok(408) => Broken::Unsent,
             Ok(429 | 503) => Broken::TurnedAway,
-            _ => Broken::Contract("the server sent bytes that nothing had asked for".into()),
+            _ => Broken::Contract("the server sent bytes without a request".into()),
         }
     }
 

@@ -119,7 +119,7 @@ fn read_header(
         16 if name.eq_ignore_ascii_case("content-encoding")
             && !value.trim_ascii().eq_ignore_ascii_case(b"identity") =>
         {
-            return Err("the answer is compressed although that was not asked for".into());
+            return Err("the response is compressed without a request for it".into());
         }
         _ => {}
     }
@@ -204,8 +204,8 @@ mod tests {
             ("", "neither"),
             ("no colon\r\n", "not HTTP/1.1"),
         ] {
-            let told = parse(format!("HTTP/1.1 200 OK\r\n{head}\r\n").as_bytes()).unwrap_err();
-            assert!(told.contains(why), "{head:?}: {told}");
+            let listed = parse(format!("HTTP/1.1 200 OK\r\n{head}\r\n").as_bytes()).unwrap_err();
+            assert!(listed.contains(why), "{head:?}: {listed}");
         }
         assert!(parse(b"SSH-2.0-OpenSSH_9.6\r\n").is_err());
     }

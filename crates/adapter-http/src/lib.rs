@@ -67,7 +67,7 @@ impl<W: Wire> HttpTarget<W> {
         Err(last)
     }
 
-    /// What the server said of itself.
+    /// What the server reported.
     #[must_use]
     pub fn about(&self) -> &About {
         &self.about
@@ -141,7 +141,7 @@ fn unreachable(address: &Address, why: String) -> OpenError {
     OpenError::Unreachable { what: format!("http://{address}"), why }
 }
 
-/// An address as it may be shown: without the user name and password that somebody wrote into it.
+/// An address as it may be shown: without the user name and password that someone wrote into it.
 fn without_user(url: &str) -> String {
     match (url.find("://"), url.rfind('@')) {
         (Some(scheme), Some(at)) if at > scheme => format!("{}{}", &url[..scheme + 3], &url[at + 1..]),

@@ -75,7 +75,7 @@ impl Raw {
                 Ok(Reply { closes: answer.close, ..reply })
             }
             Err(Broken::Unsent | Broken::Lost) => Err("the connection was closed without an answer".into()),
-            Err(Broken::TurnedAway) => Err("the server turned the connection away: it is full".into()),
+            Err(Broken::TurnedAway) => Err("the server refused the connection: it is at its limit".into()),
             Err(Broken::Contract(why)) => Err(why),
         }
     }

@@ -56,7 +56,7 @@ impl Prepared {
     }
 }
 
-/// A GET of `path`, of what is no call.
+/// A GET of `path`, of what is not a call.
 pub(crate) fn get(address: &Address, path: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nhost: {address}\r\naccept: application/json\r\n\r\n").into_bytes()
 }

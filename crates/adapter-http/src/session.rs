@@ -42,7 +42,7 @@ pub struct HttpSession<W: Wire> {
 enum Line {
     /// Quiet, and ready for the next call.
     Ready,
-    /// The server announced that it closes: connecting anew is safe, nothing is under way.
+    /// The server announced that it closes: connecting again is safe, nothing is under way.
     Closing,
     /// An answer may still be coming. Never used again.
     Broken,
@@ -172,8 +172,8 @@ impl<W: Wire> Session<W> for HttpSession<W> {
         *effort += answer.effort;
         if effort.clocked {
             self.statements.clear();
-            let told = self.connection.bytes(answer.statements);
-            read_statements(told, W::STATEMENTS, &mut self.statements);
+            let listed = self.connection.bytes(answer.statements);
+            read_statements(listed, W::STATEMENTS, &mut self.statements);
         }
         let is_json = answer.json;
         let answer = Answer {
@@ -197,7 +197,7 @@ impl<W: Wire> Session<W> for HttpSession<W> {
         Ok(outcome)
     }
 
-    /// Nothing from a server that does not tell.
+    /// Nothing from a server that does not report.
     fn statement_times(&self) -> Option<&StatementTimes> {
         self.statements.executed().next().map(|_| &self.statements)
     }

@@ -73,7 +73,7 @@ fn decimal(value: &Value, digits: u32) -> Option<i64> {
     units.checked_mul(10_i64.checked_pow(digits)?)
 }
 
-/// A decimal's text as the whole number of its last digit: `-12.3` with two digits is −1230. None for what is no decimal,
+/// A decimal's text as the whole number of its last digit: `-12.3` with two digits is −1230. None for what is not a decimal,
 /// has more of a fraction than `digits` hold, or is out of range.
 fn scaled(text: &[u8], digits: u32) -> Option<i64> {
     let (negative, text) = match text {

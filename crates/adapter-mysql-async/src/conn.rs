@@ -74,11 +74,11 @@ impl MySqlConn {
     ) -> Result<(), Fault> {
         let (mut answered, mut unreadable) = (false, None);
         let lost = if writes { Doubt::CommitUnanswered } else { Doubt::ConnectionLost };
-        let told = |error: Error, answered: bool| fault(error, writes && answered, lost);
-        let mut result = self.run(stmt, params).await.map_err(|error| told(error, false))?;
+        let listed = |error: Error, answered: bool| fault(error, writes && answered, lost);
+        let mut result = self.run(stmt, params).await.map_err(|error| listed(error, false))?;
         let mut set = 0;
         while !result.is_empty() {
-            while let Some(row) = result.next().await.map_err(|error| told(error, answered))? {
+            while let Some(row) = result.next().await.map_err(|error| listed(error, answered))? {
                 answered = true;
                 if unreadable.is_none() {
                     unreadable = each(set, &Current(&row)).err();
@@ -86,7 +86,7 @@ impl MySqlConn {
             }
             set += 1;
         }
-        result.drop_result().await.map_err(|error| told(error, answered))?;
+        result.drop_result().await.map_err(|error| listed(error, answered))?;
         unreadable.map_or(Ok(()), |error| Err(error.into()))
     }
 
@@ -193,10 +193,10 @@ impl SqlConn for MySqlConn {
     }
 
     async fn exec(&mut self, stmt: StmtId, params: &[Param<'_>]) -> Result<u64, Fault> {
-        let told = self.faults();
-        let result = self.run(stmt, params).await.map_err(told)?;
+        let listed = self.faults();
+        let result = self.run(stmt, params).await.map_err(listed)?;
         let changed = result.affected_rows();
-        result.drop_result().await.map_err(told)?;
+        result.drop_result().await.map_err(listed)?;
         Ok(changed)
     }
 
@@ -206,12 +206,12 @@ impl SqlConn for MySqlConn {
         params: &[Param<'_>],
         read: Read<T>,
     ) -> Result<Option<T>, Fault> {
-        let told = self.faults();
-        let mut result = self.run(stmt, params).await.map_err(told)?;
-        let row = result.next().await.map_err(told)?;
+        let listed = self.faults();
+        let mut result = self.run(stmt, params).await.map_err(listed)?;
+        let row = result.next().await.map_err(listed)?;
         let read = row.map(|row| read(&Current(&row))).transpose();
-        // Rows that nobody reads are read past even if this one could not be read.
-        result.drop_result().await.map_err(told)?;
+        // Rows that no one reads are read past even if this one could not be read.
+        result.drop_result().await.map_err(listed)?;
         Ok(read?)
     }
 
@@ -222,18 +222,18 @@ impl SqlConn for MySqlConn {
         state: &mut S,
         take: Take<S>,
     ) -> Result<(), Fault> {
-        let told = self.faults();
-        let mut result = self.run(stmt, params).await.map_err(told)?;
-        while let Some(row) = result.next().await.map_err(told)? {
+        let listed = self.faults();
+        let mut result = self.run(stmt, params).await.map_err(listed)?;
+        while let Some(row) = result.next().await.map_err(listed)? {
             take(state, &Current(&row))?;
         }
-        result.drop_result().await.map_err(told)
+        result.drop_result().await.map_err(listed)
     }
 }
 
-/// XAER_NOTA: there is no such branch; or its owner is still connected, and nobody else may decide until then.
+/// XAER_NOTA: there is no such branch; or its owner is still connected, and no one else may decide until then.
 const NO_BRANCH: u16 = 1397;
-/// XAER_DUPID: a branch of that name is left from an attempt that nobody has decided yet.
+/// XAER_DUPID: a branch of that name is left from an attempt that no one has decided yet.
 const BRANCH_EXISTS: u16 = 1440;
 /// How long who wants a name that is in use waits before it is asked for again.
 const BRANCH_RETRY_MS: u32 = 5;

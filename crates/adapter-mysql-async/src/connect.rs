@@ -93,11 +93,11 @@ async fn settle(url: &ServerUrl, conn: &mut Conn) -> Result<(), OpenError> {
     let level: String = ask(url, conn, "select @@tx_isolation").await?;
     if sql::Isolation::named(&level) != Some(isolation) {
         let asked = isolation.name();
-        return Err(unusable(url, &format!("asked for isolation {asked}, in force is {level}")));
+        return Err(unusable(url, &format!("requested isolation {asked}, server uses {level}")));
     }
     let mode: String = ask(url, conn, "select @@sql_mode").await?;
     if !mode.contains("STRICT_ALL_TABLES") {
-        return Err(unusable(url, &format!("asked for strict mode, in force is sql_mode `{mode}`")));
+        return Err(unusable(url, &format!("requested strict mode, server uses sql_mode `{mode}`")));
     }
     Ok(())
 }

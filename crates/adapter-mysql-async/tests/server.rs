@@ -1,6 +1,6 @@
 //! The adapter on a real MariaDB: conformance, faults, refusals, types, and what concurrency may not lose.
 
-#![expect(clippy::unwrap_used, reason = "a test has nobody to hand an error to")]
+#![expect(clippy::unwrap_used, reason = "a test has no one to hand an error to")]
 
 mod support;
 
@@ -182,7 +182,7 @@ fn a_statement_that_takes_too_long_is_a_conflict() {
     let url = database("timeout");
     block_on(async {
         counters(&url).await;
-        // More than a statement that waits for nobody takes, however slow the machine.
+        // More than a statement that waits for no one takes, however slow the machine.
         let hasty = ServerUrl { statement_timeout_ms: 5_000, ..url.clone() };
         let (mut one, mut two) = (counter_conn(&url).await, counter_conn(&hasty).await);
         one.begin(TxKind::Write).await.unwrap();
@@ -373,16 +373,16 @@ fn who_cannot_come_in_is_told_why_and_without_the_password() {
     assert!(block_on(connect(&ServerUrl { tls: Tls::Prefer, ..url.clone() })).is_ok());
 
     block_on(async {
-        let mut held = Vec::new();
+        let mut locked = Vec::new();
         let error = loop {
             match connect(&url).await {
-                Ok(conn) => held.push(conn),
+                Ok(conn) => locked.push(conn),
                 Err(error) => break error,
             }
-            assert!(held.len() < 100, "the server takes 20 connections");
+            assert!(locked.len() < 100, "the server takes 20 connections");
         };
         assert!(
-            matches!(&error, OpenError::Unreachable { why, .. } if why.contains("it is full")),
+            matches!(&error, OpenError::Unreachable { why, .. } if why.contains("max_connections are in use")),
             "{error}"
         );
     });

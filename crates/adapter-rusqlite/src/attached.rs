@@ -28,7 +28,7 @@ impl<K: Clock> AttachedOpener<K> {
     /// Connections to the files of these openers, which share their lanes: their statements for each of the files.
     ///
     /// # Errors
-    /// A file has a write-ahead log, or lies on simulated storage, which attached files would not.
+    /// A file has a write-ahead log, or is on simulated storage, which attached files would not.
     pub fn over(openers: &[SqliteOpener<K>]) -> Result<AttachedOpener<K>, OpenError> {
         for opener in openers {
             allowed(opener)?;
@@ -108,7 +108,7 @@ impl<K: Clock> SqlOpener for AttachedOpener<K> {
         let [first, others @ ..] = &self.lanes[..] else {
             return Err(OpenError::Unusable { what: "attached files".into(), why: "there are none".into() });
         };
-        first.alone(|| {
+        first.exclusive(|| {
             let passes: Vec<_> = others.iter().map(|lane| lane.enter(true)).collect();
             let opened = self.connect().and_then(|connection| {
                 let conn =

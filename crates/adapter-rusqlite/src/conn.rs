@@ -44,7 +44,7 @@ pub struct SqliteConn<K> {
     /// Those of a connection that has several.
     files: Option<Files>,
     /// Whether the statement of now is a transaction of its own.
-    alone: bool,
+    one_read: bool,
     waited: Nanos,
     clock: K,
 }
@@ -69,7 +69,15 @@ impl<K: Clock> SqliteConn<K> {
         clock: K,
     ) -> rusqlite::Result<SqliteConn<K>> {
         let prepared = Prepared::new(connection, statements, &CONTROL)?;
-        Ok(SqliteConn { prepared, lane, pass: None, files: None, alone: false, waited: Nanos::ZERO, clock })
+        Ok(SqliteConn {
+            prepared,
+            lane,
+            pass: None,
+            files: None,
+            one_read: false,
+            waited: Nanos::ZERO,
+            clock,
+        })
     }
 
     /// The same connection with several files, whose statements it has.
@@ -92,7 +100,7 @@ impl<K: Clock> SqliteConn<K> {
         }
     }
 
-    /// Enters the lanes of the files that the transaction lies in, in their order, so that nobody waits in a circle.
+    /// Enters the lanes of the files that the transaction is in, in their order, so that no one waits in a circle.
     fn enter(&mut self, write: bool) {
         let Some(files) = &mut self.files else {
             self.pass = Some(pass(&self.lane, write, &self.clock, &mut self.waited));
@@ -136,9 +144,9 @@ impl<K: Clock> SqlConn for SqliteConn<K> {
             self.enter(write);
         }
         // A statement that writes gets a transaction all the same: by itself it may commit only when it is reset, after its
-        // row was given, and nobody would be told that this failed.
-        self.alone = tx == TxKind::OneRead;
-        if self.alone {
+        // row was given, and no one would be told that this failed.
+        self.one_read = tx == TxKind::OneRead;
+        if self.one_read {
             return Ok(());
         }
         // Of several files those that are not written stay free: each is taken when it is first written.
@@ -150,7 +158,7 @@ impl<K: Clock> SqlConn for SqliteConn<K> {
     }
 
     async fn commit(&mut self) -> Result<(), Fault> {
-        if self.alone {
+        if self.one_read {
             self.leave();
             return Ok(());
         }

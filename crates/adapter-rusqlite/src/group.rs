@@ -104,14 +104,14 @@ impl Group {
         self.waiting.load(Ordering::SeqCst)
     }
 
-    /// Without waiting, if nobody is in the way.
+    /// Without waiting, if no one is in the way.
     pub(crate) fn try_turn(self: &Arc<Group>) -> Option<Turn> {
         self.writer.try_lock_arc().map(|writer| Turn { writer, group: self.clone() })
     }
 
     /// Waits for its turn.
     pub(crate) fn turn(self: &Arc<Group>) -> Turn {
-        // Counted before it waits: who then leaves the turn knows that somebody comes, and leaves the commit to them.
+        // Counted before it waits: who then leaves the turn knows that someone comes, and leaves the commit to them.
         self.waiting.fetch_add(1, Ordering::SeqCst);
         let writer = self.writer.lock_arc();
         self.waiting.fetch_sub(1, Ordering::SeqCst);
@@ -186,7 +186,7 @@ impl Turn {
     #[cold]
     pub(crate) fn notice(&mut self, fault: &Fault) {
         if !self.writer.prepared.in_transaction() {
-            self.writer.tell(&Err(fault.clone()));
+            self.writer.notify(&Err(fault.clone()));
         }
     }
 
@@ -195,21 +195,21 @@ impl Turn {
         let writer = &mut *self.writer;
         if !writer.prepared.in_transaction() {
             // Gone by itself, and those who had joined were told by `notice`; if they were not, they may try again.
-            writer.tell(&Err(Fault::Conflict(Conflict::Busy)));
+            writer.notify(&Err(Fault::Conflict(Conflict::Busy)));
             self.pass_on();
             return Ok(());
         }
         if writer.calls == 0 {
             if !self.others_come() {
-                // Nobody did anything. If this fails, the next to come finds the transaction open, and uses it.
+                // No one did anything. If this fails, the next to come finds the transaction open, and uses it.
                 let _ = self.writer.control(Control::Rollback);
-                self.writer.tell(&Ok(()));
+                self.writer.notify(&Ok(()));
             }
             self.pass_on();
             return Ok(());
         }
         if !self.others_come() {
-            // Those who wait have nobody else to commit for them.
+            // Those who wait have no one else to commit for them.
             return self.end();
         }
         let joined = self.writer.joined.get_or_insert_default().clone();
@@ -217,7 +217,7 @@ impl Turn {
         if wait { joined.wait() } else { Ok(()) }
     }
 
-    /// Whether the commit can be left to somebody who is coming anyway.
+    /// Whether the commit can be left to someone who is coming anyway.
     fn others_come(&self) -> bool {
         self.writer.entered < TRANSACTIONS_MAX && self.group.waiting.load(Ordering::SeqCst) > 0
     }
@@ -229,7 +229,7 @@ impl Turn {
             Ok(()) => {
                 self.group.tally.commits.fetch_add(1, Ordering::Relaxed);
                 self.group.tally.calls.fetch_add(calls, Ordering::Relaxed);
-                self.writer.tell(&Ok(()));
+                self.writer.notify(&Ok(()));
                 self.pass_on();
                 Ok(())
             }
@@ -248,13 +248,13 @@ impl Turn {
     #[cold]
     fn undo(&mut self, why: &Fault) {
         let writer = &mut *self.writer;
-        let mut told = Err(why.clone());
+        let mut listed = Err(why.clone());
         if writer.prepared.in_transaction()
             && let Err(error) = writer.control(Control::Rollback)
         {
-            told = Err(fault(&error, true));
+            listed = Err(fault(&error, true));
         }
-        writer.tell(&told);
+        writer.notify(&listed);
     }
 
     /// To the one who waited longest.
@@ -272,8 +272,8 @@ impl Writer {
         self.control(Control::Begin)
     }
 
-    /// The transaction is over: those who wait for it are told, and the next begins with nobody.
-    fn tell(&mut self, end: &Result<(), Fault>) {
+    /// The transaction is over: those who wait for it are told, and the next begins with no one.
+    fn notify(&mut self, end: &Result<(), Fault>) {
         (self.calls, self.entered) = (0, 0);
         if let Some(joined) = self.joined.take() {
             *joined.end.lock().unwrap_or_else(PoisonError::into_inner) = Some(end.clone());

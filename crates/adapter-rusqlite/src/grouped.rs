@@ -1,8 +1,8 @@
 //! Sessions whose writing calls share durable commits: each in a savepoint of its own, none acknowledged before the commit
 //! that makes it durable.
 //!
-//! Nobody waits for company. Whoever ends a call while others wait for their turn leaves the commit to the last of them,
-//! and whoever finds nobody waiting commits for all. A single client therefore commits as it would without a group.
+//! No one waits for company. Whoever ends a call while others wait for their turn leaves the commit to the last of them,
+//! and whoever finds no one waiting commits for all. A single client therefore commits as it would without a group.
 
 use crate::group::{Group, Shared, TRANSACTIONS_MAX, Turn};
 use crate::open::{ADAPTER, connect, has_log, read_back, refused};
@@ -82,7 +82,7 @@ impl<K: Clock> SqlOpener for GroupedOpener<K> {
     const HOME: Home = Home::Thread;
 
     async fn open(&self) -> Result<GroupedConn<K>, OpenError> {
-        // Beside a rollback journal nobody can read while somebody writes, so readers take the turn as well.
+        // Next to a rollback journal no one can read while someone writes, so readers take the turn as well.
         let reader = if has_log(&self.settings) {
             let connection = connect(&self.url)?;
             let prepared = Prepared::new(connection, &self.statements, &READING);
@@ -248,10 +248,10 @@ impl<K: Clock> SqlConn for GroupedConn<K> {
 }
 
 impl<K> Drop for GroupedConn<K> {
-    /// A session that is dropped in mid-transaction undoes what it did, and nobody waits for it.
+    /// A session that is dropped in mid-transaction undoes what it did, and no one waits for it.
     fn drop(&mut self) {
         if let Some(turn) = self.turn.take() {
-            // Nobody is left to be told.
+            // No one is left to be told.
             let _ = turn.rollback(false);
         }
     }

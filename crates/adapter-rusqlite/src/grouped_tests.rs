@@ -40,7 +40,7 @@ impl Bed {
         at_once(self.opener.open()).unwrap()
     }
 
-    /// The rows that somebody else sees.
+    /// The rows that someone else sees.
     fn rows(&self) -> i64 {
         let other = Connection::open(&self.url.path).unwrap();
         other.query_row("select count(*) from t", [], |row| row.get(0)).unwrap()
@@ -50,19 +50,19 @@ impl Bed {
     /// was told, and what `then` gave.
     fn joined<T: Send>(&self, then: impl FnOnce(Conn, &AtomicBool) -> T + Send) -> (Result<(), Fault>, T) {
         let (mut one, mut other) = (self.conn(), self.conn());
-        let told = AtomicBool::new(false);
+        let listed = AtomicBool::new(false);
         at_once(one.begin(TxKind::Write)).unwrap();
         at_once(one.exec(INSERT, &[Param::Int(1)])).unwrap();
         std::thread::scope(|scope| {
             let second = scope.spawn(|| {
                 at_once(other.begin(TxKind::Write)).unwrap();
-                then(other, &told)
+                then(other, &listed)
             });
             while self.opener.sharing().waiting() == 0 {
                 std::thread::yield_now();
             }
             let first = at_once(one.commit());
-            told.store(true, Ordering::SeqCst);
+            listed.store(true, Ordering::SeqCst);
             (first, second.join().unwrap())
         })
     }
@@ -77,12 +77,12 @@ impl Bed {
 fn nobody_is_told_before_the_commit_that_all_share() {
     for journal in ["wal", "truncate"] {
         let bed = Bed::new(&format!("journal={journal}"));
-        let (first, second) = bed.joined(|mut other, told| {
-            // It reads what the other wrote, which nobody else does, and which nobody was told of.
+        let (first, second) = bed.joined(|mut other, listed| {
+            // It reads what the other wrote, which no one else does, and which no one was told of.
             assert_eq!(at_once(other.row(COUNT, &[], |row| row.int(0))), Ok(Some(1)));
             assert_eq!(bed.rows(), 0);
             at_once(other.exec(INSERT, &[Param::Int(2)])).unwrap();
-            assert!(!told.load(Ordering::SeqCst));
+            assert!(!listed.load(Ordering::SeqCst));
             at_once(other.commit())
         });
         assert_eq!((first, second), (Ok(()), Ok(())));
@@ -133,7 +133,7 @@ fn a_single_session_commits_by_itself() {
         at_once(conn.begin(TxKind::Read)).unwrap();
         assert_eq!(at_once(conn.row(COUNT, &[], |row| row.int(0))), Ok(Some(x)));
         at_once(conn.commit()).unwrap();
-        assert_eq!(conn.grouping(), None, "a snapshot is nobody's commit");
+        assert_eq!(conn.grouping(), None, "a snapshot is no one's commit");
     }
     assert_eq!(bed.shared(), (3, 3));
 }
@@ -144,7 +144,7 @@ fn a_commit_that_fails_is_acknowledged_to_nobody() {
     let reader = Connection::open(&bed.url.path).unwrap();
     let (first, (second, reader)) = bed.joined(move |mut other, _| {
         at_once(other.exec(INSERT, &[Param::Int(2)])).unwrap();
-        // Under a rollback journal nobody can commit while somebody reads.
+        // Under a rollback journal no one can commit while someone reads.
         reader.execute_batch("begin; select * from t").unwrap();
         reader.query_row("select count(*) from t", [], |row| row.get::<_, i64>(0)).unwrap();
         (at_once(other.commit()), reader)
@@ -164,7 +164,7 @@ fn a_session_that_fails_or_goes_undoes_nothing_of_others() {
     let endings: [(&str, Ending); 3] = [
         ("rolls back", |mut other| at_once(other.rollback()).unwrap()),
         ("is dropped", drop),
-        ("gives up and reads", |mut other| {
+        ("stops and reads", |mut other| {
             at_once(other.begin(TxKind::Read)).unwrap();
             assert_eq!(at_once(other.row(COUNT, &[], |row| row.int(0))), Ok(Some(1)));
             at_once(other.commit()).unwrap();
@@ -190,7 +190,7 @@ fn a_full_disk_refuses_whom_it_does_not_take_and_keeps_the_others() {
         refused
     });
     assert_eq!(second, Err(Fault::Refused(Refusal::UNWRITABLE)));
-    // Whether the engine gave up the whole transaction or the statement alone, what was acknowledged is there.
+    // Whether the engine stopped the whole transaction or the statement alone, what was acknowledged is there.
     assert_eq!(bed.rows(), i64::from(first.is_ok()), "{first:?}");
 }
 
@@ -201,7 +201,7 @@ const DISKS: [&str; 2] = ["", "&sync_delay=7us"];
 fn a_shared_commit_is_flushed_once_and_really() {
     test_disk::install();
     for disk in DISKS {
-        // Beside a log: the log. Beside a rollback journal: the journal and the file at least.
+        // Next to a log: the log. Next to a rollback journal: the journal and the file at least.
         for (options, flushes) in
             [("synchronous=full", 1..=1), ("synchronous=normal", 0..=0), ("journal=truncate", 2..=4)]
         {

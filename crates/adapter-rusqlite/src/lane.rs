@@ -14,13 +14,13 @@ pub struct Lane {
     readers_pass: bool,
 }
 
-/// Permission to run a transaction. Dropped, it is given back, though not to the one who waited longest: see
+/// Permission to run a transaction. Dropped, it is returned, though not to the one who waited longest: see
 /// [`Pass::leave`].
 #[derive(Debug)]
 pub enum Pass {
     /// Alone.
     Write(ArcRwLockWriteGuard<RawRwLock, ()>),
-    /// Beside other readers.
+    /// Next to other readers.
     Read(ArcRwLockReadGuard<RawRwLock, ()>),
 }
 
@@ -37,7 +37,7 @@ impl Lane {
         self.readers_pass
     }
 
-    /// Without waiting, if nobody is in the way.
+    /// Without waiting, if no one is in the way.
     #[must_use]
     pub fn try_enter(&self, write: bool) -> Option<Pass> {
         if write {
@@ -47,9 +47,9 @@ impl Lane {
         }
     }
 
-    /// Does something while nobody else is in the lane. Connections are opened so: the first one to a file makes its log
-    /// anew and keeps everybody out for a moment, which under a busy timeout of nothing is a failure to open.
-    pub fn alone<T>(&self, what: impl FnOnce() -> T) -> T {
+    /// Does something while no one else is in the lane. Connections are opened so: the first one to a file makes its log
+    /// again and keeps everybody out for a moment, which under a busy timeout of nothing is a failure to open.
+    pub fn exclusive<T>(&self, what: impl FnOnce() -> T) -> T {
         let pass = self.enter(true);
         let done = what();
         pass.leave();

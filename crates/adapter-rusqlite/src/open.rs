@@ -35,7 +35,7 @@ impl<K: Clock> SqlOpener for SqliteOpener<K> {
     const HOME: Home = Home::Thread;
 
     async fn open(&self) -> Result<SqliteConn<K>, OpenError> {
-        self.lane.alone(|| {
+        self.lane.exclusive(|| {
             let connection = connect(&self.url)?;
             SqliteConn::prepare(connection, &self.statements, self.lane.clone(), self.clock.clone())
                 .map_err(|error| refused(&self.url, &error))
@@ -47,7 +47,7 @@ impl<K: Clock> SqlOpener for SqliteOpener<K> {
     }
 }
 
-/// Whether readers go on beside the writer.
+/// Whether readers go on next to the writer.
 pub(crate) fn has_log(settings: &SqliteSettings) -> bool {
     settings.journal == Journal::Wal.name()
 }
@@ -73,7 +73,7 @@ fn unusable(url: &SqliteUrl, why: &str) -> OpenError {
 ///
 /// # Errors
 /// [`OpenError::Unreachable`] when the file is missing, or locked by others for longer than the URL's `busy_ms`;
-/// [`OpenError::Unusable`] when it is no database, or a setting does not take.
+/// [`OpenError::Unusable`] when it is not a database, or a setting does not take.
 pub fn connect(url: &SqliteUrl) -> Result<Connection, OpenError> {
     if !url.path.is_file() {
         let what = url.path.display().to_string();
@@ -94,7 +94,7 @@ fn open(url: &SqliteUrl) -> Result<Connection, OpenError> {
         return Connection::open_with_flags(&url.path, flags).map_err(fail);
     }
     if !url.storage.shared_memory {
-        // A file keeps a write-ahead log as its mode, and then nobody without shared memory can open it to change that:
+        // A file keeps a write-ahead log as its mode, and then no one without shared memory can open it to change that:
         // it has to be done where the file was made.
         let plain = Connection::open_with_flags(&url.path, flags).map_err(fail)?;
         plain.busy_timeout(Duration::from_millis(u64::from(url.busy_ms))).map_err(fail)?;
@@ -118,7 +118,7 @@ fn apply(connection: &Connection, url: &SqliteUrl) -> rusqlite::Result<()> {
 /// Asks a connection for what is in force.
 ///
 /// # Errors
-/// Whatever SQLite says, for a file that is no database among others.
+/// Whatever SQLite says, for a file that is not a database among others.
 pub fn read_back(connection: &Connection) -> rusqlite::Result<SqliteSettings> {
     let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
     let mut statement = connection.prepare("pragma compile_options")?;
@@ -223,7 +223,7 @@ mod tests {
         assert!(connect(&url).is_ok());
     }
 
-    /// The first connection to a file that has a log makes that anew, and keeps the others out for a moment: more than one
+    /// The first connection to a file that has a log makes that again, and keeps the others out for a moment: more than one
     /// round in fifty failed when nothing put them in order.
     #[test]
     fn sessions_that_open_at_once_keep_nobody_out() {

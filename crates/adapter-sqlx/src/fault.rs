@@ -4,7 +4,7 @@ use model::{DefectKind, Doubt, Fault, OpenError, Refusal};
 use sql::{CONNECT_MAX, ServerUrl, encryption};
 use sqlx::Error;
 
-/// The fault of an error that is not the engine's: a connection that is gone, or something that nobody expects.
+/// The fault of an error that is not the engine's: a connection that is gone, or something that no one expects.
 #[cold]
 pub(crate) fn of_driver(error: &Error, at_commit: bool) -> Fault {
     match error {

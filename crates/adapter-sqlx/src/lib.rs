@@ -10,12 +10,12 @@
 //!   where the URL is silent; the settings of a session are therefore read back.
 //! - **MariaDB**: amounts travel as the text of a decimal, as the protocol has no other exact form. sqlx always asks the
 //!   server to count the rows that an update found, also those that it left as they were. Column descriptions are
-//!   decoded anew for each result, by sqlx.
+//!   decoded again for each result, by sqlx.
 //! - **SQLite**: sqlx runs each connection on a thread of its own and passes it one statement at a time, so sessions live
 //!   in tasks and every statement costs two changes of thread. There is no fair lane in front of the one writer, as
 //!   `adapter-rusqlite` has it: writers begin with `begin immediate` and wait in SQLite's own busy handler, which sleeps
 //!   and tries again. That is what an application on sqlx gets; the wait is a part of the time to begin, and cannot be
-//!   told apart from it.
+//!   distinguished from it.
 
 mod fault;
 mod mysql;

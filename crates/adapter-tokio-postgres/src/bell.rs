@@ -25,7 +25,7 @@ impl Bell {
         self.listener.register(listener);
     }
 
-    /// Does something without waking anybody, and says whether the bell was rung meanwhile: the connection must then be
+    /// Does something without waking anyone, and says whether the bell was rung meanwhile: the connection must then be
     /// polled again.
     pub(crate) fn muted<T>(&self, work: impl FnOnce() -> T) -> (T, bool) {
         self.state.store(MUTED, Ordering::Release);

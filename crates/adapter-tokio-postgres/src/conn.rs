@@ -173,7 +173,7 @@ impl SqlConn for PostgresConn {
 
 /// What a server says to whoever decides a branch that is not there: undefined object.
 const NO_BRANCH: &str = "42704";
-/// To whoever prepares a branch that is there already: it is left from an attempt that nobody has decided yet.
+/// To whoever prepares a branch that is there already: it is left from an attempt that no one has decided yet.
 const BRANCH_EXISTS: &str = "42710";
 
 impl PostgresConn {

@@ -7,7 +7,7 @@ use std::error::Error as _;
 use tokio_postgres::config::{ChannelBinding, SslMode};
 use tokio_postgres::{Client, Config, Error, SimpleQueryMessage};
 
-/// What a session says of itself after its settings were made, read back from the server.
+/// What a session reports after its settings were made, read back from the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
     /// `server_version`: `15.20 (Debian …)`.
@@ -26,7 +26,7 @@ pub struct Facts {
 /// writes will do: see [`connect_to_write`].
 ///
 /// # Errors
-/// [`OpenError::Unreachable`] when nothing answers, or nobody is let in now; [`OpenError::Unusable`] when trying again will
+/// [`OpenError::Unreachable`] when nothing answers, or no one is let in now; [`OpenError::Unusable`] when trying again will
 /// not help: password, database, encryption, a server that is too old, a setting that does not take.
 pub async fn connect(url: &ServerUrl) -> Result<Connected, OpenError> {
     tokio::time::timeout(CONNECT_MAX, connect_at_leisure(url)).await.map_err(|_| url.no_answer())?
@@ -85,37 +85,36 @@ async fn settle(client: &Client, link: &mut Link, url: &ServerUrl) -> Result<Fac
         SimpleQueryMessage::Row(row) => Some(row),
         _ => None,
     });
-    let said = |index| row.and_then(|row| row.try_get(index).ok().flatten()).unwrap_or_default();
+    let words = |index| row.and_then(|row| row.try_get(index).ok().flatten()).unwrap_or_default();
     let facts = Facts {
-        version: said(0).into(),
-        version_num: said(1).parse().unwrap_or(0),
-        isolation: said(2).into(),
-        in_recovery: said(3) == "t",
-        statement_timeout_ms: said(4).parse().unwrap_or(0),
+        version: words(0).into(),
+        version_num: words(1).parse().unwrap_or(0),
+        isolation: words(2).into(),
+        in_recovery: words(3) == "t",
+        statement_timeout_ms: words(4).parse().unwrap_or(0),
     };
     postgres::supported(url, facts.version_num, &facts.version)?;
-    if !is_direct(said(6)) {
+    if !is_direct(words(6)) {
         return Err(url.pooled());
     }
     let took = Isolation::named(&facts.isolation) == Some(url.isolation)
-        && said(5) == "UTC"
+        && words(5) == "UTC"
         && (url.statement_timeout_ms == 0 || facts.statement_timeout_ms == url.statement_timeout_ms);
     if took {
         return Ok(facts);
     }
     let why = format!(
-        "asked for isolation {}, time zone UTC and statement_timeout {} ms, in force are {}, {} and {} ms; is a pool \
-         between us and the server?",
+        "requested isolation {}, time zone UTC and statement_timeout {} ms, server uses {}, {} and {} ms\nhint: use the address of PostgreSQL itself, not that of a pooler",
         url.isolation.name(),
         url.statement_timeout_ms,
         facts.isolation,
-        said(5),
+        words(5),
         facts.statement_timeout_ms
     );
     Err(OpenError::Unusable { what: url.place(), why })
 }
 
-/// What an error of the driver means for somebody who connects.
+/// What an error of the driver means for someone who connects.
 #[must_use]
 pub fn open_error(url: &ServerUrl, error: &Error) -> OpenError {
     if let Some(error) = error.as_db_error() {
@@ -128,7 +127,7 @@ pub fn open_error(url: &ServerUrl, error: &Error) -> OpenError {
     }
     match why.as_str() {
         "invalid configuration: password missing" => {
-            let why = format!("it asks for the password of user `{}`, and none was given", url.user);
+            let why = format!("it asks for the password of user `{}`, and no password is set", url.user);
             OpenError::Unusable { what, why }
         }
         _ if error.is_closed() || source_is_io(error) => OpenError::Unreachable { what, why },
@@ -148,7 +147,7 @@ pub fn fault(error: &Error, at_commit: bool) -> Fault {
 }
 
 /// Whether the operating system said it: a connection that broke, or was never made. Encryption that was refused arrives in
-/// the same clothes and is told apart by its kind.
+/// the same clothes and is distinguished by its kind.
 fn source_is_io(error: &Error) -> bool {
     let source = error.source().and_then(|source| source.downcast_ref::<std::io::Error>());
     source.is_some_and(|source| {

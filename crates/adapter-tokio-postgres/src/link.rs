@@ -20,7 +20,7 @@ pub struct Connected {
     pub client: Client,
     /// Carries.
     pub link: Link,
-    /// What the session says of itself.
+    /// What the session reports.
     pub facts: Facts,
 }
 
@@ -30,7 +30,7 @@ pub struct Link {
     bell: Arc<Bell>,
     /// Rings the bell.
     waker: Waker,
-    /// A notification came that nobody has been told of.
+    /// A notification came that no one has been told of.
     is_notified: bool,
 }
 
@@ -63,7 +63,7 @@ impl Link {
     /// Those of the request; when the connection ends first, the reason for that. Requests after it fail at once.
     pub async fn until<T>(&mut self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let mut answer = pin!(answer);
-        // Only what is carried below makes an answer, and it is looked for right after that, so nobody need be woken for it.
+        // Only what is carried below makes an answer, and it is looked for right after that, so no one need be woken for it.
         let asleep = || Context::from_waker(Waker::noop());
         if let Poll::Ready(result) = self.bell.muted(|| answer.as_mut().poll(&mut asleep())).0 {
             return result;
@@ -116,13 +116,13 @@ impl Link {
             match wire.poll_message(&mut cx) {
                 Poll::Pending => return None,
                 Poll::Ready(Some(Ok(AsyncMessage::Notification(_)))) => self.is_notified = true,
-                // Notices: there is nobody who would want them.
+                // Notices: there is no one who would want them.
                 Poll::Ready(Some(Ok(_))) => {}
                 Poll::Ready(Some(Err(error))) => {
                     self.wire = None;
                     return Some(error);
                 }
-                // The client has left; then nobody waits.
+                // The client has left; then no one waits.
                 Poll::Ready(None) => {
                     self.wire = None;
                     return None;

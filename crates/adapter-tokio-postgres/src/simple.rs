@@ -1,8 +1,8 @@
 //! Connections by the simple protocol, as `pgbench` has them unless told otherwise: each statement is one text with its
 //! parameters in it, answers come as text, and nothing is prepared.
 //!
-//! Whole numbers and null are all that is ever composed into a text, so that nothing which somebody else wrote becomes part
-//! of a statement: `docs/decisions/0026`. What a column's type would say is not known here: a date is no number, and the
+//! Whole numbers and null are all that is ever composed into a text, so that nothing which someone else wrote becomes part
+//! of a statement: `docs/decisions/0026`. What a column's type would say is not known here: a date is not a number, and the
 //! blanks that fill up a `char(n)` stay.
 
 use crate::tx::{self, Control, Transacting, Tx};
@@ -30,10 +30,10 @@ impl SimpleOpener {
     /// As [`PostgresOpener::reach`], which has the statements prepared once to see that they fit the schema.
     ///
     /// # Errors
-    /// Those of [`PostgresOpener::reach`]; [`OpenError::Unusable`] when a statement has a question mark that is no parameter.
+    /// Those of [`PostgresOpener::reach`]; [`OpenError::Unusable`] when a statement has a question mark that is not a parameter.
     pub async fn reach(url: &ServerUrl, statements: Vec<String>) -> Result<SimpleOpener, OpenError> {
         let split = statements.iter().map(|text| {
-            let why = || format!("a question mark in the statement `{text}` is no parameter");
+            let why = || format!("a question mark in the statement `{text}` is not a parameter");
             Split::of(text).ok_or_else(|| OpenError::Unusable { what: url.place(), why: why() })
         });
         let split = split.collect::<Result<_, _>>()?;
@@ -198,7 +198,7 @@ struct Split {
 
 impl Split {
     /// A statement whose parameters are written `?1`, `?2`, …; none if it has another question mark, in a literal for one,
-    /// since nobody could tell the two apart from here on.
+    /// since no one could tell the two apart from here on.
     fn of(text: &str) -> Option<Split> {
         let positional = positional(text);
         let mut pieces: Vec<String> = positional.text.split('?').map(String::from).collect();
@@ -217,7 +217,9 @@ impl Split {
                 Some(Param::Int(value @ ..0)) => write!(text, "({value})"),
                 Some(Param::Int(value)) => write!(text, "{value}"),
                 Some(Param::Null) => write!(text, "null"),
-                Some(Param::Text(_) | Param::Cents(_)) => return Err(refused(*index, "is no whole number")),
+                Some(Param::Text(_) | Param::Cents(_)) => {
+                    return Err(refused(*index, "is not a whole number"));
+                }
                 None => return Err(refused(*index, "is missing")),
             }
             .expect("a text takes everything");
@@ -326,9 +328,9 @@ mod tests {
 
     #[test]
     fn texts_and_amounts_are_refused_and_so_is_what_is_not_there() {
-        check("?1, ?2", &[Param::Int(1), Param::Text("x'; --")], Err("parameter 2 is no whole number"));
-        check("?1", &[Param::Text("1")], Err("parameter 1 is no whole number"));
-        check("?1", &[Param::Cents(Cents(100))], Err("parameter 1 is no whole number"));
+        check("?1, ?2", &[Param::Int(1), Param::Text("x'; --")], Err("parameter 2 is not a whole number"));
+        check("?1", &[Param::Text("1")], Err("parameter 1 is not a whole number"));
+        check("?1", &[Param::Cents(Cents(100))], Err("parameter 1 is not a whole number"));
         check("?1 + ?2", &[Param::Int(1)], Err("parameter 2 is missing"));
     }
 

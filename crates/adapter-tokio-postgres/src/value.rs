@@ -27,7 +27,7 @@ impl ToSql for Bound<'_> {
             Param::Text(text) => put_text(text, wanted, into),
             Param::Null => return Ok(IsNull::Yes),
         };
-        fits.map(|()| IsNull::No).ok_or_else(|| format!("{:?} is no {wanted}", self.0).into())
+        fits.map(|()| IsNull::No).ok_or_else(|| format!("{:?} is not a {wanted}", self.0).into())
     }
 
     fn accepts(_: &Type) -> bool {
@@ -151,7 +151,7 @@ fn float(raw: &[u8]) -> Option<f64> {
 }
 
 fn rounded(value: f64) -> Option<i64> {
-    // Beyond 2^53 a float is no count of cents any more.
+    // Beyond 2^53 a float is not a count of cents any more.
     let value = value.round();
     (value.abs() < 9e15).then_some(value as i64)
 }

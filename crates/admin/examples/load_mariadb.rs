@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         threads,
         fresh: true,
         references: false,
-        start_anew: format!("load_mariadb {url} {warehouses}"),
+        reload: format!("load_mariadb {url} {warehouses}"),
     };
     let mut out = std::io::stderr();
     let store = way.map_or_else(|| store(&url), |way| store_by(url.clone(), way));

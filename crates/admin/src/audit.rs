@@ -89,7 +89,7 @@ impl Asking<'_> {
     }
 }
 
-/// Runs every group on one of `auditors`, up to `threads` at a time, and gives up at `deadline` (a span from now) or when
+/// Runs every group on one of `auditors`, up to `threads` at a time, and stops at `deadline` (a span from now) or when
 /// `stop` is set.
 pub(crate) fn audit_all(
     auditors: Auditors,

@@ -52,13 +52,13 @@ pub(crate) trait Engine: Send + Sync {
     fn advice(&self) -> &'static str {
         "name another database, or empty it yourself"
     }
-    /// How messages say that somebody has it open.
+    /// How messages say that someone has it open.
     fn used(&self) -> &'static str {
         "in use by others"
     }
     fn queries(&self) -> &'static Queries;
 
-    /// What lies there, without changing it.
+    /// What is there, without changing it.
     fn look(&self) -> Result<Found, Cause>;
     /// Takes the lock of a run, which others may share if `shared`.
     fn hold(&self, _shared: bool) -> Result<Held, Cause> {
@@ -90,10 +90,10 @@ pub(crate) trait Engine: Send + Sync {
         let rows = self.reader().ok()?.rows(self.queries().bytes, &[], 1).ok()?;
         u64::try_from(rows.first()?.first()?.int()?).ok()
     }
-    /// Asks about the engine while a trial runs; `None` where nobody is to be asked.
+    /// Asks about the engine while a trial runs; `None` where no one is to be asked.
     fn probe(&self) -> Option<Box<dyn EngineProbe>>;
 
-    /// Takes the right to load, and says what is there now that nobody else loads; [`Error::Running`] where somebody does.
+    /// Takes the right to load, and says what is there now that no one else loads; [`Error::Running`] where someone does.
     fn claim<'a>(&'a self, load: &LoadPlan) -> Result<(Box<dyn Claim + 'a>, Found), Error>;
     /// Connections for a load that should use `threads`: to store rows, and to read them back.
     fn connections(&self, threads: usize) -> (usize, usize);
@@ -177,7 +177,7 @@ impl Fill<'_> {
 
 /// A connection of the control plane: used by one thread at a time, and waited for.
 pub(crate) trait Conn: Send {
-    /// Executes statements whose rows nobody wants.
+    /// Executes statements whose rows no one wants.
     fn batch(&mut self, statements: &str) -> Result<(), Cause>;
     /// The first `rows_max` rows of a query, whose parameters are written `?1`, `?2`, …
     fn rows(&mut self, sql: &str, params: &[i64], rows_max: usize) -> Result<Rows, Cause>;
@@ -219,7 +219,7 @@ pub(crate) fn parts_of_key(
         return Ok((0..parts)
             .map(|part| match part {
                 0 if parts == 1 => fixed.clone(),
-                // The outer parts are open, so that no row can lie outside of all.
+                // The outer parts are open, so that no row can be outside of all.
                 0 => format!("{fixed} and {key} < {}", start(1)),
                 _ if part == parts - 1 => format!("{fixed} and {key} >= {}", start(part)),
                 _ => format!("{fixed} and {key} >= {} and {key} < {}", start(part), start(part + 1)),

@@ -17,13 +17,13 @@ pub struct Cause {
 pub(crate) enum Kind {
     /// No space is left, for the file, for the user or on the server.
     Full,
-    /// Somebody holds a lock, or is connected.
+    /// Someone holds a lock, or is connected.
     InUse,
     /// There is no such database.
     Missing,
     /// There is such a database already.
     Exists,
-    /// Nobody but an owner or administrator may do it.
+    /// No one but an owner or administrator may do it.
     Denied,
     /// A pooler answers, and not the server.
     Pooled,
@@ -84,18 +84,18 @@ impl From<OpenError> for Cause {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An earlier load did not finish.
-    #[error("{place} holds a load that was interrupted; start it anew with `{start_anew}`")]
+    #[error("{place}: incomplete load\nhint: reload with `{reload}`")]
     Interrupted {
         /// What it left.
         place: String,
         /// The command, from the caller.
-        start_anew: String,
+        reload: String,
     },
     /// Another process is loading there now.
     #[error("another process is loading into {0} now")]
     Running(String),
     /// The database was loaded with something else.
-    #[error("{place} holds {there}; asked for is {asked}{note}; replace it with `{start_anew}`")]
+    #[error("{place} has {there}; requested {asked}{note}\nhint: replace it with `{reload}`")]
     Other {
         /// The database.
         place: String,
@@ -106,10 +106,10 @@ pub enum Error {
         /// What differs when both read the same: size or schema; empty otherwise.
         note: &'static str,
         /// The command, from the caller.
-        start_anew: String,
+        reload: String,
     },
     /// Not ours: never written to, whatever is asked.
-    #[error("{place} is not ours: {what}; {advice}")]
+    #[error("{place} was not created by Stackmark: {what}; {advice}")]
     Foreign {
         /// The file or database.
         place: String,
@@ -118,7 +118,7 @@ pub enum Error {
         /// What would be right.
         advice: &'static str,
     },
-    /// Somebody uses it; nobody's session is ended.
+    /// Someone uses it; no one's session is ended.
     #[error("{place} is {how}")]
     InUse {
         /// The file or database.
@@ -133,7 +133,7 @@ pub enum Error {
         place: String,
         /// What would be right.
         hint: String,
-        /// What the system said.
+        /// The system's message.
         source: Cause,
     },
     /// Too little room, found before anything was written.
@@ -154,13 +154,13 @@ pub enum Error {
         /// Rows that a load had handed over so far; 0 for a copy.
         written: u64,
     },
-    /// The user gave up. What was written is left, and is recognised.
-    #[error("stopped; {place} is left incomplete; start anew with `{start_anew}`")]
+    /// The user stopped. What was written is left, and is recognised.
+    #[error("stopped; {place} is left incomplete\nhint: reload with `{reload}`")]
     Stopped {
         /// What is left.
         place: String,
         /// The command, from the caller.
-        start_anew: String,
+        reload: String,
     },
     /// What was read back is not what was written: a fault of the disk, of the engine or of ours. What was written is
     /// removed.

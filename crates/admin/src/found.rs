@@ -1,8 +1,8 @@
-//! What lies at an address.
+//! What is at an address.
 
 use crate::record::Contents;
 
-/// What lies at an address.
+/// What is at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     /// Nothing, an empty file, or a database without tables.
@@ -22,7 +22,7 @@ pub enum Found {
     Foreign {
         /// The words.
         what: String,
-        /// Its tables, empty where it is no database. Audits may still apply to them.
+        /// Its tables, empty where it is not a database. Audits may still apply to them.
         tables: Vec<String>,
     },
 }
@@ -35,6 +35,6 @@ impl Found {
             few if few.len() <= 12 => format!("with the tables {}", few.join(", ")),
             many => format!("with {} tables", many.len()),
         };
-        Found::Foreign { what: format!("{kind} {which} and no record of a load by this kit"), tables }
+        Found::Foreign { what: format!("{kind} {which} and no record of a Stackmark load"), tables }
     }
 }

@@ -5,7 +5,7 @@
 //! that its witness is independent of whatever was measured.
 //!
 //! [`store`] gives a database whatever its engine. What all engines have in common is in `load`, `audit` and `record`, and
-//! for servers in `server`; `engine` is what they ask of a technology, whose module nobody else looks into.
+//! for servers in `server`; `engine` is what they ask of a technology, whose module no one else looks into.
 
 mod audit;
 mod checksum;

@@ -1,6 +1,6 @@
 //! Loading, whatever the engine: tables are filled side by side, indexed, read back, and declared complete last of all, so
 //! that nothing that is not whole ever says that it is. A load that is cut short is recognised, whatever cut it, and is
-//! started anew and never repaired.
+//! started again and never repaired.
 
 use crate::Found;
 use crate::checksum::Checksum;
@@ -35,7 +35,7 @@ pub struct LoadPlan {
     /// Whether what is there already is replaced: an interrupted load, or a complete one of ours. Never anything else.
     pub fresh: bool,
     /// The command that would load with `fresh`, for messages: `stackmark load tpcc --scale 10 --fresh`.
-    pub start_anew: String,
+    pub reload: String,
 }
 
 /// How far a load is.
@@ -144,7 +144,7 @@ pub(crate) fn load(
         return Err(load.stopped());
     }
     let (claim, found) = engine.claim(plan)?;
-    // Again, since somebody may have loaded between looking and claiming.
+    // Again, since someone may have loaded between looking and claiming.
     if let Some(contents) = admit(engine, plan, found)? {
         return Ok(Loaded::AlreadyThere(contents));
     }
@@ -163,12 +163,12 @@ fn look(engine: &dyn Engine) -> Result<Found, Error> {
 /// Decides from what is there: go on (`None`), done already, or an error.
 fn admit(engine: &dyn Engine, plan: &LoadPlan, found: Found) -> Result<Option<Box<Contents>>, Error> {
     let place = engine.place();
-    let start_anew = plan.start_anew.clone();
+    let reload = plan.reload.clone();
     match found {
         Found::Absent => Ok(None),
         Found::Incomplete { running: true, .. } => Err(Error::Running(place)),
         Found::Incomplete { .. } | Found::Complete(_) if plan.fresh => Ok(None),
-        Found::Incomplete { what, .. } => Err(Error::Interrupted { place: what, start_anew }),
+        Found::Incomplete { what, .. } => Err(Error::Interrupted { place: what, reload }),
         Found::Foreign { what, .. } => Err(Error::Foreign { place, what, advice: engine.advice() }),
         Found::Complete(there)
             if there.record.same_rows(&plan.record) && there.schema == schema_print(&plan.schema) =>
@@ -182,7 +182,7 @@ fn admit(engine: &dyn Engine, plan: &LoadPlan, found: Found) -> Result<Option<Bo
                 false => "",
             };
             let (there, asked) = (Box::new(there.record), Box::new(plan.record.clone()));
-            Err(Error::Other { place, there, asked, note, start_anew })
+            Err(Error::Other { place, there, asked, note, reload })
         }
     }
 }
@@ -397,7 +397,7 @@ impl Load<'_> {
     }
 
     fn stopped(&self) -> Error {
-        Error::Stopped { place: self.engine.unfinished(), start_anew: self.plan.start_anew.clone() }
+        Error::Stopped { place: self.engine.unfinished(), reload: self.plan.reload.clone() }
     }
 
     fn error(&self, ended: Ended) -> Error {

@@ -90,8 +90,8 @@ pub(crate) fn share_out<J: Sync, T: Send>(
     });
     // What was merely cut short says less than what cut it short.
     let cut = |ended: &Result<_, Cause>| matches!(ended, Err(cause) if cause.kind == Kind::CutShort);
-    let (cut, told): (Vec<_>, Vec<_>) = ended.into_iter().partition(cut);
-    let done: Vec<Vec<T>> = told.into_iter().chain(cut).collect::<Result<_, _>>()?;
+    let (cut, listed): (Vec<_>, Vec<_>) = ended.into_iter().partition(cut);
+    let done: Vec<Vec<T>> = listed.into_iter().chain(cut).collect::<Result<_, _>>()?;
     Ok(done.into_iter().flatten().collect())
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn table_of(statement: &str) -> Option<&str> {
     words.next()
 }
 
-/// Ends a load whose watcher panics, at its next batch: nobody else would, and the panic waits for the threads of the load.
+/// Ends a load whose watcher panics, at its next batch: no one else would, and the panic waits for the threads of the load.
 pub(crate) struct Watching<'a>(pub(crate) &'a Signals);
 
 impl Drop for Watching<'_> {
@@ -159,7 +159,7 @@ pub(crate) struct Expected {
 }
 
 impl Expected {
-    /// The bytes that the table is expected to have, and what each row costs beside its values.
+    /// The bytes that the table is expected to have, and what each row costs next to its values.
     pub(crate) fn weight(&self) -> f64 {
         self.rows * (self.bytes_a_row + 40.0)
     }

@@ -2,7 +2,7 @@
 //!
 //! In reading order: `session` (a connection that is waited for), `conn` (what it does for loads and audits, with values in
 //! the form of `layout`; `writer` stores rows), `copy` (databases copied; `files` where their files are ours), and `sample`
-//! (what the server says of itself).
+//! (what the server reports).
 
 mod conn;
 mod copy;
@@ -121,7 +121,7 @@ impl Server for Database {
         Ok(session)
     }
 
-    /// A lock by name. MariaDB lets nobody share one: who only reads is alone as well.
+    /// A lock by name. MariaDB lets no one share one: who only reads is alone as well.
     fn hold(&self, _shared: bool) -> Result<Held, Cause> {
         let mut session = self.open()?;
         let got = session.rows(&format!("select get_lock({RUN_LOCK}, 0)"), &[], 1)?;
@@ -218,7 +218,7 @@ impl Server for Database {
             return Ok(Vec::new());
         }
         let way = session.wait(async |conn| writer::way(conn).await)?;
-        // Nobody else loads meanwhile.
+        // No one else loads meanwhile.
         let _ = self.way.set(way);
         Ok(match way {
             Way::LoadData => Vec::new(),
@@ -263,15 +263,15 @@ fn lock_writers_out(guard: &mut Session) -> Result<(), Cause> {
 impl From<mysql_async::Error> for Cause {
     fn from(error: mysql_async::Error) -> Cause {
         match error {
-            mysql_async::Error::Server(said) => {
-                let kind = match said.code {
+            mysql_async::Error::Server(words) => {
+                let kind = match words.code {
                     1021 | 1114 => Kind::Full,
                     1049 => Kind::Missing,
                     1044 | 1142 => Kind::Denied,
                     1054 => Kind::NoColumn,
                     _ => Kind::Other,
                 };
-                Cause::new(kind, said.message)
+                Cause::new(kind, words.message)
             }
             mysql_async::Error::Io(mysql_async::IoError::Io(error)) => error.into(),
             mysql_async::Error::Other(error)

@@ -1,7 +1,7 @@
 //! PostgreSQL: a database on a server, used by many at once.
 //!
 //! In reading order: `session` (a connection that is waited for, encrypted by `tls`), `conn` (what it does for loads and
-//! audits, with rows in the form of `binary`), and `sample` (what the server says of itself).
+//! audits, with rows in the form of `binary`), and `sample` (what the server reports).
 
 mod binary;
 mod conn;
@@ -89,7 +89,7 @@ from pg_database
 where datname = current_database() and datconnlimit >= 0
   and not (select rolsuper from pg_roles where rolname = current_user)";
 
-/// Tables of anybody's, but for those of the server and of extensions.
+/// Tables of anyone's, but for those of the server and of extensions.
 const TABLES: &str = "
 select case when nspname = current_schema() then relname::text else nspname || '.' || relname end
 from pg_class
@@ -152,7 +152,7 @@ impl Server for Database {
         Session::open_to_read(&self.0)
     }
 
-    /// An advisory lock that is named after the database and lies in another one: a session in the database itself would be in the way of
+    /// An advisory lock that is named after the database and is in another one: a session in the database itself would be in the way of
     /// its copies.
     fn hold(&self, shared: bool) -> Result<Held, Cause> {
         let Ok(session) = Session::open(&self.0.with_database(LOCKS_IN)) else { return Ok(Held::Unknown) };
@@ -175,7 +175,7 @@ impl Server for Database {
         Ok(Held::Others(session.ask(&who)?))
     }
 
-    /// Two transactions of one connection are on two backends of a pooler if somebody else has taken the first meanwhile; where it
+    /// Two transactions of one connection are on two backends of a pooler if someone else has taken the first meanwhile; where it
     /// passes on what sessions ask for, this is what tells it.
     fn ensure_direct(&self) -> Result<(), Cause> {
         let pid = "select pg_backend_pid()";
@@ -193,7 +193,7 @@ impl Server for Database {
     }
 
     fn beside(&self) -> Result<Session, Cause> {
-        let mut last = Cause::other("there is no database to connect to beside it");
+        let mut last = Cause::other("there is no other database to connect to");
         for database in MAINTENANCE.into_iter().filter(|name| *name != self.0.database) {
             match Session::open(&self.0.with_database(database)) {
                 Err(cause) if cause.kind == Kind::Missing => last = cause,

@@ -128,7 +128,7 @@ pub(crate) fn read(conn: &mut dyn Conn, tables: &[String]) -> Result<Option<Reco
         return Ok(None);
     }
     let rows = match conn.rows(&format!("select name, value from {TABLE}"), &[], usize::MAX) {
-        // Somebody else's table of that name.
+        // Someone else's table of that name.
         Err(cause) if cause.kind == Kind::NoColumn => return Ok(None),
         rows => rows?,
     };

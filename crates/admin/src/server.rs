@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Connections of a load: two even on one core, since server and client take turns; no more than a server has to spare.
 const CONNECTIONS: (usize, usize) = (2, 16);
 
-/// How long a server may take to hear that the lock is given back.
+/// How long a server may take to hear that the lock is returned.
 const GIVE_MAX: Duration = Duration::from_secs(1);
 /// How often a lock is asked for that a lost connection may still have, and how long after each time.
 const RETAKE: (u32, Duration) = (10, Duration::from_millis(100));
@@ -37,7 +37,7 @@ pub(crate) trait Server: Send + Sync {
     const QUERIES: Queries;
     /// Makes the table of the record.
     const RECORD: &'static str;
-    /// Asks for the bytes of tables and indexes, as anybody may who has made them.
+    /// Asks for the bytes of tables and indexes, as anyone may who has made them.
     const STORED: &'static str;
     /// Settings of connections that store rows.
     const STORING: &'static str;
@@ -75,7 +75,7 @@ pub(crate) trait Server: Send + Sync {
     fn sampler(&self) -> Box<dyn EngineProbe>;
 }
 
-/// What lies in a database, seen through an open connection, with the record where there is one.
+/// What is in a database, seen through an open connection, with the record where there is one.
 pub(crate) fn look<S: Server>(
     server: &S,
     session: &mut S::Session,
@@ -96,10 +96,10 @@ pub(crate) fn look<S: Server>(
 
 fn says_yes(session: &mut dyn Conn, query: &str) -> Result<bool, Cause> {
     let rows = session.rows(query, &[], 1)?;
-    Ok(rows.first().and_then(|row| row.first()?.int()).is_some_and(|said| said != 0))
+    Ok(rows.first().and_then(|row| row.first()?.int()).is_some_and(|text| text != 0))
 }
 
-/// A database that is to be overwritten, once it is known that it is ours and nobody loads there. The record is what to
+/// A database that is to be overwritten, once it is known that it is ours and no one loads there. The record is what to
 /// remove of it.
 pub(crate) fn claimed<'a, S: Server>(server: &'a S, doing: &'static str) -> Result<Claimed<'a, S>, Error> {
     let claimed = take_alone(server).map_err(|source| server.failed(doing, source))?;
@@ -123,7 +123,7 @@ pub(crate) struct Claimed<'a, S: Server> {
     hold: Option<Hold>,
 }
 
-/// The same, while nobody runs there and nobody begins to.
+/// The same, while no one runs there and no one begins to.
 fn take_alone<S: Server>(server: &S) -> Result<Option<(Claimed<'_, S>, Found)>, Cause> {
     Server::ensure_direct(server)?;
     let Some((mut claimed, found)) = take(server)? else { return Ok(None) };
@@ -135,7 +135,7 @@ fn take_alone<S: Server>(server: &S) -> Result<Option<(Claimed<'_, S>, Found)>, 
     Ok(Some((claimed, found)))
 }
 
-/// Takes the lock, and says what is there now; `None` where somebody else loads.
+/// Takes the lock, and says what is there now; `None` where someone else loads.
 fn take<S: Server>(server: &S) -> Result<Option<(Claimed<'_, S>, Found)>, Cause> {
     let mut session = server.open()?;
     if !says_yes(&mut session, &server.lock().take)? {
@@ -170,7 +170,7 @@ impl<S: Server> Claimed<'_, S> {
 
     fn give_back(&mut self) {
         let give = self.server.lock().give;
-        // Again, because what was to end an earlier statement may have hit this one. Where nobody answers, the lock ends with
+        // Again, because what was to end an earlier statement may have hit this one. Where no one answers, the lock ends with
         // the connection.
         let _ = (0..2).any(|_| S::answers(&mut self.session, &give, GIVE_MAX));
     }
@@ -219,7 +219,7 @@ impl<S: Server> Claim for Claimed<'_, S> {
         if self.server.drop_tables(&mut self.session, &tables).is_ok() {
             return;
         }
-        // Where only the connection is gone, the lock went with it, and somebody else may have it.
+        // Where only the connection is gone, the lock went with it, and someone else may have it.
         self.give_back();
         for _ in 0..RETAKE.0 {
             match take(self.server) {

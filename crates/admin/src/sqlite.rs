@@ -1,7 +1,7 @@
 //! SQLite: one file, written by one process at a time.
 //!
 //! Loads happen in `FILE.loading`, without journal and without flushing each step, since one that is cut short is started
-//! anew and never repaired. The file gets its record, is flushed, and takes the address by a rename: nothing that is not whole
+//! again and never repaired. The file gets its record, is flushed, and takes the address by a rename: nothing that is not whole
 //! ever stands there.
 //!
 //! In reading order: `place` (the files around a database), `claim` (the right to load), `conn` (a connection, and what it
@@ -164,7 +164,7 @@ impl File {
         Ok(conn)
     }
 
-    /// Fails where what stands there is not ours or is used, or where somebody loads beside it.
+    /// Fails where what stands there is not ours or is used, or where someone loads next to it.
     fn ensure_replaceable(&self) -> Result<(), Error> {
         self.ensure_ours()?;
         if is_locked(&place::loading(&self.0.path)) {
@@ -187,10 +187,10 @@ impl File {
     }
 }
 
-/// What stands at an address, whatever is being loaded beside it.
+/// What stands at an address, whatever is being loaded next to it.
 fn look(url: &SqliteUrl) -> Result<Found, Cause> {
     let foreign = |what: &str| Found::Foreign { what: what.into(), tables: Vec::new() };
-    let no_database = || foreign("a file that is no SQLite database");
+    let no_database = || foreign("a file that is not a SQLite database");
     match fs::metadata(&url.path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Absent),
         Err(error) => return Err(error.into()),

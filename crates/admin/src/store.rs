@@ -32,10 +32,10 @@ impl Store {
         self.0.nothing()
     }
 
-    /// Says what lies there, and changes nothing.
+    /// Says what is there, and changes nothing.
     ///
     /// # Errors
-    /// When it cannot be read: no permission, nobody answers, we are not let in, locked for longer than the URL says.
+    /// When it cannot be read: no permission, no one answers, we are not let in, locked for longer than the URL says.
     pub fn inspect(&self) -> Result<Found, Error> {
         self.0.look().map_err(|source| self.0.failed("read", source))
     }
@@ -48,7 +48,7 @@ impl Store {
         self.0.create()
     }
 
-    /// Removes the database with everything in it, ours or not, and whatever lies beside a file. None there is no error.
+    /// Removes the database with everything in it, ours or not, and whatever lies next to a file. None there is no error.
     ///
     /// # Errors
     /// [`Error::InUse`] when others are connected to it, and for whatever the system or the server says.
@@ -59,7 +59,7 @@ impl Store {
     /// Removes what a load of ours has made, also an interrupted one; a server's database stays. Nothing there is no error.
     ///
     /// # Errors
-    /// When what is there is not ours, when somebody loads there or uses it, and for whatever the server says.
+    /// When what is there is not ours, when someone loads there or uses it, and for whatever the server says.
     pub fn clear(&self) -> Result<(), Error> {
         self.0.clear()
     }
@@ -75,7 +75,7 @@ impl Store {
         self.0.copy_to(&to.into(), ours)
     }
 
-    /// Whether a load would be begun, or is there already, by what lies there now; changes nothing.
+    /// Whether a load would be begun, or is there already, by what is there now; changes nothing.
     ///
     /// # Errors
     /// Those of [`Store::load`] before it begins.
@@ -108,7 +108,7 @@ impl Store {
         rows().map_err(|source| self.0.unread(source))
     }
 
-    /// Runs every group through plain connections, up to `threads` at a time, and gives up at `deadline` (a span from now) or
+    /// Runs every group through plain connections, up to `threads` at a time, and stops at `deadline` (a span from now) or
     /// when `stop` is set: running statements are ended at the engine too, and what is missing says so in its rows.
     ///
     /// All connections see one state. PostgreSQL's others may go on writing meanwhile; SQLite's write lock is held, and
@@ -173,7 +173,7 @@ impl Store {
     /// one. Only [`Store::inspect`], [`Store::rows`], [`Store::audit_all`] and what they tell work there.
     ///
     /// # Errors
-    /// It is not, or nobody answers.
+    /// It is not, or no one answers.
     pub fn ensure_direct(&self) -> Result<(), Error> {
         self.0.ensure_direct().map_err(|source| self.0.unusable(source))
     }
@@ -197,7 +197,7 @@ impl Store {
         self.0.bytes()
     }
 
-    /// Asks the engine about itself while a trial runs; SQLite has nobody to ask. Nothing is opened yet.
+    /// Asks the engine about itself while a trial runs; SQLite has no one to ask. Nothing is opened yet.
     #[must_use]
     pub fn probe(&self) -> Option<Box<dyn EngineProbe>> {
         self.0.probe()

@@ -1,6 +1,6 @@
 //! Data over several stores, in blocks.
 
-/// Items over stores: each holds a block of them that lie next to each other, and blocks are as even as can be.
+/// Items over stores: each holds a block of them that are next to each other, and blocks are as even as can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocks {
     /// Items; at least one a store.
@@ -16,7 +16,7 @@ impl Blocks {
         (self.items as u64 * shard as u64 / self.shards as u64) as u32
     }
 
-    /// The store that an item lies in, by their indexes; for an item that does not exist one of those that do.
+    /// The store that an item is in, by their indexes; for an item that does not exist one of those that do.
     #[must_use]
     pub const fn shard_of(self, item: u32) -> u32 {
         let item = if item < self.items { item } else { self.items - 1 };

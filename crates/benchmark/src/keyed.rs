@@ -205,9 +205,9 @@ impl KeyedClaims {
 
     /// Workers of the runs of these claims, from either side.
     fn of_runs(&self, stored: &[Stored]) -> Vec<(u64, u32)> {
-        let told = self.workers.iter().map(|tally| (tally.run, tally.worker));
+        let listed = self.workers.iter().map(|tally| (tally.run, tally.worker));
         let doubted = self.doubts.iter().map(|doubt| (doubt.key.run, doubt.key.worker));
-        let mut all: Vec<_> = told.chain(doubted).collect();
+        let mut all: Vec<_> = listed.chain(doubted).collect();
         let runs: BTreeSet<u64> = all.iter().map(|(run, _)| *run).collect();
         let stored = stored.iter().map(|stored| (stored.run.cast_unsigned(), stored.worker as u32));
         all.extend(stored.filter(|(run, _)| runs.contains(run)));
@@ -223,8 +223,8 @@ impl KeyedClaims {
         let units = [words.calls, words.units, "sums of keys"];
         let [mut counts, mut amounts, mut keys] = [0, 1, 2].map(|at| finding(words.names[at], units[at]));
         for (run, worker) in self.of_runs(stored) {
-            let told = self.workers.iter().find(|tally| (tally.run, tally.worker) == (run, worker));
-            let sure = told.map_or(Sums::default(), |tally| match of {
+            let listed = self.workers.iter().find(|tally| (tally.run, tally.worker) == (run, worker));
+            let sure = listed.map_or(Sums::default(), |tally| match of {
                 Answered::Completed => tally.completed,
                 Answered::Declined => tally.declined,
             });

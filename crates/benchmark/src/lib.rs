@@ -29,7 +29,7 @@ pub const CLIENTS: u32 = 8;
 /// Answers calls, one after the other.
 pub type Rehearsal<W> = Box<dyn FnMut(&<W as Workload>::Call) -> <W as Workload>::Outcome>;
 
-/// What the calls of a trial are drawn from, beside the size of its data.
+/// What the calls of a trial are drawn from, next to the size of its data.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Streams<'a> {
     /// The seed of the calls.
@@ -52,7 +52,7 @@ pub trait Benchmark: Wire<Extent: Size> {
     const SCALE_MAX: u64;
     /// The scale where none is asked for, of SQLite and of drills.
     const SCALE_DEFAULT: u32 = 1;
-    /// What users can choose beside the scale.
+    /// What users can choose next to the scale.
     const PARAMETERS: &'static [Parameter] = &[];
     /// What its throughput counts, a minute or a second: `new orders/min`.
     const RATE_UNIT: &'static str;
@@ -63,9 +63,9 @@ pub trait Benchmark: Wire<Extent: Size> {
     /// Whether even chance can be judged only while no earlier run has used the data: runs with the same seed make the same
     /// calls, and then chance is not what spreads them.
     const CHANCE_NEEDS_FRESH: bool;
-    /// What is known about a database beside its rows, for its audits.
+    /// What is known about a database next to its rows, for its audits.
     type Context;
-    /// What the store says of itself before and after a run.
+    /// What the store reports before and after a run.
     type Evidence: Clone + Debug + Serialize + DeserializeOwned;
     /// What acknowledged calls imply about the difference.
     type Claims: Clone + Debug + Serialize + DeserializeOwned;
@@ -123,7 +123,7 @@ pub trait Benchmark: Wire<Extent: Size> {
     fn spans_private_files(_style: &str, _journal: Journal) -> Result<()> {
         Ok(())
     }
-    /// What lies in each store of a size, in order; loaded and audited by itself, with the ids of the whole.
+    /// What is in each store of a size, in order; loaded and audited by itself, with the ids of the whole.
     fn parts(size: &Self::Extent) -> Vec<Self::Extent> {
         vec![size.clone()]
     }
@@ -161,13 +161,13 @@ pub trait Benchmark: Wire<Extent: Size> {
     /// A fresh ledger.
     fn new_ledger(size: &Self::Extent) -> Self::Ledger;
 
-    /// Whether its rows can be drawn by a skew that somebody asks for.
+    /// Whether its rows can be drawn by a skew that someone asks for.
     const SKEWS: bool = false;
     /// Names of the audits that speak of the load itself: where one fails, calls cannot be answered, whoever loaded the data.
     const OF_LOAD: &'static [&'static str];
     /// Names of the audits that only what inputs draw keeps to, and not every right call.
     const OF_INPUTS: &'static [&'static str] = &[];
-    /// What is known about a database beside its rows: of its past, and of what it held before the run that is judged.
+    /// What is known about a database next to its rows: of its past, and of what it held before the run that is judged.
     fn context(size: &Self::Extent, past: Past, before: Option<&Self::Evidence>) -> Self::Context;
     /// Values of the parameters of all audits' queries.
     fn params(context: &Self::Context) -> Vec<i64>;
@@ -181,7 +181,7 @@ pub trait Benchmark: Wire<Extent: Size> {
     /// # Errors
     /// The files of the workload are malformed.
     fn evidence_query(dialect: Dialect) -> Result<String>;
-    /// What the store says of itself.
+    /// What the store reports.
     ///
     /// # Errors
     /// The rows are not what the query asks for.
@@ -195,7 +195,7 @@ pub trait Benchmark: Wire<Extent: Size> {
     fn pending(_stored: &Self::Evidence) -> Option<u64> {
         None
     }
-    /// Whether what calls in a style leave pending is waited for: somebody works on it.
+    /// Whether what calls in a style leave pending is waited for: someone works on it.
     fn is_awaited(_style: &str) -> bool {
         true
     }
@@ -209,7 +209,7 @@ pub trait Benchmark: Wire<Extent: Size> {
     ) -> Option<Box<dyn MessageCheck<Self>>> {
         None
     }
-    /// Of messages that calls in a style leave, and that nobody publishes: what of some runs must be stored beside the calls.
+    /// Of messages that calls in a style leave, and that no one publishes: what of some runs must be stored next to the calls.
     fn unpublished_checks(
         _style: &str,
         _runs: &[u64],
@@ -287,7 +287,7 @@ pub fn split<W: Benchmark>(size: W::Extent, shards: u32) -> Result<W::Extent> {
     let (name, scale) = (W::NAME, W::scale(&size));
     match W::shards_max(scale) {
         max if (1..=max).contains(&shards) => Ok(W::over(size, shards)),
-        _ if shards == 0 => bail!("data lies in one store at least"),
+        _ if shards == 0 => bail!("data is in one store at least"),
         1 if W::shards_max(u32::MAX) == 1 => bail!("{name} cannot be split over several stores"),
         max => bail!(
             "{name} with {} can be split over {max} {} at most, and not over {shards}\nhint: it takes a scale of {shards} or more",
@@ -342,13 +342,13 @@ pub trait Look {
     /// All rows of one query.
     ///
     /// # Errors
-    /// What the engine says.
+    /// Engine statistics.
     fn rows(&self, query: &str) -> Result<Vec<Vec<Value>>>;
 
     /// All columns of its tables; of SQLite, which keeps types for values and not for columns, none.
     ///
     /// # Errors
-    /// What the engine says.
+    /// Engine statistics.
     fn columns(&self) -> Result<Vec<ColumnInfo>>;
 }
 
@@ -364,7 +364,7 @@ pub struct Settling {
     pub query: String,
 }
 
-/// A question about a call of which nobody was told what became of it.
+/// A question about a call of which no one was told what became of it.
 #[derive(Debug, Clone)]
 pub struct Inquiry {
     /// The call, as reports name it.

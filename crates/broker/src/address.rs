@@ -4,7 +4,7 @@ use sql::Secret;
 use std::fmt;
 use std::str::FromStr;
 
-/// Where a broker is: `127.0.0.1:9092`, or `kafka://user@host:9092` for one that asks who somebody is (SASL, PLAIN).
+/// Where a broker is: `127.0.0.1:9092`, or `kafka://user@host:9092` for one that asks who someone is (SASL, PLAIN).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
     /// Its host.
@@ -49,7 +49,9 @@ impl fmt::Display for Address {
 
 /// An address that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no address of a broker: give HOST:PORT, such as 127.0.0.1:9092, or kafka://USER@HOST:PORT")]
+#[error(
+    "`{0}` is not an address of a broker: give HOST:PORT, such as 127.0.0.1:9092, or kafka://USER@HOST:PORT"
+)]
 pub struct AddressError(String);
 
 impl FromStr for Address {

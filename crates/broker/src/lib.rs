@@ -35,17 +35,17 @@ pub enum BrokerError {
     Unavailable {
         /// Which broker.
         place: String,
-        /// What the client says.
+        /// The client's message.
         why: String,
     },
-    /// What answers is no broker.
+    /// What answers is not a broker.
     #[error(
         "{place} is not a Kafka broker, or its listener uses TLS: {why}\nhint: give the address of a Kafka broker's listener without TLS"
     )]
     Foreign {
         /// Which address.
         place: String,
-        /// What the client says.
+        /// The client's message.
         why: String,
     },
     /// A broker answers, and has no version of a request in common with the client.
@@ -55,7 +55,7 @@ pub enum BrokerError {
     OtherVersion {
         /// Which broker.
         place: String,
-        /// What the client says.
+        /// The client's message.
         why: String,
     },
     /// It does not let us in.
@@ -116,7 +116,7 @@ impl Broker {
     /// Connects to a broker, which is asked for its topics.
     ///
     /// # Errors
-    /// Nothing answers, what answers is no broker, or it does not let us in.
+    /// Nothing answers, what answers is not a broker, or it does not let us in.
     pub async fn connect(address: &Address) -> Result<Broker, BrokerError> {
         let place = address.place();
         // The client tries again by itself for as long; what is unavailable for longer is for the caller to decide.
@@ -295,7 +295,7 @@ impl Partition {
     /// Some of the records from a place on, after `wait` at the latest; none where there are none.
     ///
     /// # Errors
-    /// The broker is unavailable, or the place lies outside of what it holds.
+    /// The broker is unavailable, or the place is outside of what it holds.
     pub async fn read(&self, from: i64, wait: Duration) -> Result<Vec<Stored>, BrokerError> {
         let wait = i32::try_from(wait.as_millis()).unwrap_or(i32::MAX);
         let reading = self.client.fetch_records(from, 1..READ_MAX, wait);

@@ -68,9 +68,9 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Carry out an experiment file: variants in interleaved blocks of trials, and a verdict for each.
     Experiment(Experiment),
-    /// Go on with an experiment, a comparison, a sweep or a search that was interrupted or killed.
+    /// Resume an experiment, a comparison, a sweep or a search that was interrupted or killed.
     Resume(Resume),
-    /// Measure one subject under more and more load: the curve, its knee, who is saturated at each point.
+    /// Measure one subject at increasing load: the curve, its knee, who is saturated at each point.
     Sweep(Sweep),
     /// Search the highest open-loop rate that keeps a service level.
     FindMax(FindMax),
@@ -165,12 +165,12 @@ pub(crate) struct Load {
 pub(crate) struct Run {
     /// What to measure: `workload/engine/how`, for example `tpcc/sqlite/rusqlite`; what is left out gets its default. With
     /// --server which of the subjects that it serves, where there are several.
-    #[arg(required_unless_present = "given")]
+    #[arg(required_unless_present = "source")]
     pub(crate) subject: Option<String>,
     /// Measure the server in this folder, which has a `server.toml` (docs/servers.md); with @REVISION as it was at that
     /// revision of its git repository (a branch, a tag, a commit), built in a work tree of its own.
     #[arg(long = "server", value_name = "PATH[@REVISION]", conflicts_with = "url")]
-    pub(crate) given: Option<String>,
+    pub(crate) source: Option<String>,
     #[command(flatten)]
     pub(crate) data: DataArgs,
     /// Measure a server that is already running, for example `http://127.0.0.1:8080`.
@@ -192,15 +192,15 @@ pub(crate) struct Run {
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// Two subjects, or two stored results. With one --server the subject that it is held against; with two which of the
+    /// Two subjects, or two stored results. With one --server the subject that it is compared with; with two which of the
     /// subjects that both serve, where there are several.
-    #[arg(num_args = 1..=2, required_unless_present = "given")]
+    #[arg(num_args = 1..=2, required_unless_present = "source")]
     pub(crate) sides: Vec<String>,
     /// Compare the server in this folder, which has a `server.toml` (docs/servers.md); with @REVISION as it was at that
-    /// revision of its git repository (a branch, a tag, a commit), built in a work tree of its own. Given twice, the second is
-    /// held against the first.
+    /// revision of its git repository (a branch, a tag, a commit), built in a work tree of its own. ServerSource twice, the second is
+    /// compared with the first.
     #[arg(long = "server", value_name = "PATH[@REVISION]")]
-    pub(crate) given: Vec<String>,
+    pub(crate) source: Vec<String>,
     /// Of one subject: find what is likely to set its throughput in a short trial, change that one factor, and say whether
     /// throughput follows.
     #[arg(long, conflicts_with_all = ["max_loss", "metric", "no_control"])]
@@ -208,7 +208,7 @@ pub(crate) struct Compare {
     /// Blocks of one trial a side, in random order.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) blocks: u32,
-    /// Three blocks instead of five: a wider interval, so only larger differences can be told.
+    /// Three blocks instead of five: a wider interval, so only larger differences can be resolved.
     #[arg(long, conflicts_with = "blocks")]
     pub(crate) quick: bool,
     /// Exit with 1 if the second surely loses more than this against the first in a metric, for example `5%`, and with 3 if it
@@ -218,7 +218,7 @@ pub(crate) struct Compare {
     /// With `--max-loss`: exit with 0, not with 3, where the limit is neither surely kept nor surely exceeded.
     #[arg(long, requires = "max_loss")]
     pub(crate) accept_inconclusive: bool,
-    /// What is compared: `throughput`, `cpu` (processor time a call), `p99` of all calls or `new-order.p99` of one kind; or
+    /// What is compared: `throughput`, `cpu` (CPU time per call), `p99` of all calls or `new-order.p99` of one kind; or
     /// several, as `throughput,p99,cpu`, with a verdict for each, adjusted for their number.
     #[arg(long, value_delimiter = ',', default_value = "throughput")]
     pub(crate) metric: Vec<String>,
@@ -248,7 +248,7 @@ pub(crate) struct Experiment {
     /// Blocks of one trial a variant, instead of those of the file.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) blocks: Option<u32>,
-    /// Three blocks instead of those of the file: wider intervals, so only larger differences can be told.
+    /// Three blocks instead of those of the file: wider intervals, so only larger differences can be resolved.
     #[arg(long, conflicts_with = "blocks")]
     pub(crate) quick: bool,
     /// Measured time of each trial, instead of that of the file.
@@ -323,7 +323,7 @@ pub(crate) struct FindMax {
     /// are from due to ended.
     #[arg(long, required = true)]
     pub(crate) slo: Vec<String>,
-    /// How near the rate that is found may lie to one that breaks the level, for example `5%`.
+    /// How near the rate that is found may be to one that breaks the level, for example `5%`.
     #[arg(long, default_value = "5%", value_parser = resolution)]
     pub(crate) resolution: f64,
     /// Trials that must keep the level again at the rate that is found.
@@ -412,7 +412,7 @@ pub(crate) struct Serve {
     /// Sessions.
     #[arg(long, env = "STACKMARK_POOL", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=4_096))]
     pub(crate) pool: u32,
-    /// Threads beside the sessions [default: half the cores].
+    /// Threads next to the sessions [default: half the cores].
     #[arg(long, env = "STACKMARK_THREADS", value_parser = threads)]
     pub(crate) server_threads: Option<usize>,
     /// Stop when standard input ends: for whoever started this server.
@@ -434,7 +434,7 @@ pub(crate) struct Audit {
     /// The database, whoever loaded it; of data that is split over several stores each, as in `run`.
     #[arg(long, env = "STACKMARK_DB", hide_env_values = true, required = true, value_name = "[NAME=]URL")]
     pub(crate) db: Vec<String>,
-    /// Hold the data to what a run acknowledged, also one that was killed: its folder.
+    /// Check the data against a run's acknowledged calls, also one that was killed: its folder.
     #[arg(long)]
     pub(crate) run: Option<PathBuf>,
     /// Threads.
@@ -453,7 +453,7 @@ pub(crate) struct Report {
     /// Of the history only this subject, or all that begin with this part of a path: `tpcc/sqlite`.
     #[arg(long, requires = "history")]
     pub(crate) subject: Option<String>,
-    /// What to make of them.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
     /// Write to this file instead of standard output.

@@ -39,7 +39,7 @@ pub(crate) fn audit_workload<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<A
     let sizes: Vec<W::Extent> = kits.iter().map(|kit| kit.size.clone()).collect();
     let size = benchmark::whole::<W>(&sizes)?;
     let interrupt = Interrupt::listen()?;
-    // Nobody can say how many runs, with which seeds, these databases have seen.
+    // No one can say how many runs, with which seeds, these databases have seen.
     let past = Past { ours: kits.iter().all(|kit| kit.ours), fresh: false };
     let asking = Asking { past, when: AuditWhen::AfterRun, threads: args.threads };
     let before = claims.as_ref().map(|run| &run.before);
@@ -83,10 +83,9 @@ fn look<W: Driven>(url: &DbUrl, all: &[DbUrl]) -> Result<Kit<W::Extent>> {
     match inspect(url)? {
         Found::Absent => bail!(store(url).nothing()),
         Found::Incomplete { running: true, .. } => bail!("{at} is being loaded by another process"),
-        Found::Incomplete { what, .. } => bail!(
-            "{what} holds a load that was interrupted, and is no database\nhint: `{}` starts it anew",
-            load_command::<W>(all, 1, true)
-        ),
+        Found::Incomplete { what, .. } => {
+            bail!("{what}: incomplete load\nhint: reload with `{}`", load_command::<W>(all, 1, true))
+        }
         Found::Complete(contents) if contents.record.workload != W::NAME => bail!(
             "{at} was loaded for `{0}`, not for `{1}`\nhint: `stackmark audit {0}` checks it",
             contents.record.workload,
@@ -138,7 +137,7 @@ fn text(size: &str, audited: &Audited) -> Result<String> {
     };
     let (passed, failed) = (count(Check::Passed), count(Check::Failed));
     write!(text, "{passed} passed, {failed} failed")?;
-    for (open, what) in [(Check::NotTold, "cannot be told from this data"), (Check::NotRun, "not run")] {
+    for (open, what) in [(Check::NotTold, "inconclusive with this data"), (Check::NotRun, "not run")] {
         match count(open) {
             0 => {}
             open => write!(text, ", {open} {what}")?,

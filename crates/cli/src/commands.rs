@@ -5,7 +5,7 @@ use crate::ui::Ui;
 use crate::verify::Verified;
 use crate::{args, compare, resume, run, workloads};
 use anyhow::{Result, bail};
-use deploy::{Interrupt, Offered, Route, Subject, subjects};
+use deploy::{Interrupt, Route, SourceSubjects, Subject, subjects};
 use result::RunKind;
 use schedule::Answer;
 use std::path::Path;
@@ -22,8 +22,8 @@ pub(crate) fn run(args: &args::Run, ui: &Ui) -> Result<Answer> {
 }
 
 pub(crate) fn compare(args: &args::Compare, ui: &Ui) -> Result<Answer> {
-    if !args.given.is_empty() {
-        let (a, b) = given(args)?;
+    if !args.source.is_empty() {
+        let (a, b) = sides_of(args)?;
         return held_against(a, b, args, ui);
     }
     let (a, b) = match (args.sides.as_slice(), args.confirm_bottleneck) {
@@ -31,7 +31,7 @@ pub(crate) fn compare(args: &args::Compare, ui: &Ui) -> Result<Answer> {
         ([a], true) => (a, a),
         (_, true) => bail!("--confirm-bottleneck takes one subject"),
         _ => bail!(
-            "compare takes 2 subjects, or 2 stored results; given is only {}\nhint: `stackmark run` measures one subject by \
+            "compare takes 2 subjects, or 2 stored results; got only {}\nhint: `stackmark run` measures one subject by \
              itself, `compare --confirm-bottleneck` one with a factor of it changed",
             args.sides.join(" ")
         ),
@@ -43,23 +43,24 @@ pub(crate) fn compare(args: &args::Compare, ui: &Ui) -> Result<Answer> {
 }
 
 /// What is compared where servers are given by their folders.
-fn given(args: &args::Compare) -> Result<(&'static Subject, &'static Subject)> {
+fn sides_of(args: &args::Compare) -> Result<(&'static Subject, &'static Subject)> {
     let sides: Vec<&str> = args.sides.iter().map(String::as_str).collect();
-    match (&args.given[..], &sides[..], args.confirm_bottleneck) {
+    match (&args.source[..], &sides[..], args.confirm_bottleneck) {
         ([server], [] | [_], true) => {
-            let subject = Offered::of(server)?.only(sides.first().copied())?;
+            let subject = SourceSubjects::of(server)?.only(sides.first().copied())?;
             Ok((subject, subject))
         }
         ([server], [base], false) => {
             let base = subjects::find_here(base)?;
-            Ok((base, Offered::of(server)?.beside(base)?))
+            Ok((base, SourceSubjects::of(server)?.beside(base)?))
         }
-        ([a, b], [] | [_], false) => Offered::of(a)?.with(&Offered::of(b)?, sides.first().copied()),
+        ([a, b], [] | [_], false) => {
+            SourceSubjects::of(a)?.with(&SourceSubjects::of(b)?, sides.first().copied())
+        }
         (_, _, true) => bail!("--confirm-bottleneck takes one subject, or one --server"),
         _ => bail!(
-            "compare takes 2 sides; given are {} by --server and {} by name\nhint: one --server and the subject that it is held \
-             against, or two of them",
-            args.given.len(),
+            "compare takes 2 sides; got {} by --server and {} by name\nhint: pass one --server and a base subject, or two --server options",
+            args.source.len(),
             sides.len()
         ),
     }
@@ -81,7 +82,7 @@ pub(crate) fn experiment(args: &args::Experiment, ui: &Ui) -> Result<Answer> {
 
 pub(crate) fn resume(args: &args::Resume, ui: &Ui) -> Result<Answer> {
     let sealed = Sealed::read(&args.folder)?;
-    let held = trial::hold()?;
+    let locked = trial::hold()?;
     let folder = Folder::reopen(&args.folder)?;
     if result::read(folder.path()).is_ok_and(|document| resume::is_over(&document)) {
         bail!(
@@ -89,9 +90,9 @@ pub(crate) fn resume(args: &args::Resume, ui: &Ui) -> Result<Answer> {
             folder.path().display()
         );
     }
-    held.works_in(folder.path());
+    locked.works_in(folder.path());
     let interrupt = Interrupt::listen()?;
-    deploy::give_again(&sealed.servers)?;
+    deploy::restore_sources(&sealed.servers)?;
     let site = Site { folder: &folder, viewer: ui, interrupt: &interrupt };
     workloads::of(&sealed.workload)?.resume(sealed, &site)
 }
@@ -132,14 +133,14 @@ pub(crate) fn verify(args: &args::Verify, ui: &Ui) -> Result<Answer> {
         let Some(workload) = &args.workload else {
             bail!("which workload does the server at {url} serve?\nhint: add --workload catalogue")
         };
-        if args.given.is_some() {
+        if args.source.is_some() {
             bail!("--server is started here, and {url} is running: verify takes one of them");
         }
         let workload = subjects::workload(workload)?;
         return workloads::of(workload)?.verify(Verified::Running(url), args, ui);
     }
-    let subject = match &args.given {
-        Some(server) => Offered::of(server)?.only(target)?,
+    let subject = match &args.source {
+        Some(server) => SourceSubjects::of(server)?.only(target)?,
         None => served(target.unwrap_or_default())?,
     };
     if let Some(workload) = args.workload.as_deref().filter(|workload| *workload != subject.workload()) {

@@ -1,5 +1,5 @@
 //! `stackmark compare`, `stackmark quickstart` and `stackmark experiment`: what is to be compared, as a plan that the runner
-//! of experiments carries out; and two stored results held against each other.
+//! of experiments carries out; and two stored results compared with each other.
 
 use crate::args::{self, Limited, Stores};
 use crate::confirm;
@@ -67,8 +67,8 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
          one."
             .into(),
     );
-    ui.say(
-        "Stackmark: TPC-C on SQLite, straight through the driver and through an HTTP server. The same transactions, data \
+    ui.remark(
+        "Stackmark: TPC-C on SQLite, direct driver vs HTTP server. The same transactions, data \
          and random stream; every commit flushed; trials interleaved; every trial audited.",
     );
     held_against::<Tpcc>(experiment, RunKind::Comparison, &args.out.out, ui)
@@ -174,7 +174,7 @@ fn make_quick(experiment: &mut Experiment) {
     experiment.blocks = BLOCKS_QUICK;
     experiment.notes.push(format!(
         "--quick ran {BLOCKS_QUICK} blocks instead of {planned}: the interval is about twice as wide, and smaller \
-         differences cannot be told."
+         differences cannot be resolved."
     ));
 }
 
@@ -213,7 +213,7 @@ impl Sides {
         {
             bail!(
                 "--limit engine:… is for a private engine; there is none here\nhint: SQLite runs inside the generator or \
-                 the server, and an existing server is not ours to limit"
+                 the server, and Stackmark does not limit your server"
             );
         }
         let sides = [self.a, self.b];
@@ -330,8 +330,7 @@ pub(crate) fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Resul
         loss_max: args.max_loss,
         verdict: comparability.verdict(Verdict::CannotTell),
         sentence: void.unwrap_or_else(|| {
-            "Two trials measured at different times say nothing about how sure the difference is; compare the subjects \
-             to get an interval."
+            "Two trials measured at different times give no confidence interval; compare the subjects to get one."
                 .into()
         }),
     };
@@ -359,5 +358,5 @@ fn why_out(path: &Path, trial: &result::Trial) -> Option<String> {
         None if trial.headline.value.value > 0.0 => return None,
         None => "nothing that the headline counts was committed".into(),
     };
-    Some(format!("No ratio is given: {} is void: {}.", path.display(), why.trim_end_matches('.')))
+    Some(format!("No ratio: {} is invalid ({}).", path.display(), why.trim_end_matches('.')))
 }

@@ -27,14 +27,14 @@ pub(crate) fn begin<W: Driven>(experiment: Experiment, out: &Path, ui: &Ui) -> R
     let Some(likely) = judge::bottleneck(&trial) else {
         bail!("nothing of the first trial was observed that could be confirmed")
     };
-    ui.say(&likely.sentence);
+    ui.remark(&likely.sentence);
     let mut base = experiment.variants.into_iter().next().expect("a comparison has a base");
     base.name = "as asked".into();
     let change = match confirm::of(likely.what, &trial, &base) {
         Ok(change) => change,
-        Err(why) => bail!("cannot confirm that {} sets the throughput: {why}", likely.what.words()),
+        Err(why) => bail!("cannot confirm that {} limits throughput: {why}", likely.what.words()),
     };
-    ui.say(&format!("to confirm it: {}", change.words));
+    ui.remark(&format!("to confirm it: {}", change.words));
     let mut notes = experiment.notes;
     notes.extend(change.loud);
     let (ratio_min, ratio_max) = change.expected.bounds();
@@ -54,10 +54,10 @@ pub(crate) fn begin<W: Driven>(experiment: Experiment, out: &Path, ui: &Ui) -> R
 /// One trial of the base, in a folder of its own.
 fn look<W: Driven>(experiment: &Experiment, out: &Path, ui: &Ui) -> Result<Trial> {
     let base = experiment.variants.first().expect("a comparison has a base");
-    let held = trial::hold()?;
+    let locked = trial::hold()?;
     let interrupt = Interrupt::listen()?;
     let (folder, started, id) = Folder::create(out, &format!("{}-{LOOK}", base.subject))?;
-    held.works_in(folder.path());
+    locked.works_in(folder.path());
     let mut document = trial::document(id, started, RunKind::Trial, &[&base.subject]);
     let mut bench = Bench::<W>::open(experiment.scale, &experiment.variants, &folder, ui, &interrupt)?;
     let looked = bench

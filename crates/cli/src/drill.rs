@@ -82,15 +82,15 @@ pub(crate) fn drill_workload<W: Driven>(
     spec.chosen = chosen;
     spec.suits::<W>(subject.how)?;
 
-    let held = trial::hold()?;
+    let locked = trial::hold()?;
     let (folder, started, id) = Folder::create(&args.out.out, &format!("drill-{}", subject.path))?;
-    held.works_in(folder.path());
+    locked.works_in(folder.path());
     let sessions = subject.sessions(args.clients, pool(None, args.clients));
     let mut deployment = Deployment::create(folder.path(), &spec, &[], &args.engine.wishes(), sessions, ui)?;
     let databases = deployment.load::<W>(scale, ui, &interrupt).inspect_err(|_| folder.empty())?;
     let audits = trial::before(&databases, ui, &interrupt)?;
     if let Some(audit) = trial::forbids::<W>(&audits, false) {
-        bail!("the data is wrong before the first call ({}): {}", audit.full_name(), audit.sentence);
+        bail!("data audit failed before the first call ({}): {}", audit.full_name(), audit.sentence);
     }
     let mut document = trial::document(id, started, RunKind::Drill, &[subject.path]);
     document.notes = deployment.notes();

@@ -14,7 +14,7 @@ struct Row {
     version: String,
     alive: bool,
     pid: u32,
-    /// Without the password, which lies in the folder, readable by its owner alone.
+    /// Without the password, which is in the folder, readable by its owner alone.
     url: String,
     folder: String,
     settings: Vec<(String, String)>,
@@ -43,7 +43,7 @@ pub(crate) fn rig(args: &args::Rig, ui: &Ui) -> Result<Answer> {
             } else if names.is_empty() {
                 ui.data("nothing was up\n");
             } else {
-                ui.data(&format!("{} went down, with all data\n", names.join(", ")));
+                ui.data(&format!("stopped {} and deleted its data\n", names.join(", ")));
             }
             Ok(Answer::Good)
         }

@@ -1,8 +1,8 @@
 //! What a run looks like while it goes on: one snapshot a slice, for the terminal, for Prometheus (`--metrics`) and for
 //! browsers (`--live`).
 //!
-//! Everything starts on the thread that collects, once a slice, and only when somebody looks; the workers know nothing of
-//! it. What is served runs on a thread of its own, and nobody waits for a reader: who is too slow gets the newest state.
+//! Everything starts on the thread that collects, once a slice, and only when someone looks; the workers know nothing of
+//! it. What is served runs on a thread of its own, and no one waits for a reader: who is too slow gets the newest state.
 
 mod board;
 mod hub;
@@ -54,9 +54,9 @@ impl Live {
         let metrics = args.metrics.map(|listen| web::bind("--metrics", listen)).transpose()?;
         for (bound, what, path) in [(&page, "live", "/"), (&metrics, "metrics", "/metrics")] {
             if let Some(bound) = bound {
-                ui.say(&format!("{what}: http://{}{path}", bound.addr));
+                ui.remark(&format!("{what}: http://{}{path}", bound.addr));
                 if !bound.addr.ip().is_loopback() {
-                    ui.say("  anybody who reaches this address can watch; nothing can be changed there");
+                    ui.remark("  warning: anyone who can reach this address can view it (read-only)");
                 }
             }
         }
@@ -64,7 +64,7 @@ impl Live {
         Ok(Live { hub: Some(hub), served: Some(served) })
     }
 
-    /// Follows one trial, in the terminal and wherever else somebody looks.
+    /// Follows one trial, in the terminal and wherever else someone looks.
     pub(crate) fn follow(&self, ui: &Ui, what: &str) -> Following {
         if let Some(hub) = &self.hub {
             hub.begin();
@@ -77,7 +77,7 @@ impl Live {
     }
 
     /// What goes on from now on, until the next slice of a trial or something else. Who knows how far it is says so through
-    /// what is given back.
+    /// what is returned.
     pub(crate) fn doing(&self, words: &str) -> Work {
         let hub = self.hub.clone().filter(|hub| hub.wants().page);
         if let Some(hub) = &hub {
@@ -94,7 +94,7 @@ impl Live {
     }
 
     /// How far a run of several trials has come: its document as it is now, and the experiment where that does not say it
-    /// yet, which is asked for only if somebody looks.
+    /// yet, which is asked for only if someone looks.
     pub(crate) fn board(&self, document: &Document, shown: &dyn Fn() -> Option<Experiment>) {
         let Some(hub) = &self.hub else { return };
         let board = match shown() {

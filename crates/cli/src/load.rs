@@ -32,7 +32,7 @@ pub(crate) fn load_workload<W: Driven>(args: &args::Load, ui: &Ui) -> Result<Ans
         }
     };
     if args.foreign_keys && urls.iter().any(|url| url.dialect() == Dialect::Sqlite) {
-        bail!("--foreign-keys is for PostgreSQL and MariaDB; our schema of SQLite has none");
+        bail!("--foreign-keys is for PostgreSQL and MariaDB; the SQLite schema has none");
     }
     let interrupt = Interrupt::listen()?;
     let options =
@@ -41,7 +41,7 @@ pub(crate) fn load_workload<W: Driven>(args: &args::Load, ui: &Ui) -> Result<Ans
     let checksum = databases.checksum().unwrap_or_default();
     for (loaded, database) in loaded.iter().zip(&databases.each) {
         if let Loaded::Now { notes, .. } = loaded {
-            notes.iter().for_each(|note| ui.say(&format!("note: {note}")));
+            notes.iter().for_each(|note| ui.remark(&format!("note: {note}")));
         }
         if !ui.json {
             ui.data(&said(database, loaded));

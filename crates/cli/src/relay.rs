@@ -27,7 +27,7 @@ impl Sink for EndsAfterPublishing {
     fn publish<'a>(&'a mut self, messages: &'a [Message]) -> Publishing<'a> {
         Box::pin(async {
             self.0.publish(messages).await?;
-            ui::say(drill::ENDED_AFTER_PUBLISHING);
+            ui::remark(drill::ENDED_AFTER_PUBLISHING);
             kill_process(getpid(), Signal::KILL).map_err(|error| error.to_string())
         })
     }
@@ -82,7 +82,7 @@ async fn run(
     let listener = TcpListener::bind(listen).await;
     let listener = listener.with_context(|| format!("could not listen on {listen}"))?;
     ui.data(&format!("listening on http://{}\n", listener.local_addr()?));
-    relay::run(relay, polling, listener, until_asked(until_stdin_ends), &ui::say).await?;
+    relay::run(relay, polling, listener, until_asked(until_stdin_ends), &ui::remark).await?;
     Ok(())
 }
 

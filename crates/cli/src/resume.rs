@@ -13,7 +13,10 @@ pub(crate) fn resume_workload<W: Driven>(sealed: Sealed, site: &Site<'_>) -> Res
         RunKind::Sweep => trial::resume::<W, Sweep>(sealed.open()?, site),
         RunKind::Search => trial::resume::<W, Searching>(sealed.open()?, site),
         RunKind::Drill => {
-            bail!("{} is a drill, which is begun anew: its engines have gone", site.folder.path().display())
+            bail!(
+                "{} is a drill, which cannot be resumed: its engines are gone",
+                site.folder.path().display()
+            )
         }
         RunKind::Trial => bail!("{} is a single trial, which cannot go on", site.folder.path().display()),
     }

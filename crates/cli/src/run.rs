@@ -7,8 +7,8 @@ use adapter_http::About;
 use anyhow::{Result, bail};
 use benchmark::{CLIENTS, LOAD_SEED, amount};
 use deploy::Interrupt;
-use deploy::Offered;
 use deploy::ServerSettings;
+use deploy::SourceSubjects;
 use deploy::Spec;
 use deploy::Viewer;
 use deploy::database::scale_of;
@@ -39,8 +39,8 @@ pub(crate) fn run_workload<W: Driven>(
     let named = stores.urls(Some(subject.how.dialect))?;
     let own = args.url.as_deref().filter(|_| named.is_empty()).and_then(Own::of);
     if args.checks.require_audit && args.url.is_some() && named.is_empty() && own.is_none() {
-        ui.say(
-            "--require-audit cannot be met: nobody looks at the data behind --url\nhint: give --db with the database behind \
+        ui.remark(
+            "--require-audit cannot be met: the data behind --url is not audited\nhint: give --db with the database behind \
              the server",
         );
         return Ok(Answer::Bad);
@@ -50,7 +50,7 @@ pub(crate) fn run_workload<W: Driven>(
     // Everything that can be wrong is found before the folder is made and anything is loaded.
     let existing =
         (!named.is_empty()).then(|| Databases::<W>::existing(named.clone(), scale, &chosen)).transpose()?;
-    let in_use = named.iter().filter_map(|url| in_use::alone(url).transpose());
+    let in_use = named.iter().filter_map(|url| in_use::lock_exclusive(url).transpose());
     let in_use: Vec<in_use::InUse> = in_use.collect::<Result<_>>()?;
     // A server that loads its own data has what is asked for once it has been asked.
     let wanted = scale.filter(|_| own.is_none());
@@ -133,7 +133,7 @@ pub(crate) fn run_workload<W: Driven>(
             // What failed before a call was made leaves no folder: the end of its log is in the error.
             None => trial::conformance::<W>(subject, &server, &deployment, &folder, ui, &interrupt)
                 .inspect_err(|_| folder.empty())?,
-            // The server is somebody's and holds data that conformance would wear out.
+            // The server is someone's and holds data that conformance would wear out.
             Some(_) => trial::no_conformance("not run: the server was already running"),
         },
         audits: if audited { trial::before(&databases, ui, &interrupt)? } else { Vec::new() },
@@ -211,12 +211,12 @@ fn refuse(
     subject: &Subject,
 ) -> Result<Answer> {
     if let Some(mismatch) = conformance.mismatches.first() {
-        bail!("{} answers wrongly, so it is not measured: {mismatch}", subject.path);
+        bail!("{} failed conformance; not measured: {mismatch}", subject.path);
     }
-    let hint = if foreign { "load it anew with its own kit" } else { "load it anew with --fresh" };
+    let hint = if foreign { "reload it with its own tool" } else { "reload with --fresh" };
     match forbidden {
         Some(audit) => bail!(
-            "the data is wrong before the run ({}: {}; {}), so nothing is measured on it\nhint: {hint}",
+            "data audit failed before the run ({}: {}; {})\nhint: {hint}",
             audit.full_name(),
             audit.sentence,
             audit.violations.first().map_or("", String::as_str)
@@ -227,8 +227,8 @@ fn refuse(
 
 pub(crate) fn subject_of(args: &args::Run) -> Result<&'static Subject> {
     let wanted = args.subject.as_deref();
-    if let Some(server) = &args.given {
-        return Offered::of(server)?.only(wanted);
+    if let Some(server) = &args.source {
+        return SourceSubjects::of(server)?.only(wanted);
     }
     let wanted = wanted.unwrap_or_default();
     let subject = subjects::find(wanted)?;
@@ -289,9 +289,9 @@ pub(crate) fn check_message_options(
         (Broker, "--db broker=…", stores.broker.is_some()),
         (Broker, "--limit broker:…", engine.limits_of(Limited::Broker).is_some()),
     ];
-    let given = message_options(server).into_iter().chain(of_broker);
+    let values = message_options(server).into_iter().chain(of_broker);
     let names = || subjects.iter().map(|subject| subject.path).collect::<Vec<_>>().join(" or ");
-    for (scope, option, _) in given.filter(|(.., is_given)| *is_given) {
+    for (scope, option, _) in values.filter(|(.., is_given)| *is_given) {
         let has_relay = subjects.iter().any(|subject| has_outbox(subject));
         let publishes = subjects.iter().any(|subject| subject.publishes());
         let publishes_events = subjects.iter().any(|subject| subject.publishes_events());
@@ -467,7 +467,7 @@ pub(crate) fn warmup_max(
 pub(crate) fn is_audited(trials: &[Trial], ui: &Ui) -> bool {
     let why = result::unaudited(trials);
     if let Some(why) = &why {
-        ui.say(why);
+        ui.remark(why);
     }
     why.is_none()
 }

@@ -16,7 +16,7 @@ use std::task::Poll;
 use targets::Driven;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Threads for the server beside its sessions: half of the cores, since the load generator is often on the others.
+/// Threads for the server next to its sessions: half of the cores, since the load generator is often on the others.
 pub(crate) fn threads_default() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2))
 }
@@ -63,11 +63,11 @@ fn bind(args: &args::Serve, scale: u64, ui: &Ui) -> Result<Bound> {
         sessions: args.pool,
         scale,
         limits: Limits::default(),
-        log: Arc::new(ui::say),
+        log: Arc::new(ui::remark),
     })?;
     if !bound.addr().ip().is_loopback() {
-        ui.say(&format!(
-            "warning: {} can be reached from other machines, and asks nobody who they are",
+        ui.remark(&format!(
+            "warning: {} can be reached from other machines, and has no authentication",
             bound.addr()
         ));
     }

@@ -24,7 +24,7 @@ fn documents(args: &args::Report, format: Format, colour: Colour) -> Result<Stri
     let documents: Vec<Document> =
         args.results.iter().map(|path| result::read(path)).collect::<Result<_, _>>()?;
     if documents.len() > 1 && format == Format::Html {
-        bail!("one page is made of one result; given are {}", documents.len());
+        bail!("an HTML page shows one result; got {}", documents.len());
     }
     let each =
         |render: &dyn Fn(&Document) -> String| documents.iter().map(render).collect::<Vec<_>>().join("\n");
@@ -76,7 +76,7 @@ fn with_lines(mut document: Document, path: &Path) -> Result<Document> {
     if document.trials.iter().all(|trial| trial.slices.is_empty()) {
         bail!(
             "{} has no time lines: an earlier version kept those of a run of several trials only in the folder `trials` \
-             beside its result, and there is none with any here\nhint: `--format csv` has a row a trial",
+             next to its result, and there is none with any here\nhint: `--format csv` has a row a trial",
             path.display()
         );
     }
@@ -106,7 +106,7 @@ fn history(args: &args::Report, format: Format, colour: Colour, ui: &Ui) -> Resu
         Format::Csv => {
             // Rows have no place for what could not be read.
             for skipped in &history.skipped {
-                ui.say(&format!("skipped {}: {}", skipped.path.display(), skipped.why));
+                ui.remark(&format!("skipped {}: {}", skipped.path.display(), skipped.why));
             }
             history.csv()
         }
@@ -116,7 +116,7 @@ fn history(args: &args::Report, format: Format, colour: Colour, ui: &Ui) -> Resu
     })
 }
 
-/// The results at `path`: a file, the folder of a run, or every one in the folders below. What lies inside the folder of a
+/// The results at `path`: a file, the folder of a run, or every one in the folders below. What is inside the folder of a
 /// run, such as the single trials of an experiment, is part of its result already.
 fn results_under(path: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
     let kind = std::fs::metadata(path).with_context(|| format!("could not read {}", path.display()))?;

@@ -1,4 +1,4 @@
-//! `stackmark sweep`: one subject under more and more load, in interleaved blocks, and the curve that comes of it.
+//! `stackmark sweep`: one subject at increasing load, in interleaved blocks, and the curve that comes of it.
 
 use crate::args::{self, ArrivalsArg, Stores};
 use crate::run::{self, server_settings};

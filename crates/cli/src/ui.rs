@@ -54,7 +54,7 @@ impl Ui {
         Ok(())
     }
 
-    /// A few lines that are drawn anew; nothing without a terminal.
+    /// A few lines that are drawn again; nothing without a terminal.
     pub(crate) fn view(&self) -> Option<View> {
         self.terminal.then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
@@ -68,7 +68,7 @@ impl Ui {
         if self.colour_out { Colour::Always } else { Colour::Never }
     }
 
-    /// Data. A reader that has gone away (`| head`) is no error of ours; anything else is told by [`Ui::end`].
+    /// Data. A reader that has gone away (`| head`) is not an error of ours; anything else is told by [`Ui::end`].
     pub(crate) fn data(&self, text: &str) {
         let mut out = std::io::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -110,8 +110,8 @@ impl Ui {
     }
 
     /// A remark.
-    pub(crate) fn say(&self, text: &str) {
-        say(text);
+    pub(crate) fn remark(&self, text: &str) {
+        remark(text);
     }
 
     /// Why a command could not run: the whole chain, in one line where it fits.
@@ -127,7 +127,7 @@ impl Ui {
             }
             text.push_str(&link);
         }
-        self.say(&format!("error: {text}"));
+        self.remark(&format!("error: {text}"));
     }
 
     /// Long work: a bar with the time left, or a line every few seconds where there is no terminal.
@@ -147,8 +147,8 @@ impl Ui {
 }
 
 impl Viewer for Ui {
-    fn say(&self, text: &str) {
-        say(text);
+    fn remark(&self, text: &str) {
+        remark(text);
     }
 
     fn doing(&self, words: &str) {
@@ -167,11 +167,11 @@ struct Working {
 }
 
 impl Work for Working {
-    fn show(&self, share: f64, said: &str) {
+    fn show(&self, share: f64, text: &str) {
         if let Some(bar) = &self.bar {
-            bar.show(share, said);
+            bar.show(share, text);
         }
-        self.page.show(share, said);
+        self.page.show(share, text);
     }
 }
 
@@ -207,19 +207,19 @@ impl Spectator for Ui {
             self.data(&report::text::render(document, self.colour()));
         }
         if document.state == State::Interrupted {
-            self.say("interrupted: the result covers what was measured until then");
+            self.remark("interrupted: the result covers what was measured until then");
         }
-        self.say(&format!("result: {}\nreport: {}", json.display(), page.display()));
+        self.remark(&format!("result: {}\nreport: {}", json.display(), page.display()));
         Ok(())
     }
 }
 
 /// A remark, for those who outlive the [`Ui`].
-pub(crate) fn say(text: &str) {
+pub(crate) fn remark(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-/// A few lines of the terminal that are drawn anew, and taken away in the end.
+/// A few lines of the terminal that are drawn again, and taken away in the end.
 #[derive(Debug)]
 pub(crate) struct View {
     bar: ProgressBar,

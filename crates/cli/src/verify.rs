@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use benchmark::Chosen;
 use deploy::database::LoadOptions;
 use deploy::subjects::Subject;
-use deploy::{Databases, Deployment, Interrupt, RelayOptions, SinkAddress, Spec, Viewer, Wishes, tell};
+use deploy::{Databases, Deployment, Interrupt, RelayOptions, SinkAddress, Spec, Viewer, Wishes, announce};
 use report::junit::{Case, Outcome};
 use result::Check;
 use schedule::Answer;
@@ -56,7 +56,7 @@ pub(crate) fn verify_workload<W: Driven>(what: Verified<'_>, args: &args::Verify
         ui.data(&json);
     } else {
         ui.data(&text(&found)?);
-        ui.say(&format!("verdicts: {}", path.display()));
+        ui.remark(&format!("verdicts: {}", path.display()));
     }
     Ok(if found.is_good() { Answer::Good } else { Answer::Bad })
 }
@@ -104,12 +104,12 @@ fn started<W: Driven>(
             only: &args.only,
         };
         let found =
-            ::verify::verify::<W>(&plan, Some(&witness), &|what| tell(ui, &format!("checking {what}")));
+            ::verify::verify::<W>(&plan, Some(&witness), &|what| announce(ui, &format!("checking {what}")));
         let found =
             found.with_context(|| format!("could not verify {}{}", subject.path, server.log_tail()))?;
         server.stop()?;
         relay.map_or(Ok(()), deploy::Server::stop)?;
-        deployment.forget(&urls)?;
+        deployment.drop_databases(&urls)?;
         Ok(found)
     };
     match verify() {
@@ -175,7 +175,7 @@ fn running<W: Driven>(
     };
     let ours = ours.as_ref().map(|witness| witness as &dyn Witness<W>);
     let witness = ours.or(theirs.as_ref().map(|witness| witness as &dyn Witness<W>));
-    let found = ::verify::verify::<W>(&plan, witness, &|what| tell(ui, &format!("checking {what}")))?;
+    let found = ::verify::verify::<W>(&plan, witness, &|what| announce(ui, &format!("checking {what}")))?;
     let (folder, _, _) = Folder::create(&args.out.out, &format!("verify-{}", W::NAME))?;
     Ok((found, folder))
 }
@@ -216,14 +216,14 @@ fn text(found: &Verification) -> Result<String> {
     let count = |wanted| found.rules.iter().filter(|rule| rule.check == wanted).count();
     writeln!(
         text,
-        "{} rules kept, {} broken, {} not checked; it took {:.1} s",
+        "{} rules passed, {} failed, {} not checked; took {:.1} s",
         count(Check::Passed),
         count(Check::Failed),
         count(Check::NotRun),
         found.took_s
     )?;
     if !found.only.is_empty() {
-        writeln!(text, "asked for: {}; the other rules were not looked at", found.only.join(", "))?;
+        writeln!(text, "requested: {}; other rules were not checked", found.only.join(", "))?;
     }
     if !found.complete {
         writeln!(text, "interrupted: the other rules were not looked at")?;

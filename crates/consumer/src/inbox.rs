@@ -235,7 +235,7 @@ mod tests {
         let mut inbox = Inbox::open(&path, "here").unwrap();
         assert_eq!(inbox.take(&[batch(0, 2, &["a", "b"]), batch(3, 9, &["c"])]).unwrap().messages, 3);
         let new = Taken { messages: 1, created: vec![Nanos::from_secs(3)] };
-        assert_eq!(inbox.take(&[batch(0, 4, &["b", "d"])]).unwrap(), new, "`b` is no new message");
+        assert_eq!(inbox.take(&[batch(0, 4, &["b", "d"])]).unwrap(), new, "`b` is not a new message");
         drop(inbox);
         let mut inbox = Inbox::open(&path, "here").unwrap();
         assert_eq!(inbox.take(&[batch(3, 10, &["c"])]).unwrap(), Taken::default());

@@ -69,7 +69,7 @@ pub fn scale_of<W: Driven>(scale: u64) -> Result<u32> {
     }
 }
 
-/// What lies at an address.
+/// What is at an address.
 pub fn inspect(url: &DbUrl) -> Result<Found> {
     store(url).inspect().map_err(|error| clearer(url, error))
 }
@@ -93,14 +93,13 @@ impl<W: Driven> Database<W> {
         let at = place(&url);
         let wanted = scale.unwrap_or(W::scale_default(url.dialect(), CLIENTS).into());
         let command = load(wanted, false);
-        let anew = || load(wanted, true);
+        let reload = || load(wanted, true);
         let contents = match inspect(&url)? {
             Found::Absent => bail!("{}\nhint: `{command}` makes one", store(&url).nothing()),
             Found::Incomplete { running: true, .. } => bail!("{at} is being loaded by another process"),
-            Found::Incomplete { what, .. } => bail!(
-                "{what} holds a load that was interrupted, and is no database\nhint: `{}` starts it anew",
-                anew()
-            ),
+            Found::Incomplete { what, .. } => {
+                bail!("{what}: incomplete load\nhint: reload with `{}`", reload())
+            }
             Found::Foreign { what, tables } if tables.is_empty() => {
                 bail!("{at} is {what}\nhint: `{command}` with another database makes one to run on")
             }
@@ -116,9 +115,9 @@ impl<W: Driven> Database<W> {
             && contents.record.scale != scale
         {
             bail!(
-                "{at} has {}, asked for are {scale}\nhint: leave --scale out, or `{}` replaces it",
+                "{at} has {}, requested {scale}\nhint: leave --scale out, or `{}` replaces it",
                 amount::<W>(contents.record.scale),
-                anew()
+                reload()
             );
         }
         Database::of(url, contents)
@@ -146,7 +145,7 @@ impl<W: Driven> Database<W> {
         if let Some(scale) = scale
             && u64::from(found) != scale
         {
-            bail!("{at} has {}, asked for are {scale}\nhint: leave --scale out", amount::<W>(found.into()));
+            bail!("{at} has {}, requested {scale}\nhint: leave --scale out", amount::<W>(found.into()));
         }
         let record = LoadRecord {
             kit: kit.name,
@@ -204,7 +203,7 @@ impl<W: Driven> Database<W> {
     }
 }
 
-/// How a part of the data, or all of it, is loaded. `start_anew` is the command that replaces what is there.
+/// How a part of the data, or all of it, is loaded. `reload` is the command that replaces what is there.
 ///
 /// # Errors
 /// The database does not do, or holds what is not to be replaced. Nothing has changed then.
@@ -212,7 +211,7 @@ pub(crate) fn plan<W: Driven>(
     url: &DbUrl,
     size: &W::Extent,
     options: LoadOptions,
-    start_anew: String,
+    reload: String,
 ) -> Result<LoadPlan> {
     in_use::allow_journal(url)?;
     let plan = LoadPlan {
@@ -229,7 +228,7 @@ pub(crate) fn plan<W: Driven>(
         threads: options.threads,
         fresh: options.fresh,
         references: options.references,
-        start_anew,
+        reload,
     };
     store(url).admits(&plan).map_err(|error| clearer(url, error))?;
     Ok(plan)
@@ -250,8 +249,8 @@ pub(crate) fn load<W: Driven>(
     let mut show = |at: LoadProgress| {
         if let Some(work) = &shown {
             let left = at.seconds_left.map_or(String::new(), |left| format!(", {} left", seconds(left)));
-            let said = format!("{}: {} of {} rows{left}", at.phase.word(), at.rows_done, at.rows_all);
-            work.show(at.share, &said);
+            let text = format!("{}: {} of {} rows{left}", at.phase.word(), at.rows_done, at.rows_all);
+            work.show(at.share, &text);
         }
     };
     let loaded = store(url).load(plan, &mut show, interrupt.flag());

@@ -35,7 +35,7 @@ impl<W: Driven> Databases<W> {
         for (name, value) in chosen {
             match stored.get(name) {
                 Some(has) if has != value && benchmark::parameter::<W>(name)?.of == Of::Data => bail!(
-                    "{} was loaded with --{name} {has}, asked for is {value}\nhint: leave --{name} out, or `stackmark load` with \
+                    "{} was loaded with --{name} {has}, requested {value}\nhint: leave --{name} out, or `stackmark load` with \
                      --fresh replaces it",
                     found.place()
                 ),
@@ -99,7 +99,7 @@ impl<W: Driven> Databases<W> {
                     Database::<W>::existing(url, None, &load).map_err(|error| at(error, store, all))?;
                 if database.is_foreign() {
                     bail!(
-                        "shard-{store}: {} was loaded by another kit, which splits nothing",
+                        "shard-{store}: {} was loaded by another tool, which does not split data",
                         place(&database.url)
                     );
                 }
@@ -111,7 +111,7 @@ impl<W: Driven> Databases<W> {
         let has = u64::from(W::scale(&size));
         if let Some(scale) = scale.filter(|scale| *scale != has) {
             bail!(
-                "the databases have {} together, asked for are {scale}\nhint: leave --scale out",
+                "the databases have {} together, requested {scale}\nhint: leave --scale out",
                 amount::<W>(has)
             );
         }
@@ -139,19 +139,19 @@ impl<W: Driven> Databases<W> {
         viewer: &dyn Viewer,
         interrupt: &Interrupt,
     ) -> Result<(Databases<W>, Vec<Loaded>)> {
-        let (all, anew) = (urls.len(), load_command::<W>(urls, W::scale(size).into(), true));
+        let (all, reload) = (urls.len(), load_command::<W>(urls, W::scale(size).into(), true));
         let size = split::<W>(size.clone(), all as u32)?;
         let mut plans = Vec::new();
         for (store, (url, part)) in urls.iter().zip(W::parts(&size)).enumerate() {
-            let plan = database::plan::<W>(url, &part, options, anew.clone());
+            let plan = database::plan::<W>(url, &part, options, reload.clone());
             plans.push(plan.map_err(|error| at(error, store, all))?);
         }
-        // Tiny data is there before anybody could read about it.
-        let tell = size != W::tiny_over(all as u32);
+        // Tiny data is there before anyone could read about it.
+        let announce = size != W::tiny_over(all as u32);
         let (mut each, mut how) = (Vec::new(), Vec::new());
         for (store, (url, plan)) in urls.iter().zip(plans).enumerate() {
             let into = if all == 1 { String::new() } else { format!(" into {}", store_name(store)) };
-            let words = tell.then(|| format!("loading {}{into}", amount::<W>(plan.record.scale)));
+            let words = announce.then(|| format!("loading {}{into}", amount::<W>(plan.record.scale)));
             let loaded = database::load::<W>(url, plan, words.as_deref(), viewer, interrupt);
             let (database, loaded) = loaded.map_err(|error| at(error, store, all))?;
             each.push(database);

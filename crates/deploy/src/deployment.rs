@@ -22,7 +22,7 @@ use targets::Driven;
 /// Bytes on disk that a byte of the rows takes on a private engine: heads of rows, indexes, and the log of the load.
 const DISK_OVERHEAD: f64 = 2.0;
 
-/// The stores of a subject, each in a private folder, on a private engine, or beside a database that the user named.
+/// The stores of a subject, each in a private folder, on a private engine, or next to a database that the user named.
 #[derive(Debug)]
 pub struct Deployment {
     hosts: Vec<Host>,
@@ -54,17 +54,17 @@ impl Deployment {
         if wishes.limits.is_some() && (!named.is_empty() || spec.dialect()? == Dialect::Sqlite) {
             bail!(
                 "--limit engine:… is for a private engine; there is none here\nhint: SQLite runs inside the generator or \
-                 the server, and an existing server is not ours to limit"
+                 the server, and Stackmark does not limit your server"
             );
         }
-        Deployment::lay(&Rc::new(Private::create(run)?), 0, spec, named, sessions, viewer)
+        Deployment::create_in(&Rc::new(Private::create(run)?), 0, spec, named, sessions, viewer)
     }
 
     /// Prepares one of several places in a private folder that they share.
     ///
     /// # Errors
     /// An engine does not start; which store it is of is said where there are several.
-    pub fn lay(
+    pub fn create_in(
         private: &Rc<Private>,
         index: usize,
         spec: &Spec,
@@ -74,7 +74,7 @@ impl Deployment {
     ) -> Result<Deployment> {
         // First: what is wrong is told before an engine is started.
         foreseen::check_sessions(named, sessions)?;
-        let broker = spec.broker.as_ref().map(|wanted| BrokerHost::lay(wanted, viewer)).transpose()?;
+        let broker = spec.broker.as_ref().map(|wanted| BrokerHost::create(wanted, viewer)).transpose()?;
         let mut hosts = Vec::new();
         for store in 0..spec.shards {
             let label = match (index, spec.shards) {
@@ -83,7 +83,7 @@ impl Deployment {
                 (place, _) => format!("{place}-{store}"),
             };
             let named = named.get(store as usize).cloned();
-            let host = Host::lay(private, &label, spec, (named, sessions), viewer);
+            let host = Host::create(private, &label, spec, (named, sessions), viewer);
             hosts.push(host.map_err(|error| at(error, store as usize, spec.shards as usize))?);
         }
         Ok(Deployment { hosts, broker, chosen: spec.chosen.clone() })
@@ -93,21 +93,21 @@ impl Deployment {
     ///
     /// # Errors
     /// One cannot be ended; the others are.
-    pub fn rest(&mut self) -> Result<()> {
-        let mut done: Vec<Result<()>> = self.hosts.iter_mut().map(Host::rest).collect();
-        done.extend(self.broker.as_mut().map(BrokerHost::rest));
+    pub fn stop(&mut self) -> Result<()> {
+        let mut done: Vec<Result<()>> = self.hosts.iter_mut().map(Host::stop).collect();
+        done.extend(self.broker.as_mut().map(BrokerHost::stop));
         done.into_iter().collect()
     }
 
-    /// Starts the private engines after a rest, or anew.
+    /// Starts the private engines after a rest, or again.
     ///
     /// # Errors
     /// One does not start.
-    pub fn wake(&mut self, anew: bool) -> Result<()> {
+    pub fn start(&mut self, restart: bool) -> Result<()> {
         let all = self.hosts.len();
-        self.broker.as_mut().map_or(Ok(()), |broker| broker.wake(anew))?;
+        self.broker.as_mut().map_or(Ok(()), |broker| broker.start(restart))?;
         let mut hosts = self.hosts.iter_mut().enumerate();
-        hosts.try_for_each(|(store, host)| host.wake(anew).map_err(|error| at(error, store, all)))
+        hosts.try_for_each(|(store, host)| host.start(restart).map_err(|error| at(error, store, all)))
     }
 
     /// The private engine of a store, to be killed, paused and started again; nothing where that has none.
@@ -142,9 +142,9 @@ impl Deployment {
     ///
     /// # Errors
     /// One cannot be removed; the others are.
-    pub fn forget(&self, urls: &[DbUrl]) -> Result<()> {
+    pub fn drop_databases(&self, urls: &[DbUrl]) -> Result<()> {
         let removed: Vec<Result<()>> =
-            self.hosts.iter().zip(urls).map(|(host, url)| host.forget(url)).collect();
+            self.hosts.iter().zip(urls).map(|(host, url)| host.drop_databases(url)).collect();
         removed.into_iter().collect()
     }
 
@@ -193,15 +193,15 @@ impl Deployment {
         self.check_room::<W>(urls, &size)?;
         match Databases::load(urls, &size, LoadOptions::default(), viewer, interrupt) {
             Ok((databases, _)) => Ok(databases),
-            // It goes with the run, so there is nothing to start anew.
+            // It goes with the run, so there is nothing to start again.
             Err(_) if interrupt.requested() => {
-                bail!("interrupted while loading; nothing was measured, and nothing is kept")
+                bail!("interrupted while loading; nothing was measured or kept")
             }
             Err(error) => Err(error),
         }
     }
 
-    /// Refuses data that does not fit where private engines have theirs. Files are looked at when they are loaded, and where somebody
+    /// Refuses data that does not fit where private engines have theirs. Files are looked at when they are loaded, and where someone
     /// else's server has its data is not known.
     fn check_room<W: Driven>(&self, urls: &[DbUrl], size: &W::Extent) -> Result<()> {
         let size = benchmark::split::<W>(size.clone(), urls.len() as u32)?;
@@ -214,7 +214,7 @@ impl Deployment {
         Ok(())
     }
 
-    /// Where the stores lie, as far as that is known and on this machine: what is watched of the disk.
+    /// Where the stores are, as far as that is known and on this machine: what is watched of the disk.
     pub fn places(&self, urls: &[DbUrl]) -> Vec<PathBuf> {
         self.hosts.iter().zip(urls).filter_map(|(host, url)| host.store(url)).collect()
     }

@@ -22,7 +22,7 @@ pub struct Generator {
     /// What is written there ends the load; its end ends the process.
     life: Option<ChildStdin>,
     /// The lines that it has said, each with its end of line if that came too. It closes when the process has gone.
-    pub said: Receiver<String>,
+    pub output: Receiver<String>,
     log: PathBuf,
 }
 
@@ -45,22 +45,22 @@ impl Generator {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
         let mut child = command.spawn().map_err(failed("start"))?;
         let mut life = child.stdin.take().expect("asked for above");
-        let said = child.stdout.take().expect("asked for above");
+        let output = child.stdout.take().expect("asked for above");
         let mut group = Group::of(child);
         group.watch(Duration::ZERO, Vec::new()).map_err(failed("watch over"))?;
         // Where that fails it has ended, which is seen by what it says: nothing.
         let _ = life.write_all(b"\n");
-        let (tell, told) = mpsc::channel();
+        let (announce, listed) = mpsc::channel();
         std::thread::spawn(move || {
-            let mut said = BufReader::new(said);
+            let mut output = BufReader::new(output);
             let mut line = String::new();
-            while matches!(said.read_line(&mut line), Ok(1..)) {
-                if tell.send(std::mem::take(&mut line)).is_err() {
+            while matches!(output.read_line(&mut line), Ok(1..)) {
+                if announce.send(std::mem::take(&mut line)).is_err() {
                     break;
                 }
             }
         });
-        Ok(Generator { group, life: Some(life), said: told, log: log.to_owned() })
+        Ok(Generator { group, life: Some(life), output: listed, log: log.to_owned() })
     }
 
     /// Kills it, as a crash would.

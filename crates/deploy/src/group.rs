@@ -16,7 +16,7 @@ pub(crate) const LOOK: Duration = Duration::from_millis(5);
 const ROUNDS: u32 = 100;
 
 /// `$1` the leader of a process group, `$2` tenths of a second until it is killed, then control groups to empty and remove.
-/// Waits in the background, so that it is no child of ours, for a line, or for our end, which closes the pipe.
+/// Waits in the background, so that it is not a child of ours, for a line, or for our end, which closes the pipe.
 const WATCHDOG: &str = r#"
 trap '' HUP INT TERM
 pid=$1 tenths=$2
@@ -53,7 +53,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Takes a child, which [`Group::watch`] lets outlive nobody.
+    /// Takes a child, which [`Group::watch`] lets outlive no one.
     pub(crate) fn of(child: Child) -> Group {
         Group { child, status: None, folders: Vec::new(), watchdog: None }
     }

@@ -1,11 +1,11 @@
-//! Where the databases of one store live: in a private folder, on a private engine, or beside the database that the user named.
+//! Where the databases of one store live: in a private folder, on a private engine, or next to the database that the user named.
 
 use crate::database::Database;
 use crate::foreseen::SESSIONS_OF_OURS;
 use crate::in_use;
 use crate::private::Private;
 use crate::spec::Spec;
-use crate::viewer::{Viewer, tell};
+use crate::viewer::{Viewer, announce};
 use admin::store;
 use anyhow::{Context, Result};
 use observe::{Listening, is_here, listener};
@@ -29,13 +29,13 @@ const MARIADB: [&str; 2] = ["mariadbd", "mysqld"];
 pub(crate) struct Host {
     /// Of a private SQLite database.
     sqlite: SqliteUrl,
-    /// Tells the databases of several places and stores apart on somebody's server.
+    /// Tells the databases of several places and stores apart on the user's server.
     label: String,
     /// Of the private engine.
     limits: Option<rig::Limits>,
-    /// The database that the user named; ours are made beside it, with the same settings.
+    /// The database that the user named; ours are made next to it, with the same settings.
     named: Option<DbUrl>,
-    /// Databases of ours on somebody's server, to be removed.
+    /// Databases of ours on the user's server, to be removed.
     made: RefCell<Vec<DbUrl>>,
     /// A private engine, where one is needed.
     engine: Option<rig::Running>,
@@ -46,10 +46,10 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Prepares one of several stores in a private folder that they share. `label` tells them apart, and is empty of one that
+    /// Prepares one of several stores in a private folder that they share. `label` distinguishes them, and is empty of one that
     /// is alone; `named` is the database of the user's with its password. On a server engine without one a private engine is
     /// started.
-    pub(crate) fn lay(
+    pub(crate) fn create(
         private: &Rc<Private>,
         label: &str,
         spec: &Spec,
@@ -71,7 +71,7 @@ impl Host {
         let engine = match rig::Engine::of(spec.dialect()?).filter(|_| named.is_none()) {
             None => None,
             Some(engine) => {
-                tell(viewer, &format!("starting a private {}", engine.title()));
+                announce(viewer, &format!("starting a private {}", engine.title()));
                 let options = rig::Options {
                     durability: spec.tier()?,
                     settings: spec.settings.clone(),
@@ -91,14 +91,14 @@ impl Host {
     }
 
     /// Ends the private engine and keeps its data, so that it takes no part in what is measured elsewhere.
-    pub(crate) fn rest(&mut self) -> Result<()> {
+    pub(crate) fn stop(&mut self) -> Result<()> {
         Ok(self.engine.as_mut().map_or(Ok(()), rig::Running::halt)?)
     }
 
-    /// Starts the private engine after a rest, or anew.
-    pub(crate) fn wake(&mut self, anew: bool) -> Result<()> {
+    /// Starts the private engine after a rest, or again.
+    pub(crate) fn start(&mut self, restart: bool) -> Result<()> {
         let Some(engine) = &mut self.engine else { return Ok(()) };
-        if anew {
+        if restart {
             engine.halt()?;
         }
         if !engine.is_alive() {
@@ -117,7 +117,7 @@ impl Host {
         match (&self.engine, &self.named) {
             (Some(engine), _) => DbUrl::Server(engine.url(name)),
             (None, Some(DbUrl::Server(near))) => {
-                // Somebody's server has other databases, and perhaps another run of ours.
+                // Someone's server has other databases, and perhaps another run of ours.
                 let label = if self.label.is_empty() { "0".to_owned() } else { self.label.replace('-', "_") };
                 DbUrl::Server(near.with_database(&format!("stackmark_{name}_{}_{label}", us())))
             }
@@ -136,7 +136,7 @@ impl Host {
     pub(crate) fn empty(&self, name: &str) -> Result<DbUrl> {
         let url = self.url(name);
         if matches!(url, DbUrl::Server(_)) {
-            self.forget(&url)?;
+            self.drop_databases(&url)?;
             // First: one whose answer was lost is there.
             self.note(&url);
             let created = store(&url).create();
@@ -164,7 +164,7 @@ impl Host {
     }
 
     /// Removes a database of ours.
-    pub(crate) fn forget(&self, url: &DbUrl) -> Result<()> {
+    pub(crate) fn drop_databases(&self, url: &DbUrl) -> Result<()> {
         if matches!(url, DbUrl::Sqlite(_)) || self.made.borrow().contains(url) {
             store(url).remove().with_context(|| format!("could not remove {}", targets::place(url)))?;
             self.made.borrow_mut().retain(|made| made != url);
@@ -272,7 +272,7 @@ impl Drop for Host {
             return;
         }
         for url in self.made.take() {
-            // On somebody's server nothing of ours may be left.
+            // On the user's server nothing of ours may be left.
             let removed = (0..REMOVED_AGAIN).find_map(|again| {
                 thread::sleep(PAUSE * again);
                 store(&url).remove().err().map_or(Some(()), |_| None)

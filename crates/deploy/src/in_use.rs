@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 /// The right to run on a database. The kernel, or its server, takes it back when this process ends, in whatever way.
 #[derive(Debug)]
 pub enum InUse {
-    /// A file, by a lock on one beside it.
+    /// A file, by a lock on one next to it.
     File(FileLock),
     /// A database of a server, by a lock of that.
     Server(RefCell<admin::Hold>),
 }
 
-/// A lock on a file beside a database.
+/// A lock on a file next to a database.
 #[derive(Debug)]
 pub struct FileLock {
     file: File,
@@ -31,7 +31,7 @@ pub struct FileLock {
 ///
 /// # Errors
 /// Another run has it, or has copies made of it: says who, and where. Or the file of the lock cannot be used.
-pub fn alone(url: &DbUrl) -> Result<Option<InUse>> {
+pub fn lock_exclusive(url: &DbUrl) -> Result<Option<InUse>> {
     match url {
         DbUrl::Sqlite(url) => hold(&url.path, FlockOperation::NonBlockingLockExclusive).map(Some),
         DbUrl::Server(_) => on_server(url, false),
@@ -41,8 +41,8 @@ pub fn alone(url: &DbUrl) -> Result<Option<InUse>> {
 /// Takes the right to copy a database, which others may do too; nothing where its server has no lock for it.
 ///
 /// # Errors
-/// As [`alone`].
-pub fn with_other_readers(url: &DbUrl) -> Result<Option<InUse>> {
+/// As [`lock_exclusive`].
+pub fn lock_shared(url: &DbUrl) -> Result<Option<InUse>> {
     match url {
         DbUrl::Sqlite(url) => hold(&url.path, FlockOperation::NonBlockingLockShared).map(Some),
         DbUrl::Server(_) => on_server(url, true),
@@ -130,7 +130,7 @@ impl Drop for FileLock {
     /// Removes the file, unless others hold it too: the last of them does.
     fn drop(&mut self) {
         if flock(&self.file, FlockOperation::NonBlockingLockExclusive).is_ok() {
-            // One that stays is locked by nobody, and is used again.
+            // One that stays is locked by no one, and is used again.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -181,13 +181,13 @@ mod tests {
     #[test]
     fn the_second_run_is_refused_with_the_name_of_the_first_until_that_has_ended() {
         let (path, url) = database("second");
-        let first = alone(&url).unwrap().unwrap();
+        let first = lock_exclusive(&url).unwrap().unwrap();
         first.works_in(Path::new("results/somewhere"));
         let link = path.with_extension("link");
         let _ = fs::remove_file(&link);
         std::os::unix::fs::symlink(&path, &link).unwrap();
         for name in [path.clone(), link.clone()] {
-            for taken in [alone, with_other_readers] {
+            for taken in [lock_exclusive, lock_shared] {
                 let refused =
                     taken(&DbUrl::Sqlite(sql::SqliteUrl::file(name.clone()))).unwrap_err().to_string();
                 let us = format!("process {}, results/somewhere", std::process::id());
@@ -197,10 +197,10 @@ mod tests {
         let lock = lock_file(&first);
         drop(first);
         assert!(!lock.exists());
-        drop(alone(&url).unwrap());
-        // What a killed run leaves behind is locked by nobody.
+        drop(lock_exclusive(&url).unwrap());
+        // What a killed run leaves behind is locked by no one.
         fs::write(&lock, "process 1").unwrap();
-        drop(alone(&url).unwrap());
+        drop(lock_exclusive(&url).unwrap());
         assert!(!lock.exists());
         fs::remove_file(path).unwrap();
         fs::remove_file(link).unwrap();
@@ -209,14 +209,14 @@ mod tests {
     #[test]
     fn many_may_copy_and_none_may_run_meanwhile() {
         let (path, url) = database("copies");
-        let (first, second) = (with_other_readers(&url).unwrap().unwrap(), with_other_readers(&url).unwrap());
-        assert!(alone(&url).is_err());
+        let (first, second) = (lock_shared(&url).unwrap().unwrap(), lock_shared(&url).unwrap());
+        assert!(lock_exclusive(&url).is_err());
         let lock = lock_file(&first);
         drop(first);
-        assert!(lock.exists() && alone(&url).is_err());
+        assert!(lock.exists() && lock_exclusive(&url).is_err());
         drop(second);
         assert!(!lock.exists());
-        drop(alone(&url).unwrap());
+        drop(lock_exclusive(&url).unwrap());
         fs::remove_file(path).unwrap();
     }
 

@@ -14,7 +14,7 @@ pub struct Interrupt {
 /// The signal that asked for it; 0 before one did.
 static FIRST: AtomicI32 = AtomicI32::new(0);
 
-/// What listens, once somebody has asked.
+/// What listens, once someone has asked.
 static LISTENING: Mutex<Option<Interrupt>> = Mutex::new(None);
 
 impl Interrupt {
@@ -48,7 +48,7 @@ impl Interrupt {
     /// Makes a limit on the size of files (`ulimit -f`) an error of the write that meets it. The signal that comes with it
     /// would end this process in the middle of a trial.
     pub fn outlive_file_limits() -> Result<()> {
-        // The flag is nobody's: that there is a handler is what counts.
+        // The flag is no one's: that there is a handler is what counts.
         signal_hook::flag::register(SIGXFSZ, Arc::default()).context("could not listen for signals")?;
         Ok(())
     }

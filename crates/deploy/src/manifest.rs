@@ -166,7 +166,7 @@ impl Manifest {
     }
 
     /// Reads the manifest of a server in a folder that `commit` was checked out into. It is called after `revision` too, and in
-    /// errors it lies in the folder `shown`.
+    /// errors it is in the folder `shown`.
     ///
     /// # Errors
     /// Those of [`Manifest::read`], or the server would not be that of the commit.
@@ -179,7 +179,7 @@ impl Manifest {
         let manifest = Manifest::read_as(&folder.join(FILE), &Path::new(shown).join(FILE))?;
         if manifest.start.get_ref()[0].contains(THIS_PROGRAM) {
             let message =
-                "it is started as this program, which is the same at every revision: give its folder alone";
+                "it is started as this program, which is the same at every revision: give only its folder";
             return Err(manifest.mistake(&manifest.start.span(), message));
         }
         let name = format!("{}{AT}{revision}", manifest.name);
@@ -460,8 +460,8 @@ serves = [
         let ours = Manifest::ours().serving(more);
         assert_eq!(ours.serves.len(), Manifest::ours().serves.len() + 1);
         let Some(offer) = ours.serves.last() else { panic!("{ours:?}") };
-        let told = format!("{}/{}/{}", offer.workload, offer.engine.name(), offer.how);
-        assert_eq!(told, more[0].path);
+        let listed = format!("{}/{}/{}", offer.workload, offer.engine.name(), offer.how);
+        assert_eq!(listed, more[0].path);
     }
 
     #[test]
@@ -482,10 +482,10 @@ serves = [
             Ok(manifest) => manifest.can_start().expect_err(&text),
             Err(error) => error,
         };
-        let told = error.to_string();
+        let listed = error.to_string();
         let place = format!("servers/py/server.toml:{line}:");
-        assert!(told.starts_with(&place) && told.contains(words), "{place} {words:?}: {told}");
-        assert!(told.contains("\nhint: docs/servers.md"), "{told}");
+        assert!(listed.starts_with(&place) && listed.contains(words), "{place} {words:?}: {listed}");
+        assert!(listed.contains("\nhint: docs/servers.md"), "{listed}");
     }
 
     #[test]
@@ -521,7 +521,7 @@ serves = [
         assert_eq!(found.iter().map(|manifest| &*manifest.name).collect::<Vec<_>>(), ["py", "b"]);
         assert!(Manifest::all_in(&folder.path().join("nowhere")).unwrap().is_empty());
         fs::write(folder.path().join("b").join(FILE), "name = 1").unwrap();
-        let told = Manifest::all_in(folder.path()).unwrap_err().to_string();
-        assert!(told.contains("/b/server.toml:1:"), "{told}");
+        let listed = Manifest::all_in(folder.path()).unwrap_err().to_string();
+        assert!(listed.contains("/b/server.toml:1:"), "{listed}");
     }
 }

@@ -1,4 +1,4 @@
-//! Errors that show the place in a file that somebody wrote by hand.
+//! Errors that show the place in a file that someone wrote by hand.
 
 use std::ops::Range;
 use std::path::Path;

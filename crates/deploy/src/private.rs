@@ -57,7 +57,7 @@ impl Private {
     /// Removes what killed runs under `out` have left behind.
     pub fn sweep(out: &Path) {
         for path in Private::abandoned(out) {
-            // What cannot be removed harms nobody but the disk.
+            // What cannot be removed harms no one but the disk.
             let _ = fs::remove_dir_all(&path);
         }
     }
@@ -74,7 +74,7 @@ impl Private {
 
 impl Drop for Private {
     fn drop(&mut self) {
-        // What cannot be removed is still ours alone; there is nobody left to tell.
+        // What cannot be removed is still ours alone; there is no one left to tell.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

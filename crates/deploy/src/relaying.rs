@@ -90,7 +90,7 @@ impl FromStr for SinkKind {
         let found = SinkKind::ALL.into_iter().find(|(_, name)| *name == text).map(|(kind, _)| kind);
         found.ok_or_else(|| {
             let names = SinkKind::ALL.map(|(_, name)| format!("`{name}`"));
-            format!("`{text}` is no sink; there are {}", names.join(", "))
+            format!("`{text}` is not a sink; there are {}", names.join(", "))
         })
     }
 }
@@ -126,7 +126,7 @@ impl SinkAddress {
 }
 
 impl SinkAddress {
-    /// Where a consumer reads what was published there; nothing where nobody can.
+    /// Where a consumer reads what was published there; nothing where no one can.
     #[must_use]
     pub fn source(&self) -> Option<Source> {
         match self {
@@ -192,8 +192,8 @@ impl FromStr for SinkAddress {
                     .to_owned()),
             },
             // A password may be in what is wrong.
-            _ if text.contains('@') => Err("this is no sink: give `null`, `file:PATH`, or `kafka://USER@HOST:PORT/TOPIC`".into()),
-            _ => Err(format!("`{text}` is no sink: give `null`, `file:PATH`, or `kafka://HOST:PORT/TOPIC`")),
+            _ if text.contains('@') => Err("this is not a sink: give `null`, `file:PATH`, or `kafka://USER@HOST:PORT/TOPIC`".into()),
+            _ => Err(format!("`{text}` is not a sink: give `null`, `file:PATH`, or `kafka://HOST:PORT/TOPIC`")),
         }
     }
 }

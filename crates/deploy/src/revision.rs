@@ -16,9 +16,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const FOLDER: &str = "revisions";
 /// The work tree in its private folder.
 const TREE: &str = "tree";
-/// The file beside it that says which repository knows of it.
+/// The file next to it that says which repository knows of it.
 const REPOSITORY: &str = "repository";
-/// Variables by which git is told of another repository than the one that a folder lies in, as in a hook of git's.
+/// Variables by which git is told of another repository than the one that a folder is in, as in a hook of git's.
 const ELSEWHERE: [&str; 7] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -41,10 +41,10 @@ pub(crate) struct Committed {
 }
 
 impl Committed {
-    /// What a revision (a branch, a tag, a commit, `HEAD~1`) means in the repository that a folder lies in.
+    /// What a revision (a branch, a tag, a commit, `HEAD~1`) means in the repository that a folder is in.
     ///
     /// # Errors
-    /// The folder lies in no repository, that has no such revision, or the folder has no manifest there.
+    /// The folder is in no repository, that has no such revision, or the folder has no manifest there.
     pub(crate) fn of(folder: &Path, revision: &str) -> Result<Committed> {
         // A folder that is gone by now may be there in the revision.
         let here = folder.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new("/"));
@@ -54,7 +54,7 @@ impl Committed {
             git(Some(here), &arguments)
         };
         let repository = ask(&["rev-parse", "--git-common-dir"]).with_context(|| {
-            format!("{} lies in no git repository, so that it has no revision `{revision}`", folder.display())
+            format!("{} is in no git repository, so that it has no revision `{revision}`", folder.display())
         })?;
         let inside = Path::new(&ask(&["rev-parse", "--show-prefix"])?).join(gone);
         let found = ask(&["rev-parse", "--verify", "--quiet", &format!("{revision}^{{commit}}")]);
@@ -80,7 +80,7 @@ impl Committed {
     /// Checks it out; and removes what killed runs have left of theirs.
     ///
     /// # Errors
-    /// There can be no folder for it, or git says why not.
+    /// There can be not a folder for it, or git says why not.
     pub(crate) fn check_out(&self) -> Result<Tree> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let all = rig::folder()?.join(FOLDER);
@@ -124,7 +124,7 @@ impl Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        forget(&self.run.join(Private::NAME));
+        remove_work_tree(&self.run.join(Private::NAME));
         self.private = None;
         let _ = fs::remove_dir(&self.run);
     }
@@ -133,22 +133,22 @@ impl Drop for Tree {
 /// Removes the work trees of runs that were killed.
 fn sweep(all: &Path) {
     for private in Private::abandoned(all) {
-        forget(&private);
+        remove_work_tree(&private);
         let _ = fs::remove_dir_all(&private);
         let _ = private.parent().map(fs::remove_dir);
     }
 }
 
 /// Takes the work tree in a private folder away, and from what its repository knows. Not by `git worktree prune`: that also
-/// forgets work trees of the user's that lie on a disk which is not there.
-fn forget(private: &Path) {
+/// forgets work trees of the user's that are on a disk which is not there.
+fn remove_work_tree(private: &Path) {
     let Ok(repository) = fs::read(private.join(REPOSITORY)) else { return };
     let tree = private.join(TREE);
     // What is half checked out has no work tree that git would remove; what is gone it forgets.
     let _ = fs::remove_dir_all(&tree);
     // Twice: git holds a work tree locked until it is checked out as a whole.
     let words = ["worktree", "remove", "--force", "--force"].map(OsStr::new);
-    // There may be no repository any more, which then knows of nothing.
+    // There may be not a repository any more, which then knows of nothing.
     let _ = git_of(Path::new(OsStr::from_bytes(&repository)), &[&words[..], &[tree.as_os_str()]].concat());
 }
 
@@ -179,12 +179,12 @@ fn git(folder: Option<&Path>, arguments: &[&OsStr]) -> Result<OsString> {
     }
     let ran = command.output().context("could not start git, which revisions of a server are taken from")?;
     if !ran.status.success() {
-        let said = String::from_utf8_lossy(&ran.stderr);
-        bail!("git: {}", said.trim().trim_start_matches("fatal: "));
+        let text = String::from_utf8_lossy(&ran.stderr);
+        bail!("git: {}", text.trim().trim_start_matches("fatal: "));
     }
-    let mut said = ran.stdout;
-    said.pop_if(|last| *last == b'\n');
-    Ok(OsString::from_vec(said))
+    let mut text = ran.stdout;
+    text.pop_if(|last| *last == b'\n');
+    Ok(OsString::from_vec(text))
 }
 
 #[cfg(test)]
@@ -213,7 +213,7 @@ mod tests {
         let (out, mine) = (tempfile::tempdir().unwrap(), folder.path().join("mine"));
         let known =
             || git(Some(&mine), &["worktree".as_ref(), "list".as_ref()]).unwrap().into_string().unwrap();
-        // One of which only the beginning is there, and one that somebody has removed.
+        // One of which only the beginning is there, and one that someone has removed.
         for (run, whole) in [("1-0", true), ("2-0", false)] {
             let private = out.path().join(run).join(Private::NAME);
             fs::create_dir_all(&private).unwrap();
@@ -255,8 +255,8 @@ mod tests {
             assert_eq!((found.commit.as_str(), found.inside.as_path()), (commit.as_str(), Path::new("mine")));
         }
         for revision in ["^HEAD", "HEAD..HEAD", "HEAD:mine", "nowhere", "HEAD~1"] {
-            let told = Committed::of(&mine, revision).unwrap_err().to_string();
-            assert!(told.contains(&format!("no revision `{revision}` in the git repository")), "{told}");
+            let listed = Committed::of(&mine, revision).unwrap_err().to_string();
+            assert!(listed.contains(&format!("no revision `{revision}` in the git repository")), "{listed}");
         }
     }
 }

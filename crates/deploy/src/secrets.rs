@@ -53,13 +53,13 @@ pub(crate) const BROKER_PASSWORD: &str = "STACKMARK_BROKER_PASSWORD";
 #[must_use]
 pub fn with_brokers_password(address: Address) -> Address {
     let password = address.password.or_else(|| {
-        let given = std::env::var(BROKER_PASSWORD).ok().filter(|value| !value.is_empty());
-        given.filter(|_| address.user.is_some()).map(Secret::new)
+        let values = std::env::var(BROKER_PASSWORD).ok().filter(|value| !value.is_empty());
+        values.filter(|_| address.user.is_some()).map(Secret::new)
     });
     Address { password, ..address }
 }
 
-/// The first line of a file that nobody else may read.
+/// The first line of a file that no one else may read.
 fn of_file(file: &Path) -> Result<Secret> {
     let read = || std::fs::read_to_string(file);
     let text = read().with_context(|| format!("could not read the password file {}", file.display()))?;
@@ -130,7 +130,7 @@ fn unescaped_parts(line: &str) -> Vec<String> {
     parts
 }
 
-/// Starts this program anew without the passwords that are among its arguments, where every user of the machine could read
+/// Starts this program again without the passwords that are among its arguments, where every user of the machine could read
 /// them. Comes back if there are none.
 ///
 /// # Errors
@@ -163,7 +163,7 @@ fn taken_out(argument: &str) -> Option<(String, String, Secret)> {
         Some(("", text)) => ("--db=", text),
         _ => ("", argument),
     };
-    // A name that no store has is refused later, and its password is nobody's.
+    // A name that no store has is refused later, and its password is no one's.
     let (name, text) = split_name(text);
     let name = name.map_or_else(String::new, |name| format!("{name}="));
     if name == "broker=" {

@@ -36,7 +36,7 @@ const HEALTH_MAX: Duration = Duration::from_secs(5);
 const HEALTH_LOOK: Duration = Duration::from_millis(50);
 /// How long a server that has closed its standard output may take to end: then it was that.
 const CLOSING: Duration = Duration::from_millis(500);
-/// Bytes of what it says of itself.
+/// Bytes of what it reports.
 const ABOUT_MAX: usize = 64 << 10;
 /// Bytes of another response: a relay has a line for each second.
 const RESPONSE_MAX: usize = 64 << 20;
@@ -48,11 +48,11 @@ const LOG_TAIL: usize = 2_000;
 pub struct ServerSettings {
     /// What it may use, with all that it starts.
     pub limits: Option<rig::Limits>,
-    /// The relay beside it, or beside a subject that needs no server.
+    /// The relay next to it, or next to a subject that needs no server.
     pub relaying: RelayOptions,
     /// Connections to the engine, at least 1.
     pub pool: u32,
-    /// Threads beside those of its connections, at least 1.
+    /// Threads next to those of its connections, at least 1.
     pub threads: usize,
 }
 
@@ -93,7 +93,7 @@ pub struct Server {
 
 impl Server {
     /// Builds the server where that has not been done, starts it on a free port of the loopback, and waits until it is ready.
-    /// `log` takes what it writes to standard error; `interrupt` says when nobody wants it any more.
+    /// `log` takes what it writes to standard error; `interrupt` says when no one wants it any more.
     ///
     /// # Errors
     /// It could not be built, started or limited, ended, said something else than where it listens, was not ready in time, or
@@ -117,7 +117,7 @@ impl Server {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
         let mut child = command.spawn().map_err(failed("start"))?;
         let life = child.stdin.take().expect("asked for above");
-        let said = child.stdout.take().expect("asked for above");
+        let output = child.stdout.take().expect("asked for above");
         let (log, url, stop_max) = (log.to_owned(), String::new(), manifest.stop_max);
         let mut server = Server { name, stop_max, group: Group::of(child), life, log, url, cgroup: None };
         if let Some(limits) = &settings.limits {
@@ -129,18 +129,18 @@ impl Server {
         server.group.watch(stop_max, folders).map_err(failed("watch over"))?;
         // Nothing of the server has run until now. Where that fails it has ended, which is told below.
         let _ = server.life.write_all(b"\n");
-        server.url = server.until_ready(said, manifest.ready_max, interrupt)?;
+        server.url = server.until_ready(output, manifest.ready_max, interrupt)?;
         Ok(server)
     }
 
     fn until_ready(
         &mut self,
-        said: impl Read + Send + 'static,
+        output: impl Read + Send + 'static,
         max: Duration,
         interrupt: &AtomicBool,
     ) -> Result<String, DeployError> {
         let (name, clock) = (self.name, Monotonic::start());
-        let told = first_line(said);
+        let listed = first_line(output);
         let mut waits_for = "say where it listens".to_owned();
         let mut url = None;
         loop {
@@ -155,7 +155,7 @@ impl Server {
             let mut ended = self.group.status();
             let mut is_mute = false;
             if url.is_none() {
-                match told.try_recv() {
+                match listed.try_recv() {
                     Ok(line) => {
                         url = Some(address(&line).ok_or_else(|| self.failed(&garbage(name, &line)))?);
                     }
@@ -375,19 +375,19 @@ fn build(manifest: &Manifest, log: &Path, interrupt: &AtomicBool) -> Result<(), 
 }
 
 /// The first line that a server says, once it comes; nothing more where it says none.
-fn first_line(said: impl Read + Send + 'static) -> mpsc::Receiver<String> {
-    let (tell, told) = mpsc::channel();
+fn first_line(output: impl Read + Send + 'static) -> mpsc::Receiver<String> {
+    let (announce, listed) = mpsc::channel();
     std::thread::spawn(move || {
-        let mut said = BufReader::new(said);
+        let mut output = BufReader::new(output);
         let mut line = Vec::new();
-        if matches!((&mut said).take(LINE_MAX as u64).read_until(b'\n', &mut line), Ok(1..)) {
-            // Nobody waits any more where the server has failed.
-            let _ = tell.send(String::from_utf8_lossy(&line).into_owned());
+        if matches!((&mut output).take(LINE_MAX as u64).read_until(b'\n', &mut line), Ok(1..)) {
+            // No one waits any more where the server has failed.
+            let _ = announce.send(String::from_utf8_lossy(&line).into_owned());
         }
         // Goes on reading, so that the server never waits for a full pipe.
-        let _ = std::io::copy(&mut said, &mut std::io::sink());
+        let _ = std::io::copy(&mut output, &mut std::io::sink());
     });
-    told
+    listed
 }
 
 /// The address in a line that a ready server says.
@@ -500,14 +500,14 @@ mod tests {
         );
     }
 
-    /// What `/health` is found to be where the one who listens says `said` and no more, with the connection open.
-    fn health_of(said: &'static str, interrupted: bool) -> Result<(), String> {
+    /// What `/health` is found to be where the one who listens says `output` and no more, with the connection open.
+    fn health_of(output: &'static str, interrupted: bool) -> Result<(), String> {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (done, over) = mpsc::channel::<()>();
         let server = std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
-            stream.write_all(said.as_bytes()).unwrap();
+            stream.write_all(output.as_bytes()).unwrap();
             let _ = over.recv();
         });
         let max = if interrupted { Duration::from_secs(3_600) } else { Duration::from_millis(200) };

@@ -18,7 +18,7 @@ pub struct Spec {
     pub engine: String,
     /// Stores that the data is split over.
     pub shards: u32,
-    /// Databases that the user named, one for each store, as addresses without their passwords; trials run on copies beside
+    /// Databases that the user named, one for each store, as addresses without their passwords; trials run on copies next to
     /// them. None where the stores are private.
     pub named: Vec<String>,
     /// Options of a private SQLite database as its address has them: `journal=delete&cache=32MiB`.
@@ -31,7 +31,7 @@ pub struct Spec {
     pub limits: Option<String>,
     /// Whether a private PostgreSQL counts what each statement costs.
     pub statement_statistics: bool,
-    /// Whether the power of what a private engine's data lies on can be cut.
+    /// Whether the power of what a private engine's data is on can be cut.
     pub power_cut: bool,
     /// The broker that a relay publishes to, if one does.
     #[serde(default)]
@@ -79,7 +79,7 @@ impl Spec {
             named: named.iter().map(ToString::to_string).collect(),
             options: String::new(),
             settings: Vec::new(),
-            // What somebody's database flushes is its own setting.
+            // What someone's database flushes is its own setting.
             durability: if private { wishes.durability } else { Tier::Durable }.to_string(),
             limits: limits.map(|limits| limits.to_string()),
             statement_statistics: wishes.statement_statistics && dialect == Dialect::Postgres,
@@ -139,7 +139,7 @@ impl Spec {
     /// What a commit survives.
     ///
     /// # Errors
-    /// When it is no tier of a private engine.
+    /// When it is not a tier of a private engine.
     pub fn tier(&self) -> Result<Tier> {
         [Tier::Durable, Tier::Delayed]
             .into_iter()
@@ -182,7 +182,7 @@ impl Spec {
     pub fn sqlite(&self) -> Result<SqliteUrl> {
         let mut url: SqliteUrl = format!("sqlite:private.db?{}", self.options)
             .parse()
-            .with_context(|| format!("`{}` are no options of SQLite", self.options))?;
+            .with_context(|| format!("`{}` are not options of SQLite", self.options))?;
         if self.tier()? != Tier::Durable && !self.options.contains("synchronous=") {
             url.synchronous = sql::Synchronous::Normal;
         }

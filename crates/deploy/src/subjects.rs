@@ -3,7 +3,9 @@
 //! error that names the nearest one: nothing is ever measured under another name.
 
 use crate::revision::short;
-use crate::{DeployError, Manifest, Offer, Order, RelayOptions, Server, ServerSettings, SinkAddress, given};
+use crate::{
+    DeployError, Manifest, Offer, Order, RelayOptions, Server, ServerSettings, SinkAddress, server_sources,
+};
 use anyhow::{Context, Result, bail};
 use sql::{DbUrl, Dialect};
 use std::borrow::Cow;
@@ -84,7 +86,7 @@ impl Subject {
         }
     }
 
-    /// What it is called in a sentence beside another.
+    /// What it is called in a sentence next to another.
     pub fn label_beside(&self, other: &Subject) -> String {
         let by_ours = self.others().is_none() && other.others().is_none();
         if by_ours && self.how == other.how && self.workload() == other.workload() {
@@ -123,7 +125,7 @@ impl Subject {
         self.served.and_then(|served| served.manifest.commit.as_deref()).map(short)
     }
 
-    /// Whether the servers of both are one at two revisions, or at one and as it lies there.
+    /// Whether the servers of both are one at two revisions, or at one and as it is there.
     pub fn is_revision_of(&self, other: &Subject) -> bool {
         let own = |subject: &Subject| subject.served.map(|served| served.manifest.own_name());
         // No two servers have one name of their own but as revisions.
@@ -144,7 +146,7 @@ impl Subject {
         self.served.map(|served| served.offer.how.as_str())
     }
 
-    /// What speaks to the engine; of a server of somebody else's all that is known is what the path says.
+    /// What speaks to the engine; of a server of someone else's all that is known is what the path says.
     pub fn adapter(&self) -> &'static str {
         self.others().map_or(self.how.driver.name(), |_| part(self.path, 2))
     }
@@ -263,7 +265,7 @@ pub fn all() -> Result<&'static [Subject]> {
     Ok(ALL.get_or_init(|| all))
 }
 
-/// Those whose server's manifest lies in a folder, however that is spelled.
+/// Those whose server's manifest is in a folder, however that is spelled.
 ///
 /// # Errors
 /// Those of [`all`].
@@ -301,7 +303,7 @@ static OURS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
         .expect("a test has read what is compiled in")
 });
 
-/// Puts what servers offer beside what there is, unless a path is `taken` elsewhere.
+/// Puts what servers offer next to what there is, unless a path is `taken` elsewhere.
 pub(crate) fn with_servers(
     mut all: Vec<Subject>,
     manifests: impl IntoIterator<Item = Manifest>,
@@ -372,7 +374,7 @@ pub fn find(path: &str) -> Result<&'static Subject> {
     let all = all()?;
     let wanted = current(path);
     let wanted = wanted.trim_end_matches('/');
-    if let Some(subject) = given::subject(wanted) {
+    if let Some(subject) = server_sources::subject(wanted) {
         return Ok(subject);
     }
     // What is named in full is meant, and not one before it whose path goes on.

@@ -1,7 +1,7 @@
 //! The broker that a relay publishes to, a private one or the user's, and the topic of a trial on it.
 
 use crate::secrets::with_brokers_password;
-use crate::viewer::{Viewer, tell};
+use crate::viewer::{Viewer, announce};
 use anyhow::{Context, Result};
 use broker::{Address, Broker, BrokerError, Record, Stored};
 use observe::{Listening, is_here, listener};
@@ -21,7 +21,7 @@ pub struct BrokerSpec {
     pub named: Option<String>,
     /// What a private one may use: `cpu=0.5,mem=1GiB`.
     pub limits: Option<String>,
-    /// Whether the data of a private one lies on a file system of its own, which can be filled.
+    /// Whether the data of a private one is on a file system of its own, which can be filled.
     pub own_disk: bool,
 }
 
@@ -60,10 +60,10 @@ pub(crate) enum BrokerHost {
 
 impl BrokerHost {
     /// Starts a private broker, or takes the user's.
-    pub(crate) fn lay(spec: &BrokerSpec, viewer: &dyn Viewer) -> Result<BrokerHost> {
+    pub(crate) fn create(spec: &BrokerSpec, viewer: &dyn Viewer) -> Result<BrokerHost> {
         let Some(named) = &spec.named else {
             let limits = spec.limits.as_deref().map(str::parse).transpose()?;
-            tell(viewer, &format!("starting a private {}", rig::Engine::Kafka.title()));
+            announce(viewer, &format!("starting a private {}", rig::Engine::Kafka.title()));
             let options = rig::Options { limits, own_disk: spec.own_disk, ..rig::Options::default() };
             let engine = Box::new(rig::start(rig::Engine::Kafka, &options)?);
             let host = BrokerHost::Private { engine, limits };
@@ -73,17 +73,17 @@ impl BrokerHost {
         Ok(BrokerHost::Named(with_brokers_password(named.parse()?)))
     }
 
-    pub(crate) fn rest(&mut self) -> Result<()> {
+    pub(crate) fn stop(&mut self) -> Result<()> {
         match self {
             BrokerHost::Private { engine, .. } => Ok(engine.halt()?),
             BrokerHost::Named(_) => Ok(()),
         }
     }
 
-    /// Starts a private broker after a rest, or anew.
-    pub(crate) fn wake(&mut self, anew: bool) -> Result<()> {
+    /// Starts a private broker after a rest, or again.
+    pub(crate) fn start(&mut self, restart: bool) -> Result<()> {
         let BrokerHost::Private { engine, .. } = self else { return Ok(()) };
-        if anew {
+        if restart {
             engine.halt()?;
         }
         if engine.is_alive() {

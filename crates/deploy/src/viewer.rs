@@ -1,27 +1,27 @@
-//! Who is told what goes on.
+//! Output of progress and remarks.
 
 use std::fmt::Debug;
 
-/// Somebody who looks on: a terminal, a page, or nobody.
+/// Receives remarks and progress: a terminal, a page, or nothing.
 pub trait Viewer: Debug {
     /// A remark.
-    fn say(&self, text: &str);
+    fn remark(&self, text: &str);
 
-    /// What goes on from now on, for those who look; not a remark.
+    /// The current activity; not a remark.
     fn doing(&self, words: &str);
 
-    /// Long work, which ends with what is given back.
+    /// Starts a long task, which ends when the returned value is dropped.
     fn work(&self, words: &str) -> Box<dyn Work>;
 }
 
-/// Long work that tells how far it has come.
+/// Progress of a long task.
 pub trait Work {
-    /// `share` from 0 to 1, and what there is to say.
-    fn show(&self, share: f64, said: &str);
+    /// `share` from 0 to 1, with a text.
+    fn show(&self, share: f64, text: &str);
 }
 
-/// Says what goes on from now on, to all who look.
-pub fn tell(viewer: &dyn Viewer, words: &str) {
-    viewer.say(words);
+/// Reports the current activity as a remark and as the activity.
+pub fn announce(viewer: &dyn Viewer, words: &str) {
+    viewer.remark(words);
     viewer.doing(words);
 }

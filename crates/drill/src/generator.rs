@@ -90,7 +90,7 @@ pub fn generate<W: Driven>(
     if let Some(target) = &target {
         trial::finish::<W>(target, Monotonic::start(), FINISH_MAX);
     }
-    teller.tell(&Line::Ended { failure });
+    teller.send(&Line::Ended { failure });
     // Nothing is ever sent: it ends with whoever reads standard input.
     let _ = end.recv();
     Ok(())
@@ -167,7 +167,7 @@ struct TellingSession<W: Driven> {
 impl<W: Driven> Session<W> for TellingSession<W> {
     async fn run(&mut self, call: &W::Call, effort: &mut Effort) -> Result<W::Outcome, Fault> {
         let worker = self.worker;
-        self.teller.tell(&Line::Begun { worker, digest: digest::<W>(call) });
+        self.teller.send(&Line::Begun { worker, digest: digest::<W>(call) });
         let given_up = Line::Failed { worker, how: Sort::Doubt, why: "no answer in time".into() };
         let mut unless = Unless { teller: &self.teller, line: Some(given_up) };
         // The body to tell it, and the digest for who checks it here.
@@ -175,7 +175,7 @@ impl<W: Driven> Session<W> for TellingSession<W> {
         let result = self.session.run(call, effort).await;
         effort.wanted = wanted;
         unless.line = None;
-        self.teller.tell(&match &result {
+        self.teller.send(&match &result {
             Ok(outcome) => Line::Answered { worker, answer: Told::of::<W>(outcome) },
             Err(fault) => Line::Failed { worker, how: Sort::of(fault), why: fault.to_string() },
         });
@@ -196,7 +196,7 @@ struct Unless<'a> {
 impl Drop for Unless<'_> {
     fn drop(&mut self) {
         if let Some(line) = self.line.take() {
-            self.teller.tell(&line);
+            self.teller.send(&line);
         }
     }
 }

@@ -90,12 +90,12 @@ impl Told {
     }
 
     /// # Errors
-    /// It is no answer to the call: the generator and who reads its lines do not speak of the same.
+    /// It is not an answer to the call: the generator and who reads its lines do not speak of the same.
     pub(crate) fn outcome<W: Wire>(&self, call: &W::Call) -> Result<W::Outcome> {
         let Told { status, is_problem, .. } = *self;
         let answer = Answer { status, is_problem, headers: self, body: self.body.as_bytes() };
         W::decode_outcome(call, &answer).map_err(anyhow::Error::msg).with_context(|| {
-            format!("the load generator told an answer that is none: {} {}", self.status, self.body)
+            format!("the load generator reported an unknown outcome: {} {}", self.status, self.body)
         })
     }
 }
@@ -153,11 +153,11 @@ impl Teller {
         Teller { into: Mutex::new(into), clock: Monotonic::of_machine() }
     }
 
-    pub(crate) fn tell(&self, line: &Line) {
+    pub(crate) fn send(&self, line: &Line) {
         let mut text = serde_json::to_vec(&(self.clock.now().0, line)).expect("lines are text and numbers");
         text.push(b'\n');
         let mut into = self.into.lock().unwrap_or_else(PoisonError::into_inner);
-        // Nobody listens any more only where the parent has gone, which ends this process.
+        // No one listens any more only where the parent has gone, which ends this process.
         let _ = into.write_all(&text).and_then(|()| into.flush());
     }
 }

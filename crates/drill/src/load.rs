@@ -96,7 +96,7 @@ impl<W: Driven> Load<W> {
             if now >= until {
                 return Ok(true);
             }
-            match self.process.said.recv_timeout(LOOK.min((until - now).into())) {
+            match self.process.output.recv_timeout(LOOK.min((until - now).into())) {
                 Ok(text) => self.enter(&text, after)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(false),
@@ -107,7 +107,7 @@ impl<W: Driven> Load<W> {
     /// Enters all that a generator has said that is gone. What it had under way is in doubt.
     pub(crate) fn gone(&mut self, after: &mut After) -> Result<()> {
         loop {
-            match self.process.said.try_recv() {
+            match self.process.output.try_recv() {
                 Ok(text) => self.enter(&text, after)?,
                 Err(TryRecvError::Disconnected) => break,
                 Err(TryRecvError::Empty) => std::thread::sleep(LOOK),
@@ -127,13 +127,13 @@ impl<W: Driven> Load<W> {
             Ok(line) => line,
             // The last line of a generator that was killed may have been cut off.
             Err(_) if !text.ends_with('\n') => return Ok(()),
-            Err(error) => bail!("the load generator said what is no line of its own ({error}): {text}"),
+            Err(error) => bail!("the load generator wrote an unreadable line ({error}): {text}"),
         };
         match line {
-            Line::Begun { worker, digest: told } => {
+            Line::Begun { worker, digest: listed } => {
                 let worker = self.worker(worker)?;
                 let call = worker.inputs.draw();
-                if digest::<W>(&call) != told {
+                if digest::<W>(&call) != listed {
                     bail!("the load generator makes other calls than were drawn for it");
                 }
                 worker.under_way = Some((call, at));
@@ -210,7 +210,7 @@ impl<W: Driven> Load<W> {
     }
 }
 
-const NONE: &str = "the load generator told the end of a call that it had not begun";
+const NONE: &str = "the load generator reported the end of a call that it had not started";
 
 enum Sorted {
     Answered(Verdict),

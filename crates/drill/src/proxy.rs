@@ -70,7 +70,7 @@ fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes connections for as long as the proxy is there. Nobody listens on its port while there is no way.
+/// Takes connections for as long as the proxy is there. No one listens on its port while there is no way.
 fn serve(address: SocketAddr, mut listener: Option<TcpListener>, state: &Weak<Mutex<State>>) {
     while let Some(state) = state.upgrade() {
         let taken = match (&listener, locked(&state).way()) {
@@ -87,7 +87,7 @@ fn serve(address: SocketAddr, mut listener: Option<TcpListener>, state: &Weak<Mu
             }
         };
         match taken {
-            // Who finds nobody behind it is told so by the end of the connection.
+            // Who finds no one behind it is told so by the end of the connection.
             Some(near) => drop(pass(near, &state)),
             None => std::thread::sleep(LOOK),
         }
@@ -148,7 +148,7 @@ mod tests {
         end.write_all(b"x").is_ok() && matches!(end.read(&mut byte), Ok(1))
     }
 
-    /// Whether somebody answers there, at once or as soon as it is known that they should.
+    /// Whether someone answers there, at once or as soon as it is known that they should.
     fn is_there(proxy: &Proxy, wanted: bool) -> bool {
         for _ in 0..10_000 {
             let open = TcpStream::connect(proxy.address());

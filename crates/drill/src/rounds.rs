@@ -5,7 +5,7 @@ use crate::load::{Aftermath, Load, Struck};
 use crate::stage::{Component, Stage};
 use admin::store;
 use anyhow::{Context, Result, bail};
-use deploy::{Databases, Deployment, Interrupt, ServerSettings, Subject, tell};
+use deploy::{Databases, Deployment, Interrupt, ServerSettings, Subject, announce};
 use measure::Monotonic;
 use model::random::Random;
 use model::{Clock, Ledger, Mix, Nanos};
@@ -345,7 +345,7 @@ impl<W: Driven> Rounds<'_, W> {
     fn end_load(&self, struck: &mut Struckdown<W>) -> Result<()> {
         let Struckdown { fault, ledger, begun, ends, load } = struck;
         if let Some(ended) = &load.ended {
-            let why = ended.as_deref().unwrap_or("nobody had asked it to");
+            let why = ended.as_deref().unwrap_or("no one had asked it to");
             fault.failures.push(format!("the load generator ended by itself: {why}"));
         } else {
             load.process.end_load();
@@ -406,7 +406,7 @@ impl<W: Driven> Rounds<'_, W> {
         let mut again = None;
         if let Some(arrived) = destination.audit(&recorded)? {
             if let Err(error) = destination.close(arrived.is_right()) {
-                tell(self.viewer, &format!("{error:#}"));
+                announce(self.viewer, &format!("{error:#}"));
             }
             again = Some(arrived.duplicates);
             checks.extend(arrived.checks);

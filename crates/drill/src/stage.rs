@@ -108,7 +108,7 @@ impl Component {
             if subject.how.style.has_outbox() {
                 faults.push((Component::Relay, KillAfterPublishing));
             }
-            // A file is no way that could be cut.
+            // A file is not a way that could be cut.
             if subject.how.dialect != Dialect::Sqlite {
                 faults.push((Component::Relay, CutOff));
             }
@@ -293,7 +293,8 @@ impl<'a, W: Driven> Stage<'a, W> {
         let sink = self.destination.address();
         let server = self.subject.serve(&urls, &self.settings, &sink, &log, self.interrupt.flag())?;
         let at = server.url().trim_start_matches("http://");
-        let at = at.parse().with_context(|| format!("the server listens on {at}, which is no address"))?;
+        let at =
+            at.parse().with_context(|| format!("the server listens on {at}, which is not an address"))?;
         way.leads_to(Some(at));
         self.server = Some(server);
         Ok(())
@@ -318,7 +319,7 @@ impl<'a, W: Driven> Stage<'a, W> {
         Ok(Load::of(process, clock, &order, &self.databases.size))
     }
 
-    /// Begins anew with what a power cut would lose: what was written before this fault is on the disk.
+    /// Begins again with what a power cut would lose: what was written before this fault is on the disk.
     pub(crate) fn forget_unflushed(&mut self) -> Result<()> {
         for store in 0..self.engines.len() {
             self.engine(store)?.settle_disk()?;

@@ -1,6 +1,6 @@
-//! An alarm clock for one thread: it can be set to ring earlier while somebody waits for it.
+//! An alarm clock for one thread: it can be set to ring earlier while someone waits for it.
 //!
-//! tokio's own timer counts in milliseconds, which is too coarse for a timetable of thousands of calls a second. Linux
+//! tokio's own timer counts in milliseconds, which is too coarse for a timetable of thousands of calls per second. Linux
 //! has timers that are files, precise to some 50 µs; elsewhere tokio's timer has to do.
 
 use model::Nanos;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 /// Messages of defects that are kept; the first ones tell the most.
 const DEFECTS_KEPT: usize = 8;
 
-/// Marks a moment that has come, so that nobody moves it any more. As a moment it would be 292 years away.
+/// Marks a moment that has come, so that no one moves it any more. As a moment it would be 292 years away.
 const OPEN: u64 = 1 << 63;
 
 /// Asks a trial to end early. Clones ask the same trial; setting it is safe in a signal handler.
@@ -50,7 +50,7 @@ struct Tickets {
 
 /// Most calls that a worker takes leave for at once: the counter that all share is touched so seldom that it costs nothing.
 const BATCH_MAX: u64 = 64;
-/// A worker takes one in so many of its equal part of what is left. Towards the end all take one by one, so that nobody is
+/// A worker takes one in so many of its equal part of what is left. Towards the end all take one by one, so that no one is
 /// left with many when the others have none.
 const BATCH_PART: u64 = 8;
 

@@ -109,7 +109,7 @@ impl<W: Workload, T: Target<W>, C: Clock> Crew<W, T, C> {
             let alarm = tokio::task::spawn_local(async move { pacer.run().await });
             for task in tasks {
                 if let Err(error) = task.await {
-                    // Nobody cancels workers, so this is a panic; it goes to whoever joins this thread.
+                    // No one cancels workers, so this is a panic; it goes to whoever joins this thread.
                     std::panic::resume_unwind(error.into_panic());
                 }
             }
@@ -135,7 +135,7 @@ impl<W: Workload, T: Target<W>, C: Clock> Crew<W, T, C> {
             Ok(sessions) => (Some(sessions), Ok(())),
             Err(error) => (None, Err(error)),
         };
-        // Let go of before it waits: that a crew has panicked is noticed only by nobody being left who may report.
+        // Let go of before it waits: that a crew has panicked is noticed only by no one being left who may report.
         if let Some(opened) = self.opened.take() {
             // Whoever does not listen any more has given up already, and sends no start.
             let _ = opened.send(report);

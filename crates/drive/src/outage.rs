@@ -26,7 +26,7 @@ pub struct Outage {
     pub to: Option<Nanos>,
     /// Calls whose connection broke under way.
     pub in_doubt: u64,
-    /// Calls that found nobody.
+    /// Calls that found no one.
     pub refused: u64,
 }
 
@@ -148,8 +148,8 @@ impl Seen {
             Refusal::QueueFull => "the queue in front of the sessions was full",
             Refusal::Shedding => "the server shed load",
             Refusal::Unreachable => "nothing answered at the address",
-            Refusal::Unwritable(said) if said.words().is_empty() => "the engine took no writes",
-            Refusal::Unwritable(said) => said.words(),
+            Refusal::Unwritable(text) if text.words().is_empty() => "engine refused writes",
+            Refusal::Unwritable(text) => text.words(),
         };
         match self.refusals.iter_mut().find(|(known, _)| *known == words) {
             Some((_, calls)) => *calls += 1,
@@ -182,7 +182,7 @@ impl Seen {
     }
 }
 
-/// Whether a fault says that nobody is there any more. One that missed its deadline only says that it was slow.
+/// Whether a fault says that no one is there any more. One that missed its deadline only says that it was slow.
 fn loss(fault: &Fault) -> Option<Loss> {
     match fault {
         Fault::InDoubt(Doubt::ConnectionLost | Doubt::CommitUnanswered) => Some(Loss::InDoubt),

@@ -95,7 +95,7 @@ pub(crate) struct TaskTimer<C> {
     pacer: Rc<Pacer<C>>,
     place: usize,
     /// Set to the deadline of some call, and looked at only while a call waits: when it rings for a call that has long
-    /// been answered, it is set anew for the present one. So a deadline costs next to nothing a call.
+    /// been answered, it is set again for the present one. So a deadline costs next to nothing a call.
     watchdog: Pin<Box<Sleep>>,
     watches: Nanos,
 }

@@ -15,7 +15,7 @@ const SLICES_MAX: u64 = 200_000;
 /// Calls a second in an open loop, far beyond what one generator can send.
 pub(crate) const RATE_MAX: f64 = 10_000_000.0;
 
-/// A number of calls a second, over all workers.
+/// A number of calls per second, over all workers.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RatePerSecond(pub f64);
@@ -273,7 +273,7 @@ impl Plan {
         {
             return Err(PlanError::OutOfRange {
                 what: "the rate",
-                given: format!("{rate} calls a second"),
+                given: format!("{rate} calls per second"),
                 range: format!("more than 0 and at most {RATE_MAX}"),
             });
         }
@@ -383,14 +383,14 @@ mod tests {
         );
         refused(
             stages(1_000, -1.0),
-            "the rate is -1 calls a second; it must be more than 0 and at most 10000000",
+            "the rate is -1 calls per second; it must be more than 0 and at most 10000000",
         );
         refused(Plan { calls: Some(0), ..plan() }, "the number of calls is zero; it must be 1 or more");
         let rate = |rate| Plan { arrivals: Arrivals::Poisson(RatePerSecond(rate)), ..plan() };
-        refused(rate(0.0), "the rate is 0 calls a second; it must be more than 0 and at most 10000000");
+        refused(rate(0.0), "the rate is 0 calls per second; it must be more than 0 and at most 10000000");
         refused(
             rate(f64::NAN),
-            "the rate is NaN calls a second; it must be more than 0 and at most 10000000",
+            "the rate is NaN calls per second; it must be more than 0 and at most 10000000",
         );
         refused(
             Plan { slice: Nanos(1), ..plan() },

@@ -1,4 +1,4 @@
-//! A trial in virtual time: the same workers, a clock that stands still while anybody can work.
+//! A trial in virtual time: the same workers, a clock that stands still while anyone can work.
 
 use crate::arrivals::Timetable;
 use crate::control::{Control, Stop};
@@ -21,7 +21,7 @@ pub(crate) const START: Nanos = Nanos::from_secs(1);
 /// Rounds of polling at a moment before time goes on: a call queued in one is taken in the next.
 const ROUNDS: u32 = 3;
 
-/// A clock that goes on to the next moment at which somebody waits, when nobody can do anything now.
+/// A clock that goes on to the next moment at which someone waits, when no one can do anything now.
 #[derive(Clone)]
 pub(crate) struct World(Arc<Mutex<Moments>>);
 

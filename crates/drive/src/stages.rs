@@ -4,7 +4,7 @@ use crate::plan::{PlanError, RATE_MAX, RatePerSecond};
 use model::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// More than anybody will read a table of.
+/// More than anyone will read a table of.
 const STAGES_MAX: usize = 64;
 
 /// A part of the window with a rate of its own.
@@ -67,7 +67,7 @@ pub(crate) fn validate(stages: &[Stage], measured: Nanos, slice: Nanos) -> Resul
         for RatePerSecond(rate) in [stage.from, stage.to] {
             if !(rate > 0.0 && rate <= RATE_MAX) {
                 let range = format!("more than 0 and at most {RATE_MAX}");
-                return wrong("the rate of a stage", format!("{rate} calls a second"), range);
+                return wrong("the rate of a stage", format!("{rate} calls per second"), range);
             }
         }
         if stage.length == Nanos::ZERO || !stage.length.0.is_multiple_of(slice.0) {
@@ -88,7 +88,7 @@ pub(crate) fn validate(stages: &[Stage], measured: Nanos, slice: Nanos) -> Resul
 #[derive(Debug)]
 pub(crate) struct Profile {
     stages: Vec<Stage>,
-    /// The stage in which the latest call was due, and what lies before it.
+    /// The stage in which the latest call was due, and what is before it.
     at: usize,
     calls_before: f64,
     seconds_before: f64,
@@ -133,7 +133,7 @@ mod tests {
         assert!(due.windows(2).all(|pair| pair[0] < pair[1]));
         let within = |from: f64, to: f64| due.iter().filter(|due| **due >= from && **due < to).count();
         assert_eq!((within(0.0, 2.0), within(2.0, 12.0)), (200, 1_000));
-        // 100 to 300 calls a second on average 200, and 300 to 500.
+        // 100 to 300 calls per second on average 200, and 300 to 500.
         assert!(within(12.0, 17.0).abs_diff(1_000) <= 1 && within(17.0, 22.0).abs_diff(2_000) <= 1);
         assert!(within(22.0, 27.0).abs_diff(1_300) <= 1 && within(27.0, 31.0).abs_diff(20) <= 1);
         assert_eq!(Stage::mean_rate(&stages).0, (1_000.0 + 3_000.0 + 1_300.0 + 20.0) / 29.0);

@@ -41,7 +41,7 @@ pub struct Trial<W: Workload> {
     pub span: Nanos,
     /// Whether it was asked to stop before its planned end.
     pub interrupted: bool,
-    /// Why it failed, if it did: a defect, or a session that could not be reopened. Its numbers are no result.
+    /// Why it failed, if it did: a defect, or a session that could not be reopened. Its numbers are not a result.
     pub failure: Option<String>,
     /// Messages of the first defects.
     pub defects: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Trial<W: Workload> {
     pub outages: Vec<Outage>,
     /// Calls of all phases that were refused, by what for, the most first: the engine's own words where it said something.
     pub refusals: Vec<(String, u64)>,
-    /// The times in which nobody ran, counted as [`Trial::outages`] are.
+    /// The times in which no one ran, counted as [`Trial::outages`] are.
     pub gaps: Vec<Gap>,
     /// CPU time of the threads that made the calls, over all phases; zero where the system cannot tell.
     pub cpu: Nanos,

@@ -79,7 +79,7 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
         let mut free = self.limits.start;
         while let Some((call, due)) = self.source.next().await {
             if let Some(due) = due {
-                // Before it waits: nobody else would end the window meanwhile.
+                // Before it waits: no one else would end the window meanwhile.
                 if !self.has_leave(due) {
                     self.control.spent(free);
                     break;
@@ -145,10 +145,10 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
     /// Whether a call that is due then may be made as far as the number of calls goes.
     #[inline]
     fn has_leave(&mut self, due: Nanos) -> bool {
-        let Some(held) = &mut self.tickets else { return true };
-        if *held == 0 && due >= self.control.window(Nanos::ZERO).opens {
-            *held = self.control.take_tickets();
-            return *held > 0;
+        let Some(locked) = &mut self.tickets else { return true };
+        if *locked == 0 && due >= self.control.window(Nanos::ZERO).opens {
+            *locked = self.control.take_tickets();
+            return *locked > 0;
         }
         true
     }
@@ -160,11 +160,11 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
             return true;
         }
         let has = self.has_leave(due);
-        self.tickets = self.tickets.map(|held| held.saturating_sub(1));
+        self.tickets = self.tickets.map(|locked| locked.saturating_sub(1));
         has
     }
 
-    /// Waits until a call is due, but for one that is due after the window. As long as the window is not open nobody knows
+    /// Waits until a call is due, but for one that is due after the window. As long as the window is not open no one knows
     /// where it ends.
     #[inline]
     async fn wait_for(&mut self, due: Nanos) {
@@ -200,8 +200,8 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
         Some(queue.try_send(Queued { call: call.clone(), due }).map_err(|_| Refusal::QueueFull))
     }
 
-    /// Makes one call and checks its answer. A session whose call is in doubt is dropped, because nobody knows what it
-    /// would answer next; and one that reaches nobody, because it never will again.
+    /// Makes one call and checks its answer. A session whose call is in doubt is dropped, because no one knows what it
+    /// would answer next; and one that reaches no one, because it never will again.
     async fn answer(
         &mut self,
         call: &W::Call,

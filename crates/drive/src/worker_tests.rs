@@ -68,7 +68,7 @@ fn one_call_in_64_of_each_worker_has_its_statements_clocked() {
         assert_eq!(all, 10_000 * u64::from(workers));
         let wanted = all / u64::from(CLOCKED_EVERY);
         assert!(clocked.abs_diff(wanted) <= u64::from(workers), "{clocked} of {all}");
-        // What statements took, held against what the caller of the same calls clocked.
+        // What statements took, compared with what the caller of the same calls clocked.
         assert_eq!(totals.clocked.covered(), totals.clocked.effort.service);
         assert_eq!(totals.clocked.executed().count(), 1);
     }
@@ -110,7 +110,7 @@ fn how_late_an_idle_worker_wakes_is_no_backlog() {
 
 #[test]
 fn calls_that_were_due_but_never_begun_are_counted() {
-    // 1,000 calls a second are due, 100 can be served, for 10 s and a drain of 5 s.
+    // 1,000 calls per second are due, 100 can be served, for 10 s and a drain of 5 s.
     let simulated = Simulation::new(plan(constant(1_000.0)), |_, _| Step::done(ms(10))).run();
     let books = simulated.books();
     assert_eq!((books.due, books.begun, books.unstarted), (10_000, 1_500, 8_500));
@@ -142,7 +142,7 @@ fn a_call_belongs_to_the_phase_in_which_it_was_due() {
 
 #[test]
 fn paced_terminals_make_a_call_a_cycle() {
-    // Keying 20 ms, answer 20 ms, think time 60 ms on average: ten calls a second and terminal.
+    // Keying 20 ms, answer 20 ms, think time 60 ms on average: ten calls per second and terminal.
     let plan = Plan { workers: 50, measured: Nanos::from_secs(60), ..plan(Arrivals::Paced) };
     let simulated = Simulation::new(plan, |_, _| Step::done(ms(20))).run();
     let rate = simulated.books().committed as f64 / 60.0;
@@ -477,7 +477,7 @@ fn rates(simulated: &Simulated, span: Nanos) -> (f64, f64) {
 
 #[test]
 fn past_capacity_the_rate_is_the_capacity() {
-    // Two clients of 400 calls a second each: the warm-up leaves a backlog that takes the whole window, and more, to serve.
+    // Two clients of 400 calls per second each: the warm-up leaves a backlog that takes the whole window, and more, to serve.
     for asked in [400.0, 800.0, 1_200.0, 1_600.0, 2_400.0, 3_200.0] {
         let (warmup, measured) = (Nanos::from_secs(20), Nanos::from_secs(60));
         let arrivals = Arrivals::Poisson(RatePerSecond(asked));
@@ -497,7 +497,7 @@ fn past_capacity_the_rate_is_the_capacity() {
 
 #[test]
 fn a_closed_loop_of_many_slow_clients_loses_no_call_to_the_windows_edges() {
-    // 64 clients with calls of 2.132 s on average: 30 calls a second, and 64 of them under way at any moment.
+    // 64 clients with calls of 2.132 s on average: 30 calls per second, and 64 of them under way at any moment.
     let (warmup, measured) = (Nanos::from_secs(60), Nanos::from_secs(8));
     let plan =
         Plan { workers: 64, warmup, measured, deadline: Nanos::from_secs(9), ..plan(Arrivals::Closed) };

@@ -17,7 +17,7 @@ const MOST: f64 = 0.5;
 /// States named of one cause.
 const STATES_NAMED: usize = 3;
 
-/// What sets the throughput, as far as one trial tells.
+/// What limits throughput, as far as one trial tells.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bottleneck {
     /// What is suspected.
@@ -39,16 +39,18 @@ pub fn bottleneck(trial: &Trial) -> Option<Bottleneck> {
     let what = full.map_or(Suspect::Unknown, |found| found.suspect);
     let asked = if what != Suspect::Unknown && saturation::keeps_rate(trial) { Suspect::Pace } else { what };
     let found = match what {
-        Suspect::Unknown => "nothing that was observed sets the throughput".to_owned(),
-        Suspect::Clients => format!("{} sets the throughput, and nothing was full", what.words()),
-        _ if what != asked => {
-            format!("{} sets the throughput; beyond that {} likely would", asked.words(), what.words())
+        Suspect::Unknown => "unknown".to_owned(),
+        Suspect::Clients => {
+            format!("likely: throughput is limited by {}; no resource was saturated", what.words())
         }
-        _ => format!("{} sets the throughput", what.words()),
+        _ if what != asked => {
+            format!("likely: throughput is limited by {}; next likely limit: {}", asked.words(), what.words())
+        }
+        _ => format!("likely: throughput is limited by {}", what.words()),
     };
     (!evidence.is_empty()).then(|| Bottleneck {
         what: asked,
-        sentence: format!("likely: {found}. {}", figures::capital(&evidence.join("; "))),
+        sentence: format!("{found}. {}", figures::capital(&evidence.join("; "))),
     })
 }
 
@@ -106,7 +108,8 @@ mod tests {
         let found = bottleneck(trial).expect("the sample is observed");
         assert_eq!(found.what, what, "{}", found.sentence);
         assert!(
-            found.sentence.starts_with("likely: ") && found.sentence.contains(words),
+            found.sentence.starts_with(if what == Suspect::Unknown { "unknown. " } else { "likely: " })
+                && found.sentence.contains(words),
             "{}",
             found.sentence
         );
@@ -115,10 +118,14 @@ mod tests {
     #[test]
     fn time_waits_and_what_was_full_make_one_statement() {
         let mut trial = sample_documents::trial().trials.remove(0);
-        check(&trial, Suspect::Writer, "SQLite's one writer sets the throughput");
+        check(&trial, Suspect::Writer, "throughput is limited by SQLite's one writer");
         trial.stack.engine = "postgres".to_owned();
         wait_for_nothing(&mut trial);
-        check(&trial, Suspect::Clients, "the number of clients sets the throughput, and nothing was full");
+        check(
+            &trial,
+            Suspect::Clients,
+            "throughput is limited by the number of clients; no resource was saturated",
+        );
         trial.engine = Some(sampled(&[("IO:WALSync", 0.8), ("running", 0.2)]));
         check(
             &trial,
@@ -142,18 +149,14 @@ mod tests {
         *budget = budget.balanced();
         check(&trial, Suspect::Pool, "Calls spend most of their time in server queue (80.0 %)");
         trial.plan.arrivals = Arrivals::Poisson { rate_per_s: 100.0 };
-        check(
-            &trial,
-            Suspect::Pace,
-            "asked for sets the throughput; beyond that the number of sessions likely would.",
-        );
+        check(&trial, Suspect::Pace, "asked for; next likely limit: the number of sessions.");
         let books = trial.overall.books;
         trial.overall.books.never_begun = books.due / 10;
-        check(&trial, Suspect::Pool, "the number of sessions sets the throughput. Calls spend");
-        // Kept by nobody who was answered.
+        check(&trial, Suspect::Pool, "throughput is limited by the number of sessions. Calls spend");
+        // Kept by no one who was answered.
         trial.overall.books = Books { refused: books.due / 3, ..books };
-        check(&trial, Suspect::Pool, "the number of sessions sets the throughput. Calls spend");
+        check(&trial, Suspect::Pool, "throughput is limited by the number of sessions. Calls spend");
         trial.processes.clear();
-        check(&trial, Suspect::Unknown, "nothing that was observed");
+        check(&trial, Suspect::Unknown, "unknown. Calls spend");
     }
 }

@@ -9,8 +9,7 @@ const SHARE_MIN: f64 = 0.02;
 const CALLS_MIN: u64 = 10;
 
 /// What stands above them.
-pub const CAPTION: &str = "One call in 64 has a clock around each statement. Shares are of the service time that the \
-                                  caller of the same calls clocked; the rest is logic, and what lies between client and server";
+pub const CAPTION: &str = "One call in 64 has a clock around each statement. Shares are of the service time of the same calls as seen by the client; the rest is logic and transport";
 
 /// Each kind with such calls, and each part of a kind that is shown apart.
 pub fn accounts(trial: &Trial) -> Vec<(String, &Clocked)> {

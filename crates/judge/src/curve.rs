@@ -30,7 +30,7 @@ pub fn is_valid(trial: &Trial) -> bool {
 }
 
 /// Share of the calls due in an open loop that ended in time: by the end of the interval, or in flight there. A backlog
-/// that the drain works off afterwards is no service, and neither are calls that were declined without a reason.
+/// that the drain works off afterwards is not a service, and neither are calls that were declined without a reason.
 #[must_use]
 pub fn served_share(trial: &Trial) -> f64 {
     let books = &trial.overall.books;
@@ -145,7 +145,7 @@ fn saturated(trials: &[&Trial]) -> String {
     }
 }
 
-/// Who was full in a trial, in a few words; `nobody` where nothing was.
+/// Who was full in a trial, in a few words; `no one` where nothing was.
 #[must_use]
 pub fn who(trial: &Trial) -> &'static str {
     match trial.rules.iter().find(|rule| rule.name == "saturation") {
@@ -183,8 +183,8 @@ fn knee_of_clients(points: &[Point]) -> Option<Knee> {
     });
     let check = match (surely, rate.low.is_some()) {
         (_, false) => "with one block nothing tells whether a larger load was surely faster",
-        (true, _) => "a larger load was surely faster, though by less than that",
-        (false, _) => "no larger load was surely faster",
+        (true, _) => "a larger load was significantly faster, but by less",
+        (false, _) => "no larger load was significantly faster",
     };
     Some(Knee {
         load: point.load,
@@ -263,17 +263,16 @@ fn clients_sentence(
     let rate = highest.rate.map_or_else(String::new, figures::with_margin);
     let found = match knee {
         Some(knee) if knee.load < highest.load => format!(
-            "Throughput stops paying at {}: {} {unit}; the most measured is {rate} at {}.",
+            "Knee at {}: {} {unit}; highest throughput {rate} at {}.",
             clients(knee.load),
             figures::value_alone(Interval { value: knee.rate, low: None, high: None }),
             clients(highest.load)
         ),
         Some(knee) => {
-            format!("Throughput stops paying at {}, where it is highest: {rate} {unit}.", clients(knee.load))
+            format!("Knee at {}, the highest throughput: {rate} {unit}.", clients(knee.load))
         }
         None => format!(
-            "Throughput was still rising, or not surely at its end, at {}, the most that were tried: at {} it is \
-             {rate} {unit}.",
+            "Throughput did not reach a knee up to {}; highest throughput at {}: {rate} {unit}.",
             clients(points.last().map_or(0.0, |point| point.load)),
             clients(highest.load)
         ),
@@ -294,13 +293,13 @@ fn fit_sentence(fit: &Scalability, points: &[Point]) -> String {
     let measured = points.last().map_or(0.0, |point| point.load);
     if fit.error_share > MISFIT_SHARE {
         return format!(
-            "The Universal Scalability Law does not describe this system well: the points lie {} from it, so no peak is \
+            "The Universal Scalability Law does not describe this system well: the points are {} from it, so no peak is \
              named.",
             figures::percent(fit.error_share)
         );
     }
     let peak = match fit.peak_clients {
-        None => "nothing shows surely that more clients would lower throughput".to_owned(),
+        None => "the data does not show that more clients would lower throughput".to_owned(),
         Some(peak) => format!(
             "throughput is largest at about {}{}",
             clients(peak.round().max(1.0)),
@@ -330,10 +329,10 @@ fn rates_sentence(points: &[Point], knee: Option<&Knee>, trials: &[Trial]) -> St
             .iter()
             .all(|point| served_of(point, trials).is_some_and(|share| share >= SERVED_SHARE)) =>
         {
-            format!("Every rate was served, up to {}: the limit lies higher.", rate_words(last.load))
+            format!("Every rate was served, up to {}: the limit is higher.", rate_words(last.load))
         }
         None => format!(
-            "Not even {} was served: the limit lies lower.",
+            "Not even {} was served: the limit is lower.",
             points.first().map_or_else(String::new, |point| rate_words(point.load))
         ),
     };
@@ -429,7 +428,7 @@ mod tests {
         assert_eq!(judged(sample_documents::trial().trials.remove(0)), "SQLite's one writer");
         let mut limited = sample_documents::engine_trial().trials.remove(0);
         limited.processes[0].cpu_user_s = 0.6 * limited.measured_s;
-        assert_eq!(judged(limited.clone()), "a processor limit");
+        assert_eq!(judged(limited.clone()), "a CPU limit");
         limited.measured_s = 0.0;
         assert_eq!(judged(limited), "not judged");
         // A log that the engine's sessions flush is one thing, a device that is busy all the time another.

@@ -8,7 +8,7 @@ const WAITS_TOLD: usize = 6;
 
 /// What waits mean, by the beginning of their names; the first that fits.
 const MEANINGS: [(&str, &str); 14] = [
-    ("running", "work on a processor"),
+    ("running", "work on a core"),
     ("LWLock:WALWrite", "another session flushing the log"),
     ("IO:WALSync", "the disk, flushing the log"),
     ("IO:WALWrite", "the disk, writing the log"),
@@ -44,8 +44,8 @@ pub fn cause(name: &str) -> &str {
     CAUSES.iter().find(|(starts, _)| is_of(starts)).map_or(name, |(_, cause)| *cause)
 }
 
-/// The share of the sessions' time that went into waiting for locks that others held; nothing where nobody looked, or what
-/// was seen does not tell.
+/// The share of the sessions' time that went into waiting for locks of other sessions; nothing where no one looked, or what
+/// was seen does not report.
 pub fn lock_waits(trial: &Trial) -> Option<f64> {
     let engine = trial.engine.as_ref()?;
     let sampled = engine.waiting(&LOCKS);
@@ -60,7 +60,7 @@ pub fn lock_waits(trial: &Trial) -> Option<f64> {
     sampled.into_iter().chain(counted).reduce(f64::max).map(|share| share.min(1.0))
 }
 
-/// What a state means; empty where nobody has written it down.
+/// What a state means; empty where no one has written it down.
 pub fn meaning(name: &str) -> &'static str {
     MEANINGS.iter().find(|(start, _)| name.starts_with(start)).map_or("", |(_, meaning)| *meaning)
 }
@@ -70,12 +70,12 @@ pub fn top_waits(engine: &Engine) -> impl Iterator<Item = &Wait> {
     engine.waits.iter().filter(|wait| wait.share >= 0.005).take(WAITS_TOLD)
 }
 
-/// `running 41 %, IO:WALSync 38 %`; nothing where nobody looked.
+/// `running 41 %, IO:WALSync 38 %`; nothing where no one looked.
 pub fn waits_line(trial: &Trial) -> Option<String> {
     let engine = trial.engine.as_ref().filter(|engine| engine.looks > 0)?;
-    let told: Vec<String> =
+    let rows: Vec<String> =
         top_waits(engine).map(|wait| format!("{} {}", wait.name, figures::percent(wait.share))).collect();
-    (!told.is_empty()).then(|| told.join(", "))
+    (!rows.is_empty()).then(|| rows.join(", "))
 }
 
 /// Name, unit and sum of each gauge over the measured interval, as it is shown.
@@ -100,15 +100,15 @@ pub fn gauges(trial: &Trial) -> Vec<[String; 4]> {
         .collect()
 }
 
-/// `7.9 calls shared a durable commit on average, and at most 64 may: 12 345 calls, 1 563 commits`; nothing where each call
+/// `7.9 calls per durable commit on average (limit 64): 12 345 calls, 1 563 commits`; nothing where each call
 /// has a commit of its own.
 pub fn grouping(trial: &Trial) -> Option<String> {
     let grouping = trial.grouping.filter(|grouping| grouping.commits > 0)?;
     let is_most = |setting: &&result::Setting| setting.name == "calls_a_commit_max";
     let most = trial.stack.settings.iter().find(is_most);
-    let most = most.map_or_else(String::new, |most| format!(", and at most {} may", most.value));
+    let most = most.map_or_else(String::new, |most| format!(" (limit {})", most.value));
     Some(format!(
-        "{} calls shared a durable commit on average{most}: {} calls, {} commits",
+        "{} calls per durable commit on average{most}: {} calls, {} commits",
         figures::trimmed(grouping.calls_a_commit(), 2),
         figures::count(grouping.calls),
         figures::count(grouping.commits)
@@ -142,8 +142,8 @@ pub fn turn(trial: &Trial) -> Option<String> {
 pub fn outages(trial: &Trial) -> Vec<String> {
     let of = |outage: &result::Outage| {
         let what = match outage.missing {
-            Missing::Everything => "without the engine",
-            Missing::Writes => "the engine took no writes",
+            Missing::Everything => "engine unavailable",
+            Missing::Writes => "engine refused writes",
         };
         let length = match outage.length_s() {
             Some(length_s) => format!("{what} for {}", figures::duration(length_s * 1e9)),
@@ -161,12 +161,12 @@ pub fn outages(trial: &Trial) -> Vec<String> {
 
 /// What calls were refused for; nothing where none was.
 pub fn refusals(trial: &Trial) -> Option<String> {
-    let told: Vec<String> = trial
+    let rows: Vec<String> = trial
         .refusals
         .iter()
         .map(|refused| format!("{} for \u{201c}{}\u{201d}", figures::count(refused.calls), refused.reason))
         .collect();
-    (!told.is_empty()).then(|| told.join(", "))
+    (!rows.is_empty()).then(|| rows.join(", "))
 }
 
 /// Times in which the load generator or its machine did not run, and steps of the clock on the wall, a clause each.
@@ -175,12 +175,12 @@ pub fn gaps(trial: &Trial) -> Vec<String> {
         let (length, at) = (figures::seconds(gap.length_s.abs()), figures::seconds(gap.from_s));
         match gap.kind {
             GapKind::Asleep => format!("the machine slept for {length}, at {at}"),
-            GapKind::Stalled => format!(
-                "the load generator was not run for {length}, from {at} on: it, or its machine, was stopped"
-            ),
+            GapKind::Stalled => {
+                format!("load generator suspended for {length} at {at} (its process or machine was stopped)")
+            }
             GapKind::ClockStep => {
                 let way = if gap.length_s < 0.0 { "back" } else { "forward" };
-                format!("the time of day was set {way} by {length}, at {at}")
+                format!("the system clock was set {way} by {length} at {at}")
             }
         }
     };

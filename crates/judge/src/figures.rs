@@ -92,18 +92,18 @@ impl Uncertainty {
 /// are as many as a single run deserves, or one that was too short for an interval.
 pub fn estimate(interval: Interval) -> Estimate {
     let Interval { value, low, high } = interval;
-    let alone = |uncertainty| {
+    let single = |uncertainty| {
         let place = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 - 2 };
         Estimate { value: cut(value, place), uncertainty }
     };
     let (Some(low), Some(high), Some(half)) = (low, high, margin(interval)) else {
-        return alone(Uncertainty::Alone);
+        return single(Uncertainty::Alone);
     };
     if half <= 0.0 {
-        return alone(Uncertainty::Alone);
+        return single(Uncertainty::Alone);
     }
     if half > MARGIN_MAX * value.abs() {
-        return alone(Uncertainty::TooShort);
+        return single(Uncertainty::TooShort);
     }
     let magnitude = half.log10().floor() as i32;
     let place = if half / 10_f64.powi(magnitude) < 3.0 { magnitude - 1 } else { magnitude };
@@ -154,7 +154,7 @@ pub fn ratio(ratio: Interval) -> String {
     }
 }
 
-/// A change of a time, with its sign: `+65 µs`; none where it is lost beside `whole_ns`.
+/// A change of a time, with its sign: `+65 µs`; none where it is lost next to `whole_ns`.
 pub fn change(ns: f64, whole_ns: f64) -> String {
     // A difference of less than a twentieth of a percent of the whole is rounding, not news.
     if ns.abs() < whole_ns.abs() * 0.0005 {
@@ -259,7 +259,7 @@ pub fn bound(text: &str) -> String {
     out
 }
 
-/// What is to be known of a step beside its outcome: `confirming`, `ended early after 3 s`.
+/// What is to be known of a step next to its outcome: `confirming`, `ended early after 3 s`.
 pub fn remarks(step: &Step) -> Vec<String> {
     let early = step.ended_early_s.map(|s| format!("ended early after {}", plain(&seconds(s))));
     step.confirming.then(|| "confirming".to_owned()).into_iter().chain(early).collect()

@@ -71,7 +71,7 @@ pub fn failures_of_all(document: &Document) -> Vec<Failure> {
 }
 
 /// How many of the checks of one sort passed: `14 of 14 passed`, `12 of 14 passed, 1 not run`. Those that the data cannot
-/// decide are counted apart: `11 of 11 passed, 3 cannot be told`.
+/// decide are counted apart: `11 of 11 passed, 3 inconclusive`.
 pub fn passed_of(checks: impl Iterator<Item = Check>) -> String {
     let (mut all, mut passed, mut not_run, mut open) = (0_u32, 0_u32, 0_u32, 0_u32);
     for check in checks {
@@ -84,15 +84,15 @@ pub fn passed_of(checks: impl Iterator<Item = Check>) -> String {
         }
     }
     if all + open == 0 {
-        return "none made".to_owned();
+        return "none".to_owned();
     }
-    let mut said = format!("{passed} of {all} passed");
-    for (count, what) in [(not_run, "not run"), (open, "cannot be told")] {
+    let mut text = format!("{passed} of {all} passed");
+    for (count, what) in [(not_run, "not run"), (open, "inconclusive")] {
         if count > 0 {
-            said.push_str(&format!(", {count} {what}"));
+            text.push_str(&format!(", {count} {what}"));
         }
     }
-    said
+    text
 }
 
 /// Audits, ledger, inputs and conformance of all of these trials: `85 of 85 passed`, and whether any failed.
@@ -134,11 +134,11 @@ pub fn rules_to_mind_of_all(document: &Document) -> Vec<Rule> {
     let mut rules = gathered(rules, |a, b| (&a.name, a.severity) == (&b.name, b.severity));
     rules.sort_by_key(|(rule, _)| std::cmp::Reverse(rule.severity));
     let all = document.trials.len();
-    let said = |(rule, trials): (Rule, usize)| match all {
+    let text = |(rule, trials): (Rule, usize)| match all {
         1 => rule,
-        _ => Rule { sentence: format!("in {trials} of {all} trials, such as: {}", rule.sentence), ..rule },
+        _ => Rule { sentence: format!("in {trials} of {all} trials; first: {}", rule.sentence), ..rule },
     };
-    rules.into_iter().map(said).collect()
+    rules.into_iter().map(text).collect()
 }
 
 /// Each of those that are the same once, the first, with how many there are; in the order in which they first came.
@@ -180,7 +180,7 @@ pub fn setting_line(trial: &Trial) -> String {
     )
 }
 
-/// `declined 1.0 %   conflicts 0.3 %, all retried   in doubt 0   never begun 0`, in parts.
+/// `declined 1.0 %   conflicts 0.3 %, all resolved by retry   in doubt 0   dropped 0`, in parts.
 pub fn exceptions(trial: &Trial) -> Vec<String> {
     let books = trial.overall.books;
     let share = |count: u64| match count {
@@ -190,9 +190,13 @@ pub fn exceptions(trial: &Trial) -> Vec<String> {
     let conflicts = if books.calls_retried == 0 && books.conflict == 0 {
         "conflicts 0".to_owned()
     } else if books.conflict == 0 {
-        format!("conflicts {}, all retried", share(books.calls_retried))
+        format!("conflicts {}, all resolved by retry", share(books.calls_retried))
     } else {
-        format!("conflicts {}, {} given up", share(books.calls_retried), figures::count(books.conflict))
+        format!(
+            "conflicts {}, {} failed after retries",
+            share(books.calls_retried),
+            figures::count(books.conflict)
+        )
     };
     let mut parts = vec![format!("declined {}", share(books.declined)), conflicts];
     if books.refused > 0 {
@@ -202,7 +206,7 @@ pub fn exceptions(trial: &Trial) -> Vec<String> {
         parts.push(format!("defects {}", figures::count(books.defect)));
     }
     parts.push(format!("in doubt {}", figures::count(books.in_doubt)));
-    parts.push(format!("never begun {}", figures::count(books.never_begun)));
+    parts.push(format!("dropped {}", figures::count(books.never_begun)));
     parts
 }
 
@@ -225,7 +229,7 @@ pub fn requirements(trial: &Trial) -> Vec<Requirement> {
             name: "efficiency",
             met: Some(efficiency.passed),
             sentence: format!(
-                "{} new orders a minute and warehouse, {} of the {} that keying and think times allow; a valid run \
+                "{} new orders per minute and warehouse, {} of the {} that keying and think times allow; a valid run \
                  has at least {}",
                 figures::short(efficiency.per_warehouse),
                 figures::percent(efficiency.share),
@@ -288,7 +292,7 @@ pub fn scale_words(data: &Data) -> String {
     format!("{} {}{over}", figures::count(data.scale), scale_unit(data, data.scale))
 }
 
-/// What can be chosen of the workload beside its scale, as it was: `limited 0, stock 100,000`; `none` where it has nothing of the
+/// What can be chosen of the workload next to its scale, as it was: `limited 0, stock 100,000`; `none` where it has nothing of the
 /// kind.
 pub fn parameter_words(data: &Data) -> String {
     let words = data.parameters.iter().map(|(name, value)| format!("{name} {}", figures::count(*value)));
@@ -296,7 +300,7 @@ pub fn parameter_words(data: &Data) -> String {
     if words.is_empty() { "none".to_owned() } else { words.join(", ") }
 }
 
-/// What was published from its outbox, in words; nothing where nobody publishes it.
+/// What was published from its outbox, in words; nothing where no one publishes it.
 pub fn published_words(trial: &Trial) -> Option<String> {
     let published = trial.published.as_ref()?;
     let lag = |what: &str, lag: &Option<Quantiles>| {
@@ -344,7 +348,7 @@ pub fn scale_unit(data: &Data, count: u64) -> &str {
 
 /// What a process may use: `0.5 processors, 1 GiB`.
 pub(crate) fn limit_words(limits: Limits) -> String {
-    let cpu = limits.cpu.map(|cpu| format!("{} processors", figures::short(cpu)));
+    let cpu = limits.cpu.map(|cpu| format!("{} cores", figures::short(cpu)));
     cpu.into_iter().chain(limits.memory_bytes.map(figures::bytes)).collect::<Vec<_>>().join(", ")
 }
 
@@ -391,7 +395,7 @@ pub fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
     data_rows.extend(data.hottest_rows.map(|rows| pair("rows of the hottest table", figures::count(rows))));
     let yes_no = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
     data_rows.extend(data.references.map(|declared| pair("foreign keys", yes_no(declared))));
-    data_rows.extend(data.kit_notes.iter().map(|note| pair("made by another kit", note.clone())));
+    data_rows.extend(data.kit_notes.iter().map(|note| pair("loaded by another tool", note.clone())));
     data_rows.extend(data.stores.iter().map(|store| {
         let size = store.bytes.map_or_else(unknown, figures::bytes);
         let checksum = store.checksum.clone().unwrap_or_else(unknown);
@@ -408,8 +412,8 @@ pub fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
         pair("kernel", machine.kernel.clone()),
         pair("governor", machine.governor.clone().unwrap_or_else(unknown)),
         pair("virtualised", machine.virtualised.clone().unwrap_or_else(unknown)),
-        pair("shared out by session", machine.shares_by_session.map_or_else(unknown, yes_no)),
-        pair("processors by number", machine.affinity.clone().unwrap_or_else(unknown)),
+        pair("scheduler autogroups", machine.shares_by_session.map_or_else(unknown, yes_no)),
+        pair("CPU affinity", machine.affinity.clone().unwrap_or_else(unknown)),
         pair("SMT", machine.smt.clone().unwrap_or_else(unknown)),
         pair("transparent huge pages", machine.huge_pages.clone().unwrap_or_else(unknown)),
         pair("steal", machine.steal_share.map_or_else(unknown, figures::percent)),
@@ -419,7 +423,7 @@ pub fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
     vec![("Stack", stack_rows), ("Plan", plan_rows), ("Data", data_rows), ("Machine", machine_rows)]
 }
 
-/// What an open loop asked for beside what it got, and what was left waiting.
+/// What an open loop asked for next to what it got, and what was left waiting.
 pub fn demand_sentence(trial: &Trial) -> Option<String> {
     let demand = trial.demand.filter(|_| trial.plan.arrivals.is_open() && trial.measured_s > 0.0)?;
     let per_s = |calls: f64| format!("{}/s", figures::short(calls / trial.measured_s));
@@ -457,10 +461,9 @@ pub fn backlog(settlement: &Settlement) -> String {
 /// One sentence on which of the two times is shown.
 pub fn times_sentence(trial: &Trial) -> &'static str {
     if trial.plan.arrivals.is_open() {
-        "Response runs from the moment a call was due to its end, service from its beginning; what lies between is \
-         waiting for a free client."
+        "Response time runs from the due time of a call to its end, service time from its start; the difference is the wait for a free client."
     } else {
-        "Closed loop: a call is due when a client begins it, so response and service time are the same."
+        "Closed loop: a call is due when a client starts it, so response and service time are equal."
     }
 }
 
@@ -488,9 +491,9 @@ mod tests {
         trial.data.stores = sample_documents::two_stores();
         assert_eq!(scale_words(&trial.data), "1 warehouse over 2 stores");
         assert!(setting_line(&trial).contains(", 2 stores, durable"), "{}", setting_line(&trial));
-        let told: Vec<_> = key(&trial).into_iter().flat_map(|(_, rows)| rows).collect();
+        let rows: Vec<_> = key(&trial).into_iter().flat_map(|(_, rows)| rows).collect();
         let of = |name: &str| {
-            told.iter().find(|(known, _)| known == name).map(|(_, value)| value.replace('\u{a0}', " "))
+            rows.iter().find(|(known, _)| known == name).map(|(_, value)| value.replace('\u{a0}', " "))
         };
         assert_eq!(of("shard-0").as_deref(), Some("550 000 rows, size 7 MiB, checksum xxh3:000"));
         assert_eq!(of("shard-1").as_deref(), Some("550 001 rows, size not known, checksum xxh3:001"));

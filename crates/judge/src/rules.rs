@@ -83,34 +83,34 @@ fn named(name: &str, rule: Rule) -> Rule {
     Rule { name: name.to_owned(), ..rule }
 }
 
-fn said(severity: Severity, sentence: impl AsRef<str>, advice: Option<&str>) -> Option<Rule> {
+fn rule(severity: Severity, sentence: impl AsRef<str>, advice: Option<&str>) -> Option<Rule> {
     let sentence = figures::plain(sentence.as_ref());
     Some(Rule { name: String::new(), severity, sentence, advice: advice.map(str::to_owned), full: None })
 }
 
 /// All is well.
 fn fine(sentence: impl AsRef<str>) -> Option<Rule> {
-    said(Severity::Ok, sentence, None)
+    rule(Severity::Ok, sentence, None)
 }
 
 /// Something to know.
 fn note(sentence: impl AsRef<str>) -> Option<Rule> {
-    said(Severity::Info, sentence, None)
+    rule(Severity::Info, sentence, None)
 }
 
 /// Something to know, and what one may do about it.
 fn hint(sentence: impl AsRef<str>, advice: &str) -> Option<Rule> {
-    said(Severity::Info, sentence, Some(advice))
+    rule(Severity::Info, sentence, Some(advice))
 }
 
 /// Something that weakens the number.
 fn warning(sentence: impl AsRef<str>, advice: &str) -> Option<Rule> {
-    said(Severity::Warning, sentence, Some(advice))
+    rule(Severity::Warning, sentence, Some(advice))
 }
 
 /// Something that voids it.
 fn bad(sentence: impl AsRef<str>, advice: &str) -> Option<Rule> {
-    said(Severity::Bad, sentence, Some(advice))
+    rule(Severity::Bad, sentence, Some(advice))
 }
 
 /// `a`, `a and b`, `a, b and c`.

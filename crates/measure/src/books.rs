@@ -16,7 +16,7 @@ pub enum Class {
     Conflict,
     /// Never attempted.
     Refused,
-    /// Nobody knows whether it was applied.
+    /// No one knows whether it was applied.
     InDoubt,
     /// A bug or a broken contract.
     Defect,
@@ -43,7 +43,7 @@ impl Class {
 pub struct Books {
     /// Calls that were due.
     pub due: u64,
-    /// Due and never begun, because the drain ended first.
+    /// Due and dropped, because the drain ended first.
     pub unstarted: u64,
     /// Begun.
     pub begun: u64,
@@ -109,7 +109,7 @@ impl Books {
         self.reconnects += u64::from(effort.reconnects);
     }
 
-    /// Enters `calls` that were due and never begun.
+    /// Enters `calls` that were due and dropped.
     pub fn enter_unstarted(&mut self, calls: u64) {
         self.due += calls;
         self.unstarted += calls;
@@ -127,7 +127,7 @@ impl Books {
     /// The first identity that does not hold, with both sides.
     pub fn balance(&self) -> Result<(), Imbalance> {
         let identities = [
-            ("due", self.due, self.begun + self.unstarted, "begun or never begun"),
+            ("due", self.due, self.begun + self.unstarted, "begun or dropped"),
             (
                 "begun",
                 self.begun,
@@ -237,7 +237,7 @@ mod tests {
         let books = Books { due: 7, begun: 5, unstarted: 1, committed: 5, ..Books::default() };
         assert_eq!(
             books.balance().unwrap_err().to_string(),
-            "7 calls due, but 6 accounted for as begun or never begun"
+            "7 calls due, but 6 accounted for as begun or dropped"
         );
     }
 }

@@ -47,14 +47,14 @@ impl Clock for Monotonic {
     }
 }
 
-/// The machine's clocks at one moment, to be held against each other. Only [`Clocks::monotonic`] may measure.
+/// The machine's clocks at one moment, to be compared with each other. Only [`Clocks::monotonic`] may measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Clocks {
     /// Goes on while the machine is awake.
     pub(crate) monotonic: Nanos,
     /// Goes on while it sleeps too; nothing where the system has no such clock.
     pub(crate) since_boot: Option<Nanos>,
-    /// The time of day in nanoseconds since 1970, which anybody may set.
+    /// The time of day in nanoseconds since 1970, which anyone may set.
     pub(crate) wall_ns: i128,
 }
 

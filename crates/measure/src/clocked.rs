@@ -54,7 +54,7 @@ impl ClockedSums {
     }
 
     /// The part of these calls' service time around which a clock stood: what their caller did not have to infer. The
-    /// logic between statements is none of it, nor what lies between client and server.
+    /// logic between statements is none of it, nor what is between client and server.
     #[must_use]
     pub fn covered(&self) -> Nanos {
         let effort = &self.effort;

@@ -163,7 +163,7 @@ fn a_collector_that_is_late_loses_nothing() {
     for step in 1..=1_000 {
         record(&mut tape, 1, at(step * 10), &Ok(true));
     }
-    // Nobody has collected for ten slices: the first page has its own slice, and all the rest is on the second page.
+    // No one has collected for ten slices: the first page has its own slice, and all the rest is on the second page.
     collector.collect();
     assert_eq!(collector.collected().ledger.0, 99);
     tape.finish();
@@ -318,7 +318,7 @@ fn calls_belong_to_the_stage_in_which_they_were_due() {
         circulation::<Plain>(1, TIMELINE, TimesKept::ResponseAndService, &stages, || Count(0));
     let mut tape = tapes.pop().unwrap();
     let ms = Nanos::from_millis;
-    // Due and begun and ended so long after the window opened; the last one is never begun.
+    // Due and begun and ended so long after the window opened; the last one is dropped.
     for (due, begun, ended) in [(0, 0, 5), (999, 1_000, 1_200), (1_000, 2_000, 2_001)] {
         let [due, begun, ended] = [due, begun, ended].map(|at| opens + ms(at));
         let moments = Moments { due, free: begun, begun, ended };

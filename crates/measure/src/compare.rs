@@ -3,7 +3,7 @@
 //! Each block gives one ratio of B to A: what B did through the geometric mean of what the base did, which runs twice in a
 //! block where there is an A/A control. The effect is the geometric mean of the ratios, and its 95 % interval is Student's t
 //! of their logarithms, `± t s / √n`: exact where these scatter normally, at any number of blocks from [`BLOCKS_MIN`] on. A
-//! bootstrap is not: no resample of few blocks lies outside of them, so that the percentiles of three cover the truth three
+//! bootstrap is not: no resample of few blocks is outside of them, so that the percentiles of three cover the truth three
 //! times in four.
 //!
 //! The scatter of the blocks holds all noise of the machine already. So a verdict asks for nothing beyond its interval: a

@@ -17,7 +17,7 @@ use result::{
 
 /// Response times are back where the median of a slice is at most this many times the highest one before.
 const RECOVERED: f64 = 1.1;
-/// Moments that are no further apart are one: they were added up as seconds.
+/// Moments that are not a further apart are one: they were added up as seconds.
 const SAME_MOMENT_S: f64 = 1e-6;
 
 /// Puts everything that was counted and clocked so far into `trial`, whose plan is known, but for what the workload makes of it:
@@ -148,7 +148,7 @@ fn overall(totals: &Totals, span: &Span<'_>) -> Tally {
     }
 }
 
-/// Calls of a kind that were due. Those never begun have no kind; they are taken to be of this one in the proportion of
+/// Calls of a kind that were due. Those dropped have no kind; they are taken to be of this one in the proportion of
 /// those begun, and rounded up.
 fn due_of_kind(index: usize, totals: &Totals) -> u64 {
     let (begun, of_all) = (totals.kinds[index].books.due, totals.books().begun);

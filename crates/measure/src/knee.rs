@@ -1,4 +1,4 @@
-//! Where more load stops paying.
+//! Where more load brings no more throughput.
 
 /// A load at which this share of the highest throughput is reached has as good as all of it.
 pub const KNEE_SHARE: f64 = 0.95;

@@ -126,9 +126,9 @@ impl Latencies {
         if bound >= LATENCY_MAX {
             return 0;
         }
-        let told = self.histogram.highest_equivalent(bound.0);
+        let listed = self.histogram.highest_equivalent(bound.0);
         let steps = self.histogram.iter_recorded();
-        let beyond = steps.filter(|step| self.histogram.lowest_equivalent(step.value_iterated_to()) > told);
+        let beyond = steps.filter(|step| self.histogram.lowest_equivalent(step.value_iterated_to()) > listed);
         beyond.map(|step| step.count_since_last_iteration()).sum()
     }
 

@@ -4,8 +4,8 @@
 //! give is that neither makes a difference where there is none, nor makes blocks resemble each other, which would make an
 //! interval from their scatter too narrow.
 //!
-//! - A base that runs twice in a block lies around the middle of it: base, variant, base with two variants in all. A drift
-//!   that goes on evenly through the block then does the same to the mean of both as to what lies between them.
+//! - A base that runs twice in a block is around the middle of it: base, variant, base with two variants in all. A drift
+//!   that goes on evenly through the block then does the same to the mean of both as to what is between them.
 //! - Whatever is left is balanced between blocks: half of them run in the mirrored order of the other half. Which of them do
 //!   is drawn over the whole experiment. Mirroring each block in the very next one would put the same variant at the end of
 //!   one and the beginning of the other, and the two blocks would err together.
@@ -33,7 +33,7 @@ impl Design<'_> {
     /// The parts in the order in which they run in `block`, counted from 0.
     ///
     /// # Panics
-    /// When the design has no such block, or twins that are no parts.
+    /// When the design has no such block, or twins that are not parts.
     #[must_use]
     pub fn order(&self, block: u32) -> Vec<usize> {
         let mut places: Vec<u32> = (0..self.blocks).collect();
@@ -107,7 +107,7 @@ mod tests {
         }
     }
 
-    /// The single block of an odd number that has no mirror image favours nobody over many experiments.
+    /// The single block of an odd number that has no mirror image favours no one over many experiments.
     #[test]
     fn an_odd_number_of_blocks_favours_no_order() {
         let opens = |seed: u64, block: u32| design(2, &[], 3, seed).order(block)[0] == 0;

@@ -1,7 +1,7 @@
 //! Notices when time was lost: a machine that slept, a process that was not run, a time of day that was set.
 //!
-//! Durations come from a monotonic clock, so none of these spoils one. But a rate over an interval in which nobody ran is
-//! no rate of anything, and only somebody who looks at the clocks all the time can tell.
+//! Durations come from a monotonic clock, so none of these spoils one. But a rate over an interval in which no one ran is
+//! no rate of anything, and only someone who looks at the clocks all the time can tell.
 
 use crate::clock::Clocks;
 use model::Nanos;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Between two looks at the clocks.
 const EVERY: Nanos = Nanos::from_millis(50);
-/// A thread that wants a moment of processor time and gets none for this long has not been run: a busy machine makes it
+/// A thread that wants a moment of CPU time and gets none for this long has not been run: a busy machine makes it
 /// wait for some tens of milliseconds.
 const STALL_MIN: Nanos = Nanos::from_millis(500);
 /// Less sleep than this is the resolution of the clocks, or one being disciplined.
@@ -236,7 +236,7 @@ mod tests {
         assert!(second.monotonic >= first.monotonic);
         assert!(second.since_boot >= first.since_boot);
         let pulse = Pulse::start().unwrap();
-        // A busy machine may not run its thread for a while, and that is no difference between clocks.
+        // A busy machine may not run its thread for a while, and that is not a difference between clocks.
         let gaps = pulse.gaps();
         assert!(gaps.iter().all(|gap| gap.kind == GapKind::Stalled), "{gaps:?}");
     }

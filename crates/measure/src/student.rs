@@ -130,7 +130,7 @@ fn root(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     high
 }
 
-/// Chance that Student's t with whole degrees of freedom lies below `t`: Abramowitz and Stegun 26.7.3 and 26.7.4, and 26.7.8
+/// Chance that Student's t with whole degrees of freedom is below `t`: Abramowitz and Stegun 26.7.3 and 26.7.4, and 26.7.8
 /// for many degrees.
 fn t_below(t: f64, freedom: u32) -> f64 {
     let n = f64::from(freedom);
@@ -154,7 +154,7 @@ fn t_below(t: f64, freedom: u32) -> f64 {
     f64::midpoint(1.0, between)
 }
 
-/// Chance that a standard normal variate lies below `x`, to 1.2 × 10⁻⁷ of the smaller side.
+/// Chance that a standard normal variate is below `x`, to 1.2 × 10⁻⁷ of the smaller side.
 ///
 /// The Chebyshev fit of the complementary error function in Numerical Recipes, section 6.2.
 fn normal_below(x: f64) -> f64 {

@@ -106,7 +106,7 @@ impl<W: Workload> Tape<W> {
         self.page.ledger.post(call, result);
     }
 
-    /// Records how long it took to queue a call that somebody else will execute and record.
+    /// Records how long it took to queue a call that someone else will execute and record.
     pub fn record_queueing(&mut self, due: Nanos, queued: Nanos, window: Window) {
         self.heed(window);
         if queued >= self.page_ends {

@@ -105,7 +105,7 @@ pub struct Totals {
     pub faults: Latencies,
     /// Times to put a call into the queue, for kinds whose execution is deferred.
     pub queueing: Option<Latencies>,
-    /// Due and never begun; they have no kind, because their inputs were never drawn.
+    /// Due and dropped; they have no kind, because their inputs were never drawn.
     pub unstarted: u64,
     /// What waited for a worker.
     pub backlog: Backlog,
@@ -190,7 +190,7 @@ impl EffortSums {
         self.server += effort.spent.server;
     }
 
-    /// The parts of the service time that somebody has accounted for.
+    /// The parts of the service time that someone has accounted for.
     #[must_use]
     pub fn parts(&self) -> Nanos {
         self.queue + self.pool + self.begin + self.statements_time + self.commit + self.encode

@@ -12,7 +12,7 @@ const SLICES_MIN: usize = 8;
 const CALLS_MIN: u64 = 100;
 /// How much the declined share of the calls of a kind must have risen.
 const RISE_MIN: f64 = 0.5;
-/// How near a share must be to that of its side, in parts of the rise: what lies between the two belongs to neither.
+/// How near a share must be to that of its side, in parts of the rise: what is between the two belongs to neither.
 const NEAR: f64 = 0.1;
 
 /// Where it is.
@@ -22,7 +22,7 @@ pub(crate) struct Found {
     pub kind: usize,
     /// Its share of declined calls on each side; none of a side without slices.
     pub shares: [Option<f64>; 2],
-    /// Measured slices, by their place among these, of each side. The first has none where the moment lies in the first slice.
+    /// Measured slices, by their place among these, of each side. The first has none where the moment is in the first slice.
     pub sides: [Range<usize>; 2],
 }
 

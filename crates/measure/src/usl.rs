@@ -8,7 +8,7 @@
 //! The intervals come from a bootstrap of residuals around a fit **without** those bounds, because an estimate that stands
 //! at its bound knows nothing of its own spread; they are widened to Student's t, as those of a comparison are, and then cut
 //! to what is possible. What a block has in common (the machine's mood of those minutes) is taken off before σ and κ are
-//! fitted and put back into λ, which alone depends on it. Where the points lie farther from the curve than their trials lie
+//! fitted and put back into λ, which alone depends on it. Where the points are farther from the curve than their trials are
 //! from each other, the law is not quite this system's, and the residuals of whole points are resampled instead: the
 //! intervals say then how well the law is known, not how well its points are.
 //!
@@ -29,7 +29,7 @@ const RESAMPLES: usize = 1_000;
 const ROUNDING: f64 = 1e-12;
 /// Steps of Gauss and Newton; five are enough for curves that look like one.
 const STEPS_MAX: usize = 30;
-/// From this ratio of their variances on, points lie farther from the curve than their trials from each other: the 95th
+/// From this ratio of their variances on, points are farther from the curve than their trials from each other: the 95th
 /// percentile of F for the few degrees of freedom that a sweep has.
 const MISFIT: f64 = 4.0;
 /// Path of the random stream of the bootstrap.

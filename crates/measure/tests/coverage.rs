@@ -100,7 +100,7 @@ impl Machine {
     }
 }
 
-/// An experiment of one base and what is held against it.
+/// An experiment of one base and what is compared with it.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     blocks: u32,
@@ -170,8 +170,8 @@ fn simulate(machine: Machine, plan: Plan, rounds: Rounds) -> Found {
         let is_alarm = |verdict| matches!(verdict, Verdict::Better | Verdict::Worse);
         alarmed += usize::from(found.iter().any(|found| is_alarm(found.verdict)));
         if plan.control {
-            let alone = Terms { comparisons: 1, ..terms };
-            biased += usize::from(!holds(compare(&nothing.control, &alone).interval.expect(ENOUGH), 1.0));
+            let single = Terms { comparisons: 1, ..terms };
+            biased += usize::from(!holds(compare(&nothing.control, &single).interval.expect(ENOUGH), 1.0));
         }
         if round % REPEATED != 0 {
             continue;
@@ -202,7 +202,7 @@ fn simulate(machine: Machine, plan: Plan, rounds: Rounds) -> Found {
 }
 
 /// Coverage of 94 to 96 %, false alarms of 3 to 5 %, a power of 78 to 82 %; all but for what so many rounds give by chance.
-/// `neighbours` are the false alarms that blocks add which resemble the ones beside them.
+/// `neighbours` are the false alarms that blocks add which resemble the ones next to them.
 #[track_caller]
 fn keeps_its_word(machine: Machine, plan: Plan, neighbours: f64, rounds: Rounds) {
     let found = simulate(machine, plan, rounds);
@@ -223,7 +223,7 @@ fn on_a_quiet_machine(rounds: Rounds) {
     }
 }
 
-/// The speed of a shared machine wanders within seconds. The base that ends a block lies beside the one that begins the
+/// The speed of a shared machine wanders within seconds. The base that ends a block lies next to the one that begins the
 /// next, so that blocks of base, variant and base resemble each other a little: up to 0.3 % more false alarms with the usual
 /// warm-up, and 1 % with hardly any, for intervals that are a fifth narrower than with a random order.
 fn on_a_machine_that_wanders(rounds: Rounds) {
@@ -249,9 +249,9 @@ fn of_many_variants(rounds: Rounds) {
     // The saboteur: each variant judged as if it were alone.
     let mut random = Random::stream(33, &[]);
     let plan = Plan { blocks: 8, control: true, variants: 5 };
-    let alone = Terms { comparisons: 1, ..plan.terms() };
+    let single = Terms { comparisons: 1, ..plan.terms() };
     let alarms =
-        |ratios: &Vec<f64>| matches!(compare(ratios, &alone).verdict, Verdict::Better | Verdict::Worse);
+        |ratios: &Vec<f64>| matches!(compare(ratios, &single).verdict, Verdict::Better | Verdict::Worse);
     let alarmed =
         (0..2_000).filter(|_| plan.run(QUIET, &mut random, 0.0).variants.iter().any(alarms)).count();
     assert!(alarmed > 240, "{alarmed} of 2000");

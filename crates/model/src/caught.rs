@@ -84,8 +84,8 @@ mod tests {
             let plugin = "ed25519";
             assert_eq!(plugin, "known", "no such plugin");
         }));
-        let said = panicked.unwrap_err();
-        assert!(said.contains("no such plugin") && said.contains("caught.rs:"), "{said}");
+        let words = panicked.unwrap_err();
+        assert!(words.contains("no such plugin") && words.contains("caught.rs:"), "{words}");
         // The next one outside is loud again.
         assert!(!CATCHING.get());
     }

@@ -1,6 +1,6 @@
 //! Whether a session answers as its workload asks: questions with their right answers, put one after the other.
 //!
-//! It sees outcomes only, so it works on any session: an adapter, a server behind HTTP, somebody's own. What no outcome
+//! It sees outcomes only, so it works on any session: an adapter, a server behind HTTP, someone's own. What no outcome
 //! shows is for the audits of the stored data.
 
 use crate::{DefectKind, Effort, Endpoint, Fault, Session, Verdict, Wanted, Wire};

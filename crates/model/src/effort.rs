@@ -86,7 +86,7 @@ impl Spent {
 
 /// A time of which a server says more than there can have been: what, how much, and the most that it can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the server says that {what} took {:.3} ms, and {most_of} took {:.3} ms", said.as_millis_f64(), most.as_millis_f64())]
+#[error("the server reports that {what} took {:.3} ms, but {most_of} took {:.3} ms", said.as_millis_f64(), most.as_millis_f64())]
 pub struct Excess {
     /// `the parts of the call`.
     pub what: &'static str,
@@ -170,23 +170,25 @@ mod tests {
         };
         check(500_000, 400_000, 600_000, None);
         check(500_000, 415_000, 600_000, None);
-        let parts = "the server says that the parts of the call took 0.600 ms, and all of it by the server's own word took 0.500 ms";
+        let parts = "the server reports that the parts of the call took 0.600 ms, but all of it by the server's own word took 0.500 ms";
         check(500_000, 500_000, 600_000, Some(parts));
-        let all = "the server says that the call took 0.500 ms, and request and answer took 0.400 ms";
+        let all = "the server reports that the call took 0.500 ms, but request and answer took 0.400 ms";
         check(500_000, 100_000, 400_000, Some(all));
         // Without a total; over a long time; and of numbers at the end of their range.
         check(
             0,
             400_000,
             400_000,
-            Some("the server says that the call took 0.500 ms, and request and answer took 0.400 ms"),
+            Some("the server reports that the call took 0.500 ms, but request and answer took 0.400 ms"),
         );
         check(60_050_000_000, 0, 60_000_000_000, None);
         check(
             60_070_000_000,
             0,
             60_000_000_000,
-            Some("the server says that the call took 60070.000 ms, and request and answer took 60000.000 ms"),
+            Some(
+                "the server reports that the call took 60070.000 ms, but request and answer took 60000.000 ms",
+            ),
         );
         assert!(
             Spent { server: Nanos(u64::MAX), pool: Nanos(u64::MAX), rounded: Nanos(1), ..Spent::default() }

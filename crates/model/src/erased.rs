@@ -1,6 +1,6 @@
 //! Sessions and targets behind a pointer: what drives them is compiled once a workload, not once a combination.
 //!
-//! A call costs one indirect call, and allocates nothing: the future of a session lies in room that was allocated when
+//! A call costs one indirect call, and allocates nothing: the future of a session is in room that was allocated when
 //! the session was opened, and is used again for each call. No unsafe code is needed for that, because such a future owns
 //! the session while it runs, and gives it back when it ends. Futures of blocking sessions never wait, and so need no room
 //! beyond the stack.
@@ -16,7 +16,7 @@ use std::thread::Thread;
 
 /// A session of any type.
 ///
-/// When a call is given up (its future is dropped before it has ended), the session goes with it, as nobody knows what
+/// When a call is given up (its future is dropped before it has ended), the session goes with it, as no one knows what
 /// it would answer next: every later call is refused as [`Refusal::Unreachable`].
 pub struct AnySession<W: Workload>(Box<dyn Resumed<W>>);
 
@@ -109,7 +109,7 @@ impl<W: Workload> Drop for Run<'_, '_, '_, W> {
 
 /// A session of a known type, and room for its future.
 struct Carried<C, S, F> {
-    /// [`carry`], of a type of its own, so that what it makes is written where it will lie.
+    /// [`carry`], of a type of its own, so that what it makes is written where it will be.
     carry: C,
     /// The session between calls. It moves into the future and back, so it is a pointer.
     idle: Option<Box<S>>,

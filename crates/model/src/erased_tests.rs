@@ -138,7 +138,7 @@ fn a_blocking_session_has_ended_its_call_when_it_is_first_asked() {
     let mut session = AnySession::new(adding(), Home::Thread);
     let mut effort = Effort::default();
     assert_eq!(poll(pin!(session.run(&1, &mut effort))), Poll::Ready(Ok(1)));
-    // One that waits all the same keeps its thread waiting, and nobody else.
+    // One that waits all the same keeps its thread waiting, and no one else.
     assert_eq!(poll(pin!(session.run(&4, &mut effort))), Poll::Ready(Ok(5)));
     assert_eq!((effort.attempts, effort.spent.commit), (2, Nanos(4)));
 }

@@ -127,7 +127,7 @@ pub struct Defect {
 /// Sorts of defects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DefectKind {
-    /// The call names something that does not exist, or lies outside its range. Nothing was applied.
+    /// The call names something that does not exist, or is outside its range. Nothing was applied.
     BadCall,
     /// The answer breaks the contract: wrong total, missing field, not JSON, wrong status.
     BadAnswer,

@@ -15,6 +15,6 @@ pub struct LedgerFinding {
     pub high: i64,
     /// What the store has grown by.
     pub stored: i64,
-    /// A sentence a place that lies outside its own bounds.
+    /// A sentence a place that is outside its own bounds.
     pub violations: Vec<String>,
 }

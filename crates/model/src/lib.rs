@@ -212,7 +212,7 @@ pub enum OpenError {
     Unreachable {
         /// The address or file.
         what: String,
-        /// What the system said.
+        /// The system's message.
         why: String,
     },
     /// It answers, and cannot be used as it is: wrong schema, wrong kit, wrong settings.

@@ -4,7 +4,7 @@ use crate::Kind;
 use crate::random::Random;
 use serde::{Deserialize, Serialize};
 
-/// A mix that somebody asked for: the share of each kind, in the order of the workload's kinds. Shares sum to 1, so that
+/// A mix that someone asked for: the share of each kind, in the order of the workload's kinds. Shares sum to 1, so that
 /// mixes of the same proportions are equal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]

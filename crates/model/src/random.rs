@@ -61,7 +61,7 @@ impl Random {
     /// A negative exponential variate with the given mean.
     #[inline]
     pub fn exponential(&mut self, mean: f64) -> f64 {
-        // 1 − unit() lies in (0, 1], so the logarithm is finite.
+        // 1 − unit() is in (0, 1], so the logarithm is finite.
         -mean * (1.0 - self.unit()).ln()
     }
 

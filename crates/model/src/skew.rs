@@ -7,10 +7,10 @@ use std::str::FromStr;
 
 /// Exponents beyond this make one row of all.
 const EXPONENT_MAX: f64 = 10.0;
-/// Neighbours in popularity do not lie beside each other: rows are scattered by a prime that is larger than a page holds rows.
+/// Neighbours in popularity are not next to each other: rows are scattered by a prime that is larger than a page holds rows.
 const SCATTER: u64 = 7_919;
 
-/// A skew that somebody asked for.
+/// A skew that someone asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Skew {
@@ -20,7 +20,7 @@ pub enum Skew {
     Hot(u32, f64),
 }
 
-/// What is no skew.
+/// What is not a skew.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a skew is `zipf:EXPONENT`, such as zipf:0.99, or `hot:ROWS:SHARE`, such as hot:10:50%; this is `{0}`"

@@ -16,7 +16,7 @@ struct Meta<'a, S> {
 }
 
 const ABOUT: &str = "One call a line, in the order in which they are made, by one client, on a database freshly loaded with \
-    this size. `answer` is what a right server answers: the status, the headers that this answer has beside those of all, \
+    this size. `answer` is what a right server answers: the status, the headers that this answer has in addition to those of all, \
     and the body, equal field by field; of a problem document `type` and `status` decide, and words may differ.";
 
 /// One of the other lines.

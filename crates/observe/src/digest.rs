@@ -423,8 +423,9 @@ mod tests {
         let found =
             usage(&watched, &reading(0, 3.0, false), &reading(8, 4.0, false), &reading(10, 7.0, false));
         assert_eq!(found, [Usage { role: Role::Server, cpu_s: 4.0, cores: 1.5, rss_bytes: 7 }]);
-        let alone = usage(&watched, &reading(0, 3.0, false), &reading(0, 3.0, false), &reading(0, 3.0, true));
-        assert_eq!(alone, [Usage { role: Role::Server, cpu_s: 0.0, cores: 0.0, rss_bytes: 0 }]);
+        let single =
+            usage(&watched, &reading(0, 3.0, false), &reading(0, 3.0, false), &reading(0, 3.0, true));
+        assert_eq!(single, [Usage { role: Role::Server, cpu_s: 0.0, cores: 0.0, rss_bytes: 0 }]);
         // Engines of two stores count as one.
         let two = [Watched::of(Role::Engine, 1), Watched::of(Role::Engine, 2)];
         let both = usage(&two, &reading(0, 3.0, false), &reading(8, 4.0, false), &reading(10, 7.0, false));

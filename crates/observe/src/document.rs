@@ -21,7 +21,7 @@ pub struct Observation {
     pub writeback: Option<Writeback>,
     /// What the whole machine did; `None` where it cannot be observed.
     pub machine_wide: Option<MachineWide>,
-    /// What the engine said of itself, that of several stores summed; `None` where it was not asked.
+    /// What the engine reported, that of several stores summed; `None` where it was not asked.
     pub engine: Option<Engine>,
     /// What the block devices under the watched paths did, for all their users: of several by the names of all, summed but
     /// for the time in which they were busy, which is that of the busiest. `None` for file systems without one.

@@ -1,4 +1,4 @@
-//! What an engine says of itself: asked on a thread of its own, so that an engine that does not answer leaves gaps in
+//! What an engine reports: asked on a thread of its own, so that an engine that does not answer leaves gaps in
 //! the time lines and nothing else.
 
 use crate::engine_digest;
@@ -31,7 +31,7 @@ pub trait EngineProbe: Send {
     fn gauges(&mut self) -> Option<Vec<Gauge>>;
 
     /// What the sessions of the trial do now, waiting for the client not among it; asked ten times a second. `None` when
-    /// it did not answer, or has no way to tell.
+    /// it did not answer, or cannot know.
     fn states(&mut self) -> Option<Vec<SessionState>>;
 
     /// The statements that took the most time since the engine counts, at most a few dozen; asked when the window opens
@@ -39,7 +39,7 @@ pub trait EngineProbe: Send {
     fn statements(&mut self) -> Vec<StatementCount>;
 
     /// Who else has run statements in the database within the last second, each once; asked once a second. `None` when it did not
-    /// answer, or has no way to tell.
+    /// answer, or cannot know.
     fn others(&mut self) -> Option<Vec<String>> {
         None
     }
@@ -204,7 +204,7 @@ fn ask<C: Clock>(mut probe: Box<dyn EngineProbe>, clock: &C, heard: &Mutex<Heard
             Ok(order) => {
                 let (values, statements, others) = (probe.gauges(), probe.statements(), probe.others());
                 let mut heard = lock(heard);
-                // Whoever worked there before the window opened was in nobody's way.
+                // Whoever worked there before the window opened was in no one's way.
                 if matches!(order, Order::Close) {
                     heard.meet(others);
                 }

@@ -7,7 +7,7 @@ use result::{Engine, Gauge, GaugeKind, Statement, Wait};
 /// Steps of a time line: more say nothing more on a screen, and swell the result.
 const STEPS_MAX: usize = 600;
 /// The shortest step: an engine adds to its counters in lumps, up to a second apart, and a lump over the moment between a
-/// reading and the edge of the window beside it would be a rate that never was.
+/// reading and the edge of the window next to it would be a rate that never was.
 const STEP_MIN: Nanos = Nanos::from_millis(500);
 /// States with a time line of their own; the rest is summed.
 const STATES_MAX: usize = 12;
@@ -111,7 +111,7 @@ fn gauges(heard: &Heard, ends: &[&Answer], steps: usize, window: &Window) -> Vec
     heard.gauges.iter().enumerate().map(line).collect()
 }
 
-/// A counter that went back began anew with its engine: what it counted in between is not known.
+/// A counter that went back began again with its engine: what it counted in between is not known.
 fn grown(from: Option<f64>, until: Option<f64>) -> Option<f64> {
     let (from, until) = (from?, until?);
     (until >= from).then_some(until - from)
@@ -262,7 +262,7 @@ mod tests {
     fn a_counter_is_told_by_its_growth_and_an_answer_that_is_missing_is_a_gap() {
         let load = digest(&heard(), Nanos::ZERO);
         let [written, dirty] = &load.gauges[..] else { panic!("{load:?}") };
-        // The engine that was away counts anew.
+        // The engine that was away counts again.
         assert_eq!(written.values, [None, Some(100.0), None, None, None]);
         assert_eq!((written.total, dirty.total), (Some(500.0), Some(7.0)));
         assert_eq!(load.missing_s, 1.0);
@@ -303,8 +303,8 @@ mod tests {
     #[test]
     fn statements_are_told_by_what_they_took_in_the_window() {
         let load = digest(&heard(), Nanos::ZERO);
-        let told: Vec<_> = load.statements.iter().map(|one| (one.text.as_str(), one.calls)).collect();
-        assert_eq!(told, [("select 1", 500), ("update t", 500)]);
+        let rows: Vec<_> = load.statements.iter().map(|one| (one.text.as_str(), one.calls)).collect();
+        assert_eq!(rows, [("select 1", 500), ("update t", 500)]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 /// The file system that holds a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSystem {
-    /// Its type as the kernel names it: `ext4`, `tmpfs`, `overlay`; `unknown` where the system does not tell.
+    /// Its type as the kernel names it: `ext4`, `tmpfs`, `overlay`; `unknown` where the system does not report.
     pub kind: String,
     /// Whether its contents live in memory and are lost with the machine.
     pub in_memory: bool,
@@ -15,11 +15,11 @@ pub struct FileSystem {
     pub device: Option<String>,
     /// Whether the device spins; `None` when unknown. Virtual disks often claim to.
     pub rotational: Option<bool>,
-    /// How it is mounted, sorted: `discard,relatime,rw`. Empty where the system does not tell.
+    /// How it is mounted, sorted: `discard,relatime,rw`. Empty where the system does not report.
     pub options: String,
-    /// Bytes that we could still write; `None` where the system does not tell.
+    /// Bytes that we could still write; `None` where the system does not report.
     pub free_bytes: Option<u64>,
-    /// Its size; `None` where the system does not tell.
+    /// Its size; `None` where the system does not report.
     pub total_bytes: Option<u64>,
 }
 
@@ -88,7 +88,7 @@ const NETWORK: &[&str] = &[
     "vmhgfs-fuse",
 ];
 
-/// Numbers by which the kernel answers for a file (statfs(2)), where the list of mounts does not tell.
+/// Numbers by which the kernel answers for a file (statfs(2)), where the list of mounts does not report.
 const MAGIC: &[(u32, &str)] = &[
     (0x0102_1997, "9p"),
     (0x5346_414f, "afs"),
@@ -156,11 +156,11 @@ mod system {
     /// Those of the mount and those of the file system that matter to how fast it is; paths of layers do not.
     fn options(mount: &MountInfo) -> String {
         let all = mount.mount_options.iter().chain(&mount.super_options);
-        let told = all.filter(|(name, _)| !name.ends_with("dir")).map(|(name, value)| match value {
+        let listed = all.filter(|(name, _)| !name.ends_with("dir")).map(|(name, value)| match value {
             Some(value) => format!("{name}={value}"),
             None => name.clone(),
         });
-        told.collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>().join(",")
+        listed.collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>().join(",")
     }
 
     fn device(mount: &MountInfo) -> Option<String> {
@@ -261,8 +261,8 @@ mod tests {
             .iter()
             .map(|line| MountInfo::from_line(line).expect("a valid line"))
             .collect();
-            let held = system::holding(Path::new(path), &mounts).map(|mount| mount.fs_type.as_str());
-            assert_eq!(held, Some(kind), "{path}");
+            let locked = system::holding(Path::new(path), &mounts).map(|mount| mount.fs_type.as_str());
+            assert_eq!(locked, Some(kind), "{path}");
         };
         check("/srv/a", "ext4");
         check("/data/a", "xfs");

@@ -62,7 +62,7 @@ pub(crate) struct KernelThreads {
 }
 
 impl KernelThreads {
-    /// Those of the system whose `/proc` lies there, from now on.
+    /// Those of the system whose `/proc` is there, from now on.
     pub(crate) fn open(proc: impl Into<PathBuf>) -> KernelThreads {
         let mut threads = KernelThreads {
             proc: proc.into(),
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn where_threads_of_the_kernel_cannot_be_seen_nothing_is_said_of_them() {
         let made = Made::new();
-        // In a container the second process is somebody's.
+        // In a container the second process is someone's.
         made.thread(2, "postgres", 10, 7);
         assert_eq!(KernelThreads::open(made.path()).read(), None);
         made.thread(2, "kthreadd", 0, 1);

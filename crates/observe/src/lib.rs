@@ -4,7 +4,7 @@
 //! One light thread reads counters that the kernel keeps anyway.
 //! Linux only, through `/proc`. Elsewhere it compiles and runs, and [`Observation::not_observed`] says so.
 //!
-//! An engine is asked about itself as well, through an [`EngineProbe`] that somebody else provides, on a thread of its
+//! An engine is asked about itself as well, through an [`EngineProbe`] that someone else provides, on a thread of its
 //! own.
 //!
 //! Knows nothing of workloads, engines or trials: roles and a window are all it is told.

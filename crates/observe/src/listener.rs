@@ -3,7 +3,7 @@
 use std::net::{ToSocketAddrs, UdpSocket};
 use std::path::Path;
 
-/// Where somebody listens.
+/// Where someone listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listening<'a> {
     /// At a port of TCP, on whichever address of this machine.

@@ -46,8 +46,7 @@ impl Probe {
         }
         if self.kernel.read().is_none() {
             spots.push(
-                "processor time of the kernel's writeback and journals: its threads are not visible here"
-                    .into(),
+                "CPU time of the kernel's writeback and journals: its threads are not visible here".into(),
             );
         }
         for (device, _) in self.devices.iter().zip(self.disks()).filter(|(_, disk)| disk.is_none()) {

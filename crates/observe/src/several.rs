@@ -19,9 +19,9 @@ impl EngineProbe for Several {
             for gauge in gauges.into_iter().filter(|gauge| !(is_told && gauge.of_server)) {
                 let same = |sum: &&mut (Gauge, usize)| sum.0.name == gauge.name && sum.0.group == gauge.group;
                 match sums.iter_mut().find(same) {
-                    Some((sum, told)) => {
+                    Some((sum, known)) => {
                         sum.value += gauge.value;
-                        *told += 1;
+                        *known += 1;
                     }
                     None => sums.push((gauge, 1)),
                 }
@@ -29,7 +29,7 @@ impl EngineProbe for Several {
         }
         let of = |gauge: &Gauge| if gauge.of_server { servers.len() } else { self.0.len() };
         // What one of them does not tell is not known of all.
-        Some(sums.into_iter().filter(|(gauge, told)| *told == of(gauge)).map(|(gauge, _)| gauge).collect())
+        Some(sums.into_iter().filter(|(gauge, known)| *known == of(gauge)).map(|(gauge, _)| gauge).collect())
     }
 
     fn states(&mut self) -> Option<Vec<SessionState>> {
@@ -61,8 +61,8 @@ impl EngineProbe for Several {
     }
 
     fn others(&mut self) -> Option<Vec<String>> {
-        let told: Option<Vec<_>> = self.0.iter_mut().map(|probe| probe.others()).collect();
-        told.map(|each| each.concat())
+        let known: Option<Vec<_>> = self.0.iter_mut().map(|probe| probe.others()).collect();
+        known.map(|each| each.concat())
     }
 }
 
@@ -117,7 +117,7 @@ mod tests {
     }
 
     /// Names and values of the gauges.
-    fn told(stores: &[(&'static str, Option<f64>, bool)]) -> Option<Vec<(String, f64)>> {
+    fn known(stores: &[(&'static str, Option<f64>, bool)]) -> Option<Vec<(String, f64)>> {
         let gauges = several(stores).gauges()?;
         Some(gauges.into_iter().map(|gauge| (gauge.name.into_owned(), gauge.value)).collect())
     }
@@ -126,9 +126,9 @@ mod tests {
     fn figures_are_summed_and_those_of_a_server_counted_once() {
         let of =
             |commits: f64, log: f64| Some(vec![("commits".to_owned(), commits), ("log".to_owned(), log)]);
-        assert_eq!(told(&[("a", Some(3.0), true)]), of(3.0, 30.0));
-        assert_eq!(told(&[("a", Some(3.0), true), ("b", Some(4.0), true)]), of(7.0, 70.0));
-        assert_eq!(told(&[("a", Some(3.0), true), ("a", Some(4.0), true)]), of(7.0, 30.0));
+        assert_eq!(known(&[("a", Some(3.0), true)]), of(3.0, 30.0));
+        assert_eq!(known(&[("a", Some(3.0), true), ("b", Some(4.0), true)]), of(7.0, 70.0));
+        assert_eq!(known(&[("a", Some(3.0), true), ("a", Some(4.0), true)]), of(7.0, 30.0));
         let mut both = several(&[("a", Some(3.0), true), ("b", Some(4.0), true)]);
         assert_eq!(both.states(), Some(vec![SessionState { name: "running".into(), sessions: 7 }]));
         let sum = StatementCount { text: "update t".into(), calls: 7, total_ms: 1.0, rows: 7 };
@@ -137,9 +137,9 @@ mod tests {
 
     #[test]
     fn what_one_store_does_not_tell_is_not_known_of_all() {
-        assert_eq!(told(&[("a", Some(3.0), true), ("b", None, true)]), None);
+        assert_eq!(known(&[("a", Some(3.0), true), ("b", None, true)]), None);
         assert_eq!(several(&[("a", Some(3.0), true), ("b", None, true)]).states(), None);
-        let without_log = told(&[("a", Some(3.0), true), ("b", Some(4.0), false)]);
+        let without_log = known(&[("a", Some(3.0), true), ("b", Some(4.0), false)]);
         assert_eq!(without_log, Some(vec![("commits".to_owned(), 7.0)]));
     }
 }

@@ -89,7 +89,7 @@ pub enum ObserveError {
     NoFileSystem {
         /// The place.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         source: std::io::Error,
     },
     /// The system has no thread left.
@@ -112,7 +112,7 @@ pub struct Watch<C: Clock> {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Start the sampling interval anew, so that slices begin where the window begins.
+/// Start the sampling interval again, so that slices begin where the window begins.
 struct Realign;
 
 /// What the sampling thread and the callers of a watch share.
@@ -213,7 +213,7 @@ impl<C: Clock> Watch<C> {
     }
 
     /// What the engine has answered so far of its counters: at each reading that has them all, one value for each of
-    /// `names`, which lists what different engines call the same. Empty where nobody asks it.
+    /// `names`, which lists what different engines call the same. Empty where no one asks it.
     #[must_use]
     pub fn engine_counts<const N: usize>(&self, names: [&[&str]; N]) -> Vec<[f64; N]> {
         self.interview.as_ref().map(|interview| interview.counts(names)).unwrap_or_default()

@@ -27,7 +27,7 @@ impl Burner {
         )
     }
 
-    /// Burns in children that end each time, beside one that stays.
+    /// Burns in children that end each time, next to one that stays.
     fn with_children() -> Burner {
         Burner::running(
             "burn() { i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; }; \
@@ -129,10 +129,10 @@ fn the_generator_does_not_count_its_children() {
     let watch = watch(vec![Watched { role: Role::Generator, ..burner.watched() }, burner.watched()]);
     burner.burn();
     let seen = watch.stop();
-    let [alone, with_children] = &seen.processes[..] else { panic!("{seen:?}") };
+    let [single, with_children] = &seen.processes[..] else { panic!("{seen:?}") };
     // Held against what its children take on this machine, because a shell has to begin too.
     assert!(with_children.cpu_s() >= BURN_S_MIN - TICKS_S, "{seen:?}");
-    assert!(alone.cpu_s() < with_children.cpu_s() / 2.0, "{seen:?}");
+    assert!(single.cpu_s() < with_children.cpu_s() / 2.0, "{seen:?}");
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn a_process_that_nobody_has_waited_for_counts_as_ended() {
     assert_eq!(burner.says.read_line(&mut String::new()).expect("the pipe closes"), 0);
     let clock = Monotonic::start();
     while watch.usage()[0].rss_bytes > 0 {
-        assert!(clock.now() < Nanos::from_secs(300), "nobody notices its end");
+        assert!(clock.now() < Nanos::from_secs(300), "no one notices its end");
         watch.close_window();
     }
     assert!(watch.stop().processes[0].cpu_s() >= BURN_S_MIN - TICKS_S);

@@ -1,9 +1,9 @@
-//! TPC-C through Diesel, as somebody writes it who knows Diesel: tables declared once, structs for what is read and
+//! TPC-C through Diesel, as someone writes it who knows Diesel: tables declared once, structs for what is read and
 //! written, typed queries whose SQL and prepared statements Diesel keeps for each connection, an order's lines inserted by
-//! one statement. Its answers, locks and isolation are those of the plain style, so that both can run beside each other.
+//! one statement. Its answers, locks and isolation are those of the plain style, so that both can run next to each other.
 //!
 //! What differs from the plain style, and is what a query builder costs or saves: SQL is built from types, though mostly
-//! once; texts are owned; the lines of an order are one statement, which is prepared anew each time; `limit 1` is a
+//! once; texts are owned; the lines of an order are one statement, which is prepared again each time; `limit 1` is a
 //! parameter; begin and commit are sent as text. An ORM is a driver and a style in one, so that a comparison with the plain
 //! style tells what both cost together.
 //!

@@ -64,7 +64,7 @@ impl<K: Clock> DieselPostgres<K> {
     /// force.
     ///
     /// # Errors
-    /// [`OpenError::Unreachable`] when nothing answers, or nobody is let in now; [`OpenError::Unusable`] when trying again
+    /// [`OpenError::Unreachable`] when nothing answers, or no one is let in now; [`OpenError::Unusable`] when trying again
     /// will not help: password, database, a server that is too old, takes no writes or whose errors are not in English, a
     /// setting that does not take, and encryption, which the libpq that is compiled in does not speak.
     pub fn reach(url: &ServerUrl, clock: K) -> Result<DieselPostgres<K>, OpenError> {

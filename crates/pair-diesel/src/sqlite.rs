@@ -70,7 +70,7 @@ impl<K: Clock> DieselSqlite<K> {
     ///
     /// # Errors
     /// [`OpenError::Unreachable`] when the file is missing, or locked by others for longer than the URL's `busy_ms`;
-    /// [`OpenError::Unusable`] when it is no database, or a setting does not take.
+    /// [`OpenError::Unusable`] when it is not a database, or a setting does not take.
     pub fn new(url: &SqliteUrl, clock: K) -> Result<DieselSqlite<K>, OpenError> {
         let (_, settings) = open::connect(url)?;
         let lane = Lane::new(settings.journal != Journal::Wal.name());
@@ -86,7 +86,7 @@ impl<K: Clock> Target<Tpcc> for DieselSqlite<K> {
     }
 
     async fn open(&self, _worker: u32) -> Result<SqliteSession<K>, OpenError> {
-        let (conn, _) = self.lane.alone(|| open::connect(&self.url))?;
+        let (conn, _) = self.lane.exclusive(|| open::connect(&self.url))?;
         Ok(SqliteSession(Transactions::new(conn, Some(self.lane.clone()), self.clock.clone())))
     }
 

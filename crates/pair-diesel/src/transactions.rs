@@ -274,7 +274,7 @@ fn deliver_district(
         .changed(Stmt::DeleteNewOrder, || delete(new_order::table.find((w_id, d_id, o_id))).execute(conn))?
         == 0
     {
-        // Another Delivery has taken it since we looked. All of this one is done anew, on what is there now.
+        // Another Delivery has taken it since we looked. All of this one is done again, on what is there now.
         return Err(Stop::Fault(Fault::Conflict(Conflict::Serialization)));
     }
     let carried = update(orders::table.find((w_id, d_id, o_id)))

@@ -5,7 +5,7 @@
 //! nothing was applied; what breaks after it, or breaks the connection, leaves a writing call in doubt.
 //!
 //! A call counts as one statement and, unless it was declined, one commit: that is what was sent. What the procedure does
-//! inside is not seen from here, so the work of this style is "different work" beside the plain one, and is meant to be.
+//! inside is not seen from here, so the work of this style is "different work" next to the plain one, and is meant to be.
 
 mod answer;
 mod procedures;

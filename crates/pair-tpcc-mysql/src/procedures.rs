@@ -44,7 +44,7 @@ fn texts() -> Vec<String> {
     file.expect("the file holds what is called, kept so by a test")
 }
 
-/// Makes the procedures in the database of a connection, or makes them anew.
+/// Makes the procedures in the database of a connection, or makes them again.
 ///
 /// # Errors
 /// [`OpenError::Unusable`] when the user may not make procedures there or the server does not take one;

@@ -145,7 +145,7 @@ impl<K: Clock> Session<Tpcc> for ProcedureSession<K> {
         let result = self.transact(call, &mut rows).await;
         self.calls.answered(PROCEDURE, sent, &self.clock);
         effort.attempts += 1;
-        // Begin, statements and commit are one round trip; none of it can be told apart from here.
+        // Begin, statements and commit are one round trip; none of it can be distinguished from here.
         self.used = self.clock.now();
         effort.spent.statements += self.used - asked;
         effort.rows += rows;

@@ -1,6 +1,6 @@
 //! The procedures on a real MariaDB: conformance, conflicts, doubt, and who may not make them.
 
-#![expect(clippy::unwrap_used, reason = "a test has nobody to hand an error to")]
+#![expect(clippy::unwrap_used, reason = "a test has no one to hand an error to")]
 
 #[path = "../../adapter-mysql-async/tests/support/mod.rs"]
 mod support;

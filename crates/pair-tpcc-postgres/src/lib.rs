@@ -4,9 +4,9 @@
 //!   (one more for each time that an item repeats), a Payment and a Delivery two, the others one.
 //! - [`ProcedureTarget`]: a function in PL/pgSQL for each transaction, called in one round trip that commits as well.
 //!
-//! Both answer what the plain style answers and take locks in its order, so that all three can run beside each other. The
+//! Both answer what the plain style answers and take locks in its order, so that all three can run next to each other. The
 //! statements are in `spec/sql/tpcc`. What an [`model::Effort`] counts here: statements sent (a function is one), rows that
-//! came back, and spans as far as the client can tell them apart: a begin that shares a round trip with statements is part
+//! came back, and spans as far as the client can distinguish them: a begin that shares a round trip with statements is part
 //! of them, a commit that shares one with the last statement is commit, and a function's commit is part of its statement.
 
 mod decode;

@@ -92,7 +92,7 @@ impl<K: Clock> Wire<K> {
     }
 
     /// Reads it after one, whose place in the workload's list is `round`. What is sent in one trip shares its time, and
-    /// cannot be told apart from here.
+    /// cannot be distinguished from here.
     pub(crate) fn answered(&mut self, round: usize, asked: Option<Nanos>) {
         self.rounds.answered(round, asked, &self.clock);
     }

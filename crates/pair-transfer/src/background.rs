@@ -1,4 +1,4 @@
-//! Threads beside sessions.
+//! Threads next to sessions.
 
 use anyhow::Result;
 use std::future::Future;

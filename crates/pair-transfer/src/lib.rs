@@ -158,7 +158,7 @@ impl<O: SqlOpener<Conn: TwoPhase>> Target<Transfers> for Across<O> {
 /// A session in one store.
 type Single<O> = SqlSession<<O as SqlOpener>::Conn, Monotonic>;
 
-/// Sessions over all stores, none of whose transactions lies in two of them.
+/// Sessions over all stores, none of whose transactions is in two of them.
 struct Alone<O: SqlOpener, S> {
     stores: Stores<O>,
     crossing: Crossing,

@@ -1,4 +1,4 @@
-//! Recovery of branches in doubt, beside sessions.
+//! Recovery of branches in doubt, next to sessions.
 
 use crate::Stores;
 use crate::background::Background;

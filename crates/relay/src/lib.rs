@@ -125,7 +125,7 @@ pub trait Wake: Send {
     fn failure(&mut self) -> Option<String>;
 }
 
-/// What a relay is told beside where its stores are.
+/// What a relay is told next to where its stores are.
 pub struct Settings {
     /// How long keys are kept, of calls that have them.
     pub keep: Duration,
@@ -216,13 +216,13 @@ pub async fn run(
         .route("/seconds", get(seconds))
         .with_state(counts.clone());
     let relaying = async {
-        let (mut told, mut step) = (None, 0);
+        let (mut listed, mut step) = (None, 0);
         loop {
             let batch = relay.batch().await;
             counts.enter(&batch);
-            if batch.error != told {
+            if batch.error != listed {
                 batch.error.iter().for_each(|error| log(error));
-                told.clone_from(&batch.error);
+                listed.clone_from(&batch.error);
             }
             let rows = batch.settled + batch.refunded;
             step = Polling::step(step, rows);
@@ -276,7 +276,7 @@ mod tests {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();
             let (idle, is_idle) = oneshot::channel();
-            let said = std::sync::Mutex::new(Vec::new());
+            let text = std::sync::Mutex::new(Vec::new());
             let asked = async {
                 let _ = is_idle.await;
                 let mut stream = TcpStream::connect(address).await.unwrap();
@@ -292,9 +292,9 @@ mod tests {
                 assert_eq!(counts, [5, 1, 2, 3, 1]);
                 assert_eq!(body["lag"], Value::Null, "it does not measure that");
             };
-            let log = |line: &str| said.lock().unwrap().push(line.to_owned());
+            let log = |line: &str| text.lock().unwrap().push(line.to_owned());
             run(&mut Scripted(0, Some(idle)), OF_SAGAS, listener, asked, &log).await.unwrap();
-            assert_eq!(*said.lock().unwrap(), ["shard-1 is unavailable"]);
+            assert_eq!(*text.lock().unwrap(), ["shard-1 is unavailable"]);
         });
     }
 }

@@ -142,7 +142,7 @@ impl<O: SqlOpener> OutboxRelay<O> {
     /// What to say of a fault. The connection may be gone, and is opened again.
     fn lost(&mut self, fault: &Fault) -> Result<Batch, String> {
         if let Fault::Conflict(_) = fault {
-            // Somebody was there at the same moment: it is tried again.
+            // Someone was there at the same moment: it is tried again.
             return Ok(Batch::default());
         }
         self.open = None;

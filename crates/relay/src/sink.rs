@@ -61,7 +61,7 @@ pub struct Topic {
 const WRITE_MAX: usize = 512 << 10;
 
 impl Topic {
-    /// A topic that nobody has looked for yet.
+    /// A topic that no one has looked for yet.
     #[must_use]
     pub fn of(address: Address, topic: &str) -> Topic {
         Topic { address, topic: topic.to_owned(), open: None }
@@ -157,7 +157,7 @@ impl Lines {
     /// It cannot be opened.
     pub fn append_to(path: &Path) -> std::io::Result<Lines> {
         let mut file = File::options().read(true).append(true).create(true).open(path)?;
-        // A relay that was killed may have left a part of a line, which nobody acknowledged.
+        // A relay that was killed may have left a part of a line, which no one acknowledged.
         let mut text = Vec::new();
         file.read_to_end(&mut text)?;
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);

@@ -86,7 +86,7 @@ pub(crate) enum Block<'a> {
     Title {
         /// In the largest letters.
         title: String,
-        /// In a line beside or under it.
+        /// In a line next to or under it.
         lead: String,
     },
     /// The number, or the verdict, and what is asked next.
@@ -189,7 +189,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// The number of a report or its verdict, with what stands beside it.
+/// The number of a report or its verdict, with what stands next to it.
 #[derive(Default)]
 pub(crate) struct Headline {
     /// Whether the number is not to be believed.
@@ -226,7 +226,7 @@ pub(crate) struct Badge {
     pub(crate) word: &'static str,
     /// What it means; empty where the word says it.
     pub(crate) meaning: &'static str,
-    /// Which formats show it beside the number.
+    /// Which formats show it next to the number.
     pub(crate) level: Level,
 }
 

@@ -79,7 +79,7 @@ fn state_words(document: &Document) -> String {
     }
 }
 
-/// The comparison key: everything that must be the same before two numbers may be held against each other.
+/// The comparison key: everything that must be the same before two numbers may be compared with each other.
 fn setup<'a>(trial: &Trial) -> Block<'a> {
     Block::Pairs(findings::key(trial)).at(Level::Full)
 }
@@ -116,7 +116,7 @@ fn budgets<'a>(title: &str, bars: Vec<Bar>, caption: &'static str, level: Level)
 /// The least share of a response time that is told, and the least change of one.
 const PART_MIN: f64 = 0.0005;
 
-/// A processor time a thousand calls, or the sign for none.
+/// A CPU time a thousand calls, or the sign for none.
 fn cost(ms: Option<f64>) -> String {
     figures::or_none(ms, |ms| format!("{}\u{a0}ms", figures::short(ms)))
 }

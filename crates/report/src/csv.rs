@@ -69,12 +69,12 @@ pub fn slices(documents: &[Document]) -> String {
     table.text
 }
 
-/// A row for each metric and each variant that is held against a base. A trial on its own, a sweep and a search have none.
+/// A row for each metric and each variant that is compared with a base. A trial on its own, a sweep and a search have none.
 #[must_use]
 pub fn verdicts(documents: &[Document]) -> String {
     let mut table = Table::new(VERDICT_COLUMNS);
-    let told = documents.iter().filter_map(|document| Some((document, document.experiment.as_ref()?)));
-    for (document, experiment) in told {
+    let listed = documents.iter().filter_map(|document| Some((document, document.experiment.as_ref()?)));
+    for (document, experiment) in listed {
         for (metric, comparisons) in experiment.by_metric() {
             for comparison in comparisons {
                 let Comparison { a, b, ratio, .. } = comparison;
@@ -327,10 +327,10 @@ mod tests {
         assert_eq!(of(&rows, last, "block"), "3");
         assert!(of(&rows, last, "variant").ends_with(" clients"), "{}", of(&rows, last, "variant"));
         let rows = parse(&trials(&[sample_documents::search()]));
-        let said =
+        let message =
             |trial| [of(&rows, trial, "variant"), of(&rows, trial, "block"), of(&rows, trial, "outcome")];
-        assert_eq!(said(2), ["1 350 calls/s", "1", "broken"]);
-        assert_eq!(said(8), ["1 220 calls/s", "4", "kept"]);
+        assert_eq!(message(2), ["1 350 calls/s", "1", "broken"]);
+        assert_eq!(message(8), ["1 220 calls/s", "4", "kept"]);
     }
 
     #[test]
@@ -345,9 +345,9 @@ mod tests {
     fn each_metric_has_a_row_a_variant_with_its_verdict() {
         let rows = parse(&verdicts(&[sample_documents::two_metrics(), sample_documents::trial()]));
         assert_eq!(rows.len(), 1 + 2);
-        let said = |row| ["metric", "unit", "variant", "verdict"].map(|column| cell(&rows, row, column));
-        assert_eq!(said(1), ["throughput", "new orders/min", "through HTTP", "worse"]);
-        assert_eq!(said(2), ["p99", "ms", "through HTTP", "cannot tell"]);
+        let message = |row| ["metric", "unit", "variant", "verdict"].map(|column| cell(&rows, row, column));
+        assert_eq!(message(1), ["throughput", "new orders/min", "through HTTP", "worse"]);
+        assert_eq!(message(2), ["p99", "ms", "through HTTP", "inconclusive"]);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 pub struct History {
     /// By subject, then by key.
     pub series: Vec<Series>,
-    /// Files that are no result this version can read.
+    /// Files that are not a result this version can read.
     pub skipped: Vec<Skipped>,
 }
 
@@ -235,7 +235,7 @@ fn key(trial: &Trial) -> Fields {
         pair("clients", plan.clients.to_string()),
         pair("arrivals", plan.arrivals_words()),
         // Numbers of two machines are two courses, however their runs alternate.
-        pair("machine", format!("{}, {} processors", machine.cpu, machine.cores)),
+        pair("machine", format!("{}, {} cores", machine.cpu, machine.cores)),
         pair("measured", figures::plain(&findings::measured_words(plan))),
         pair("warm-up", figures::plain(&figures::seconds(plan.warmup_s))),
         pair("durability", format!("{} ({})", stack.durability.word(), stack.durability.detail)),
@@ -338,13 +338,13 @@ fn changes(before: &Group<'_>, now: &Group<'_>) -> Vec<String> {
 
 /// An error with its sources, in one line.
 fn chain(error: &dyn std::error::Error) -> String {
-    let mut said = error.to_string();
+    let mut sentence = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {
-        said.push_str(&format!(": {error}"));
+        sentence.push_str(&format!(": {error}"));
         source = error.source();
     }
-    said
+    sentence
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ fn the_page_says_what_the_latest_run_is_beside_the_one_before() {
     assert!(near.contains("the intervals of the two overlap"), "{near}");
     let single = page(vec![run("a", 1, 1_000.0, 10.0)]);
     assert!(single.contains("Measured once") && !single.contains("of the run before"), "{single}");
-    assert!(page(vec![]).contains("There is no result to show."));
+    assert!(page(vec![]).contains("No results."));
 }
 
 #[test]

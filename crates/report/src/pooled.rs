@@ -81,7 +81,7 @@ impl Pooled<'_> {
     }
 
     /// What the engine's sessions did, the most first, each with its share of the sampled time over all trials; nothing
-    /// where nobody looked.
+    /// where no one looked.
     pub(crate) fn waits(&self) -> Vec<(&str, f64)> {
         let engines: Vec<&Engine> = self
             .trials

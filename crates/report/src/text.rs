@@ -194,7 +194,7 @@ impl Printer {
             Block::Title { title, lead } => self.title(&plain(title), &plain(lead)),
             Block::Headline(headline) => self.headline(headline),
             Block::Answer(sentences) => {
-                sentences.iter().for_each(|said| self.sentence("", said));
+                sentences.iter().for_each(|message| self.sentence("", message));
                 self.gap();
             }
             Block::Section { title, .. } | Block::Heading(title) => {
@@ -265,7 +265,7 @@ impl Printer {
                     format!("{}{rest}", if i == 0 { self.colour.paint(ink, mark) } else { String::new() });
                 self.line(&line);
             }
-            rest.iter().for_each(|said| self.sentence("", said));
+            rest.iter().for_each(|message| self.sentence("", message));
             self.gap();
         } else if let Some(number) = &headline.number {
             let mut line = format!("{} {}", number.value, number.margin);

@@ -16,7 +16,7 @@ const MULTIPLE_MIN: f64 = 2.0;
 pub(crate) struct Row<'a> {
     /// The variant.
     pub(crate) variant: &'a Variant,
-    /// How it is held against its base; nothing for a base and for a control.
+    /// How it is compared with its base; nothing for a base and for a control.
     pub(crate) comparison: Option<&'a Comparison>,
     /// What may be said of it.
     pub(crate) standing: Standing,
@@ -35,7 +35,7 @@ pub(crate) struct Row<'a> {
 /// What may be said of a variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// Others are held against it.
+    /// Others are compared with it.
     Base,
     /// Its base once more.
     Control,
@@ -232,11 +232,11 @@ impl Row<'_> {
         let all = self.pooled.trials.len();
         let failures = self.pooled.trials.iter().flat_map(|trial| findings::failures(trial));
         let found = findings::gathered(failures, |a, b| a.what == b.what);
-        let said = |(failure, count): (Failure, usize)| Failure {
+        let text = |(failure, count): (Failure, usize)| Failure {
             what: format!("{}, {} in {count} of {all} trials", self.variant.name, failure.what),
             ..failure
         };
-        found.into_iter().map(said).collect()
+        found.into_iter().map(text).collect()
     }
 }
 
@@ -266,13 +266,13 @@ pub(crate) fn common_line(document: &Document, experiment: &Experiment) -> Strin
         |trial| trial.stack.durability.word().to_owned(),
         |trial| figures::counted(trial.plan.clients.into(), "client"),
         |trial| trial.plan.arrivals_words(),
-        |trial| format!("{} a trial", findings::measured_words(&trial.plan)),
+        |trial| format!("{} per trial", findings::measured_words(&trial.plan)),
     ];
     let mut common: Vec<String> = Vec::new();
     for part in parts {
-        let mut said = document.trials.iter().map(part);
-        if let Some(first) = said.next()
-            && said.all(|other| other == first)
+        let mut text = document.trials.iter().map(part);
+        if let Some(first) = text.next()
+            && text.all(|other| other == first)
         {
             common.push(first);
         }
@@ -322,7 +322,7 @@ fn detectable(rows: &[Row<'_>]) -> Option<String> {
     let (least, most) = found.fold((f64::INFINITY, 0.0_f64), |(least, most), detectable| {
         (least.min(detectable), most.max(detectable))
     });
-    // Nobody looks for an effect of more than the whole: such blocks find none.
+    // No one looks for an effect of more than the whole: such blocks find none.
     let words = |effect: f64| if effect <= 1.0 { figures::percent(effect) } else { "over 100 %".to_owned() };
     let most_words = words(most);
     let range = || match words(least) {
@@ -341,28 +341,28 @@ fn adjusted(all: &[ByMetric<'_>]) -> Vec<String> {
         let found = comparison.adjusted_for.map(|count| (comparison.a.label.as_str(), count));
         adjusted.extend(found.filter(|found| !adjusted.contains(found)));
     }
-    let said = adjusted.into_iter().map(|(base, count)| {
-        let what = if several { "comparisons with" } else { "variants held against" };
+    let text = adjusted.into_iter().map(|(base, count)| {
+        let what = if several { "comparisons with" } else { "variants compared with" };
         let over = if several { ", in all metrics," } else { "" };
         format!(
             "The intervals of the {count} {what} {base}{over} are widened so that all of them hold at once with 95 % \
              (Bonferroni)."
         )
     });
-    said.collect()
+    text.collect()
 }
 
 /// `of` ends what is said of one metric among several: ` in p99`.
 fn losses(rows: &[Row<'_>], of: &str) -> Vec<String> {
-    let said = rows.iter().filter_map(|row| {
+    let text = rows.iter().filter_map(|row| {
         let comparison = row.comparison?;
         let (permitted, words) = (figures::percent(comparison.loss_max?), comparison.loss_words()?);
         Some(format!("The permitted loss of {permitted}{of} {words} by {}.", row.variant.name))
     });
-    said.collect()
+    text.collect()
 }
 
-/// What the engine's sessions mostly did: `running 52.0 %, Lock:tuple 31.0 %`; nothing where nobody looked.
+/// What the engine's sessions mostly did: `running 52.0 %, Lock:tuple 31.0 %`; nothing where no one looked.
 pub(crate) fn waits_words(row: &Row<'_>) -> Option<String> {
     let waits = row.pooled.waits();
     let told: Vec<String> = waits

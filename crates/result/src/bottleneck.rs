@@ -3,22 +3,22 @@
 use serde::{Deserialize, Serialize};
 
 worded! {
-    /// What sets the throughput.
+    /// What limits throughput.
     Suspect, words {
         /// Too few clients to fill anything.
         Clients = "the number of clients",
-        /// The load generator's own processor time.
+        /// The load generator's own CPU time.
         GeneratorCpu = "the load generator",
-        /// The processor time of the server in front of the engine.
-        ServerCpu = "the server's processor time",
+        /// The CPU time of the server in front of the engine.
+        ServerCpu = "the server's CPU time",
         /// One thread of the server, which can use one core and no more.
         ServerThread = "one thread of the server",
-        /// The processor time of the engine.
-        EngineCpu = "the engine's processor time",
+        /// The CPU time of the engine.
+        EngineCpu = "the engine's CPU time",
         /// All processors of the machine.
-        AllCores = "the processor time of the machine",
+        AllCores = "the CPU time of the machine",
         /// All processors of the machine, most of them used by others than the system.
-        Others = "the processor time that others took",
+        Others = "the CPU time that others took",
         /// Commits that wait for storage.
         CommitFlush = "flushing commits to storage",
         /// The number of sessions, or of connections.
@@ -27,8 +27,8 @@ worded! {
         Writer = "SQLite's one writer",
         /// Rows that others hold.
         Lock = "waiting for rows that others hold",
-        /// A limit on the processor time of a process.
-        Limit = "the limit on processor time",
+        /// A limit on the CPU time of a process.
+        Limit = "the limit on CPU time",
         /// Keying and think times, or the rate that was asked for.
         Pace = "the pace that was asked for",
         /// Nothing stands out.
@@ -43,14 +43,14 @@ impl Suspect {
         match self {
             Suspect::Clients => "clients of the generator",
             Suspect::GeneratorCpu => "load generator",
-            Suspect::ServerCpu | Suspect::EngineCpu | Suspect::AllCores => "all processors",
+            Suspect::ServerCpu | Suspect::EngineCpu | Suspect::AllCores => "all cores",
             Suspect::ServerThread => "one thread of the server",
-            Suspect::Others => "all processors, mostly by others",
+            Suspect::Others => "all cores, mostly by others",
             Suspect::CommitFlush => "log flushes",
             Suspect::Pool => "connections",
             Suspect::Writer => "SQLite's one writer",
             Suspect::Lock => "row locks",
-            Suspect::Limit => "a processor limit",
+            Suspect::Limit => "a CPU limit",
             Suspect::Pace | Suspect::Unknown => "nobody",
         }
     }
@@ -64,7 +64,7 @@ pub struct Confirmation {
     pub suspect: Suspect,
     /// What was changed, and nothing else: `pool 1 to 8`.
     pub change: String,
-    /// The whole interval of the ratio of throughputs, changed through base, must lie above this, if anything.
+    /// The whole interval of the ratio of throughputs, changed through base, must be above this, if anything.
     pub ratio_min: Option<f64>,
     /// And below this, if anything.
     pub ratio_max: Option<f64>,

@@ -14,7 +14,7 @@ pub struct Comparison {
     pub factors: Vec<String>,
     /// The base.
     pub a: Party,
-    /// What is held against it.
+    /// What is compared with it.
     pub b: Party,
     /// What is compared: `new orders/min`, `new-order.p99, ms`, `cpu, CPU s/1,000 calls`.
     pub metric: String,
@@ -63,7 +63,7 @@ impl Comparison {
         !self.metric.ends_with(", ms") && !self.metric.ends_with(", CPU s/1,000 calls")
     }
 
-    /// Whether the loss that the user allows is surely exceeded: the whole interval lies beyond the limit, below it for a
+    /// Whether the loss that the user allows is surely exceeded: the whole interval is beyond the limit, below it for a
     /// rate and above it for a time or a cost.
     #[must_use]
     pub fn loses_too_much(&self) -> bool {
@@ -98,7 +98,7 @@ impl Comparison {
         Some(match self.loss()? {
             Loss::Exceeded => "is exceeded",
             Loss::Kept => "is kept",
-            Loss::CannotTell => "is not surely exceeded, and not surely kept",
+            Loss::CannotTell => "is inconclusive",
         })
     }
 }
@@ -106,9 +106,9 @@ impl Comparison {
 /// Whether a loss stays within what the user allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
-    /// The whole interval lies beyond the limit.
+    /// The whole interval is beyond the limit.
     Exceeded,
-    /// The whole interval lies within it.
+    /// The whole interval is within it.
     Kept,
     /// Neither, or there is no interval.
     CannotTell,
@@ -130,7 +130,7 @@ pub struct Party {
 pub enum Side {
     /// The base.
     A,
-    /// What is held against it.
+    /// What is compared with it.
     B,
 }
 
@@ -163,10 +163,10 @@ pub struct FingerprintDifference {
 }
 
 impl FingerprintDifference {
-    /// What differs: `statements a call of new-order`.
+    /// What differs: `statements per call of new-order`.
     #[must_use]
     pub fn words(&self) -> String {
-        format!("{} a call of {}", self.measure, self.kind)
+        format!("{} per call of {}", self.measure, self.kind)
     }
 }
 
@@ -250,8 +250,8 @@ worded! {
         /// If there is a difference, it is smaller than stated.
         NoDifference = "no difference",
         /// The trials are too few or too noisy.
-        CannotTell = "cannot tell",
+        CannotTell = "inconclusive",
         /// They did not do the same work, or more than the factor differs.
-        DifferentWork = "different work",
+        DifferentWork = "not comparable",
     }
 }

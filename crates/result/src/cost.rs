@@ -56,7 +56,7 @@ pub struct Limits {
     pub throttling: Option<Throttling>,
 }
 
-/// What a scheduler counts of a process whose processor time is limited.
+/// What a scheduler counts of a process whose CPU time is limited.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Throttling {
@@ -114,7 +114,7 @@ impl Writeback {
 pub struct WritebackSample {
     /// Seconds from the start of the measured interval; negative in the warm-up.
     pub t_s: f64,
-    /// Processors kept busy.
+    /// CPU cores used.
     pub cores_busy: f64,
 }
 
@@ -190,7 +190,7 @@ worded! {
 pub struct ProcessSample {
     /// Seconds from the start of the measured interval; negative in the warm-up.
     pub t_s: f64,
-    /// Processors kept busy since the sample before: 1.5 is one and a half.
+    /// CPU cores used since the sample before: 1.5 is one and a half.
     pub cores_busy: f64,
     /// Memory resident at this moment.
     pub rss_bytes: u64,

@@ -1,4 +1,4 @@
-//! A load curve: one subject under more and more load.
+//! A load curve: one subject at increasing load.
 
 use super::Interval;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub struct Curve {
     pub points: Vec<Point>,
     /// The Universal Scalability Law through the points; `null` with fewer than four points, and over rates.
     pub fit: Option<Scalability>,
-    /// Where more load stops paying; `null` where it never did.
+    /// Where more load brings no more throughput; `null` where it never did.
     pub knee: Option<Knee>,
     /// What the curve says, in one sentence or two.
     pub sentence: String,
@@ -58,7 +58,7 @@ pub struct Scalability {
     /// κ: the cost of agreeing (coherency), a pair of clients.
     pub kappa: Interval,
     /// Clients at which throughput is largest, `√((1−σ)/κ)`; `null` where κ is not surely above zero, and
-    /// where the points lie farther than a tenth from the law.
+    /// where the points are farther than a tenth from the law.
     pub peak_clients: Option<f64>,
     /// Throughput there.
     pub peak_rate: Option<f64>,
@@ -66,7 +66,7 @@ pub struct Scalability {
     pub error_share: f64,
 }
 
-/// Where more load stops paying.
+/// Where more load brings no more throughput.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Knee {

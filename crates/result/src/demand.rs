@@ -34,12 +34,12 @@ impl Demand {
     }
 }
 
-/// Percentiles of the response time over all calls that were due. What was lost, refused, left in doubt or never begun
+/// Percentiles of the response time over all calls that were due. What was lost, refused, left in doubt or dropped
 /// was slower than any limit; what was declined was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AllDue {
-    /// Calls that were due. Of one kind, those never begun are taken to be of this kind in the proportion of those begun.
+    /// Calls that were due. Of one kind, those dropped are taken to be of this kind in the proportion of those begun.
     pub calls: u64,
     /// Of these, without an answer.
     pub unanswered: u64,
@@ -63,13 +63,13 @@ pub enum Level {
     Known(u64),
     /// It is a call that was never answered: slower than any limit.
     Unbounded,
-    /// Fewer than ten calls lie beyond it.
+    /// Fewer than ten calls are beyond it.
     TooFew,
 }
 
 impl AllDue {
     /// Asks `at` for each percentile (as 0.5, 0.9, 0.95, 0.99, 0.999) that is one of a call with an answer, and beyond which
-    /// at least ten calls lie.
+    /// at least ten calls are.
     pub fn new(calls: u64, unanswered: u64, at: impl Fn(f64) -> Option<u64>) -> AllDue {
         let empty = AllDue {
             calls,

@@ -152,7 +152,7 @@ pub struct DrillCalls {
     pub conflicts: u64,
     /// That were not attempted.
     pub refused: u64,
-    /// Of which nobody was told whether they happened.
+    /// Of which no one was told whether they happened.
     pub in_doubt: u64,
 }
 

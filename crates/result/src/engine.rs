@@ -1,4 +1,4 @@
-//! What the engine said of itself while it was measured: its own counters as time lines, and what its sessions waited
+//! What the engine reported while it was measured: its own counters as time lines, and what its sessions waited
 //! for.
 
 use serde::{Deserialize, Serialize};
@@ -92,7 +92,7 @@ pub struct Wait {
     pub name: String,
     /// Share of the sampled session time of the measured interval, 0 to 1; waiting for the client is none of it.
     pub share: f64,
-    /// Sessions in it on average, a step; `null` where nobody looked.
+    /// Sessions in it on average, a step; `null` where no one looked.
     pub sessions: Vec<Option<f64>>,
 }
 
@@ -164,7 +164,7 @@ pub struct Outage {
     pub to_s: Option<f64>,
     /// Calls that were under way and whose fate is unknown.
     pub in_doubt: u64,
-    /// Calls that found nobody.
+    /// Calls that found no one.
     pub refused: u64,
 }
 

@@ -3,7 +3,7 @@
 use super::{Comparison, Setting};
 use serde::{Deserialize, Serialize};
 
-/// Variants under one plan, in blocks. Each but the bases is held against its base in a [`Comparison`] of its own.
+/// Variants under one plan, in blocks. Each but the bases is compared with its base in a [`Comparison`] of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
@@ -22,7 +22,7 @@ pub struct Experiment {
     pub blocks: Vec<Vec<usize>>,
     /// Blocks that were planned; more than there are in `blocks` while it runs, or when it was interrupted.
     pub blocks_planned: u32,
-    /// One for each metric and each variant that has a base and is no control: those of `metric` in the order of the
+    /// One for each metric and each variant that has a base and is not a control: those of `metric` in the order of the
     /// variants, then those of each further metric in the same order. Controls are the `noise` of the comparisons with the
     /// same base.
     pub comparisons: Vec<Comparison>,
@@ -64,11 +64,11 @@ impl Metric {
         }
     }
 
-    /// Its name in a heading or a sentence: `throughput`, `new-order.p99`, `processor time`.
+    /// Its name in a heading or a sentence: `throughput`, `new-order.p99`, `CPU time`.
     #[must_use]
     pub fn words(&self) -> &str {
         match self.name.as_str() {
-            "cpu" => "processor time",
+            "cpu" => "CPU time",
             name => name,
         }
     }
@@ -84,7 +84,7 @@ pub struct Variant {
     pub subject: String,
     /// What was asked for beyond the defaults: settings, pool, limits.
     pub settings: Vec<Setting>,
-    /// The variant that it is held against; `null` for a base.
+    /// The variant that it is compared with; `null` for a base.
     pub base: Option<usize>,
     /// Whether it is its base once more: an A/A control.
     pub control: bool,

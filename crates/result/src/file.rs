@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Name and version of the format that this crate writes.
 pub const SCHEMA: &str = "stackmark-result/3";
 /// The formats that it reads. Of a document of version 1, which knows trials and comparisons of two subjects alone, the
-/// fields that came later are empty; until version 2 a comparison was no experiment.
+/// fields that came later are empty; until version 2 a comparison was not an experiment.
 const SCHEMAS_READ: [&str; 3] = ["stackmark-result/1", "stackmark-result/2", SCHEMA];
 
 /// Containers nested deeper than this are written on one line: a slice or an audit a line keeps a file readable, its
@@ -27,7 +27,7 @@ pub enum ReadError {
         /// Why.
         source: io::Error,
     },
-    /// It is no result document, or a broken one.
+    /// It is not a result document, or a broken one.
     #[error("{}, line {line}: {what}", path.display())]
     Malformed {
         /// The file.
@@ -55,7 +55,7 @@ pub enum ReadError {
 /// killed, as far as it had come.
 ///
 /// # Errors
-/// The file is missing or unreadable, is no result document, or one of another version.
+/// The file is missing or unreadable, is not a result document, or one of another version.
 pub fn read(path: &Path) -> Result<Document, ReadError> {
     let path = if path.is_dir() { path.join("result.json") } else { path.to_owned() };
     let text = match std::fs::read_to_string(&path) {
@@ -73,7 +73,7 @@ pub fn read(path: &Path) -> Result<Document, ReadError> {
 /// Reads a document from `text`; `path` is for messages.
 ///
 /// # Errors
-/// The text is no result document, or one of another version.
+/// The text is not a result document, or one of another version.
 pub fn parse(text: &str, path: &Path) -> Result<Document, ReadError> {
     /// The one field that every version has. Asked for first, so that a document of another version is told by its name
     /// and not by the first field that we don't know.

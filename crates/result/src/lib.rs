@@ -1,4 +1,4 @@
-//! The result document: one run, written down completely enough to be judged by somebody who was not there.
+//! The result document: one run, written down completely enough to be judged by someone who was not there.
 //!
 //! Numbers carry their unit in the name (`p99_ns`, `measured_s`, `rss_peak_bytes`). `null` means "not known" or "not
 //! shown, because too few samples stand behind it", never zero. `spec/result.schema.json` says the same in JSON Schema,
@@ -130,7 +130,7 @@ pub struct Document {
     /// The faults of a drill.
     #[serde(default)]
     pub drill: Option<Drill>,
-    /// Whether the likely bottleneck of the base was confirmed; `null` where nobody tried.
+    /// Whether the likely bottleneck of the base was confirmed; `null` where no one tried.
     #[serde(default)]
     pub confirmation: Option<Confirmation>,
     /// Anything a reader of this run must know, one sentence each.
@@ -146,7 +146,7 @@ worded! {
         Comparison = "comparison",
         /// Interleaved trials of several variants, and a verdict for each against its base.
         Experiment = "experiment",
-        /// One subject under more and more load.
+        /// One subject at increasing load.
         Sweep = "sweep",
         /// The highest rate that keeps a service level.
         Search = "search",

@@ -54,7 +54,7 @@ impl Trial {
             .collect()
     }
 
-    /// Whether its number is void.
+    /// Whether its result is invalid.
     #[must_use]
     pub fn is_void(&self) -> bool {
         !self.problems().is_empty()
@@ -66,7 +66,7 @@ impl Trial {
         self.problems().iter().any(|problem| !problem.is_overload())
     }
 
-    /// Why its number is void, in a clause: the gravest of its problems.
+    /// Why its result is invalid, in a clause: the gravest of its problems.
     #[must_use]
     pub fn why_void(&self) -> Option<String> {
         let problems = self.problems();
@@ -124,7 +124,7 @@ pub fn unaudited(trials: &[Trial]) -> Option<String> {
         let checks: Vec<Check> = audits.chain(trial.ledger.iter().map(|found| found.check)).collect();
         let open = checks.iter().filter(|check| **check == Check::NotRun).count();
         match open {
-            0 if trial.is_unverified() => Some("nobody looked at the stored data after the run".to_owned()),
+            0 if trial.is_unverified() => Some("the stored data was not audited after the run".to_owned()),
             0 => None,
             open => Some(format!("{open} of {} audits did not run", checks.len())),
         }

@@ -1,4 +1,4 @@
-//! What is known of a trial while it runs, as lines that are appended to a file beside its document.
+//! What is known of a trial while it runs, as lines that are appended to a file next to its document.
 //!
 //! A document is written and flushed before a trial and after it. In between nothing of ours may disturb the disk that is
 //! measured: a line a slice goes to the system's cache, and what a kill of our process leaves can be read all the same.
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
 
-/// Name of the file beside `result.json`.
+/// Name of the file next to `result.json`.
 pub const PROGRESS_FILE: &str = "progress.jsonl";
 
 /// A line of that file: all that a trial has come to but for its time line, of which it has what is new.
@@ -29,7 +29,7 @@ pub struct Progress<C> {
     /// Position of the first of `slices` in the time line.
     first_slice: usize,
     slices: Vec<Slice>,
-    /// What the calls so far imply about the data, if somebody audits it.
+    /// What the calls so far imply about the data, if someone audits it.
     pub claims: Option<C>,
 }
 

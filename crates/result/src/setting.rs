@@ -38,7 +38,7 @@ pub struct Durability {
     pub tier: Tier,
     /// The settings that make it so, and anything a reader must know: `WAL, synchronous=FULL; on tmpfs`.
     pub detail: String,
-    /// Whether this is what a server says of itself that was not started for the run: nobody here has read it back.
+    /// Whether this is what a server reports that was not started for the run: no one here has read it back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub claimed: bool,
 }
@@ -264,21 +264,21 @@ impl Arrivals {
 pub struct Data {
     /// The workload: `tpcc`.
     pub workload: String,
-    /// Its scale, in the unit beside it.
+    /// Its scale, in the unit next to it.
     pub scale: u64,
     /// What the scale counts: `warehouses`.
     pub scale_unit: String,
-    /// What can be chosen of the workload beside its scale, and was in force, of the data and of the calls: `stock` 100,000.
+    /// What can be chosen of the workload next to its scale, and was in force, of the data and of the calls: `stock` 100,000.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, u64>,
     /// Rows at the start.
     pub rows: u64,
-    /// Bytes on disk at the start; `null` where the engine does not tell.
+    /// Bytes on disk at the start; `null` where the engine does not report.
     pub bytes: Option<u64>,
     /// Bytes on disk at the end, where they were told at the start.
     #[serde(default)]
     pub bytes_end: Option<u64>,
-    /// What the data lies on: `tmpfs`, `ext4`; `null` where it is not known.
+    /// What the data is on: `tmpfs`, `ext4`; `null` where it is not known.
     pub file_system: Option<String>,
     /// How that is mounted; `null` where it is not known.
     #[serde(default)]
@@ -321,7 +321,7 @@ pub struct StoreData {
     pub name: String,
     /// Its rows.
     pub rows: u64,
-    /// Its bytes on disk; `null` where the engine does not tell.
+    /// Its bytes on disk; `null` where the engine does not report.
     pub bytes: Option<u64>,
     /// Checksum of its loaded rows; `null` if another kit loaded them.
     pub checksum: Option<String>,
@@ -358,9 +358,9 @@ pub struct Machine {
     /// When memory comes in huge pages unasked: `always`, `madvise`, `never`; `null` where it is not known.
     #[serde(default)]
     pub huge_pages: Option<String>,
-    /// Share of processor time, 0 to 1, that the hypervisor gave to others during the measured interval.
+    /// Share of CPU time, 0 to 1, that the hypervisor gave to others during the measured interval.
     pub steal_share: Option<f64>,
-    /// Share of processor time, 0 to 1, taken by processes that are no part of the trial; without what the kernel's writeback
+    /// Share of CPU time, 0 to 1, taken by processes that are no part of the trial; without what the kernel's writeback
     /// and journals took where [`super::Trial::writeback`] tells it.
     pub other_load_share: Option<f64>,
 }

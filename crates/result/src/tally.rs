@@ -181,7 +181,7 @@ impl Quantiles {
     }
 }
 
-/// Samples that lie close below an upper bound; in JSON `[upper_ns, count]`. A bucket is at most a fortieth of a decade
+/// Samples that are close below an upper bound; in JSON `[upper_ns, count]`. A bucket is at most a fortieth of a decade
 /// (6 %) wide, and empty ones are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bucket(
@@ -248,7 +248,7 @@ pub struct Budget {
     /// Due, and no worker free yet. Zero in a closed loop.
     pub client_wait_ns: f64,
     /// Due, and a worker free that had not woken up yet: the generator's own lateness. Part of the client wait in results
-    /// of versions that did not tell them apart.
+    /// of versions that did not distinguish them.
     #[serde(default)]
     pub wake_up_ns: f64,
     /// Between client and server, both ways, with the HTTP client and the server's HTTP layer.
@@ -374,7 +374,7 @@ pub struct Slice {
     pub t_s: f64,
     /// How long it is in seconds.
     pub length_s: f64,
-    /// Whether it lies in the warm-up, and so is not counted anywhere else.
+    /// Whether it is in the warm-up, and so is not counted anywhere else.
     pub warmup: bool,
     /// One entry a kind, in the order of [`super::Trial::kinds`].
     pub kinds: Vec<KindSlice>,

@@ -64,7 +64,7 @@ pub struct Trial {
     pub machine_wide: Option<MachineWide>,
     /// The device under the database; `null` where there is none (tmpfs) or it was not observed.
     pub disk: Option<Disk>,
-    /// What the engine said of itself; `null` where it was not asked.
+    /// What the engine reported; `null` where it was not asked.
     #[serde(default)]
     pub engine: Option<Engine>,
     /// The times without the engine or the server, in their order.
@@ -88,7 +88,7 @@ pub struct Trial {
     /// How what was still under way at the end of the load came to its end; `null` where nothing ever is.
     #[serde(default)]
     pub settled: Option<Settled>,
-    /// What was published from its outbox; nothing where there is none, or nobody publishes it.
+    /// What was published from its outbox; nothing where there is none, or no one publishes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
     /// Checks of the stored data.
@@ -99,7 +99,7 @@ pub struct Trial {
     pub inputs: Vec<InputCheck>,
     /// Whether this subject answered rightly on tiny data before it was measured.
     pub conformance: Conformance,
-    /// What the rules say about this result.
+    /// Findings about this result.
     pub rules: Vec<Rule>,
     /// Queued calls that were done later; `null` where none were.
     pub deferred: Option<Deferred>,
@@ -177,7 +177,7 @@ pub struct KindTally {
     pub facets: Vec<Facet>,
 }
 
-/// What a number is called whose data nobody looked at.
+/// What a number is called whose data no one looked at.
 pub const UNVERIFIED: &str = "UNVERIFIED";
 
 impl Trial {
@@ -219,7 +219,7 @@ impl Trial {
 const PLANNED_MAX: f64 = 0.05;
 /// Standard errors beyond that share that are not chance.
 const PLANNED_SIGMAS: f64 = 5.0;
-/// So few are no share: streams that begin on data of earlier runs are declined once or twice each until they find free ids.
+/// So few are not a share: streams that begin on data of earlier runs are declined once or twice each until they find free ids.
 const PLANNED_FEW: f64 = 10.0;
 
 impl KindTally {
@@ -329,8 +329,7 @@ impl Headline {
         Headline {
             label: format!("own mix: {mix}"),
             sentence: format!(
-                "Counts {} in a mix that was asked for ({mix}), which is not the workload's own: comparable only with runs \
-                 of the same mix.",
+                "Counts {} in a custom mix ({mix}): comparable only with runs of the same mix.",
                 self.unit
             ),
             ..self
@@ -372,7 +371,7 @@ pub struct Efficiency {
     pub per_warehouse_min: f64,
     /// Measured through possible, 0 to 1.
     pub share: f64,
-    /// Whether it lies between the two.
+    /// Whether it is between the two.
     pub passed: bool,
 }
 
@@ -387,13 +386,13 @@ impl Efficiency {
             per_warehouse_max: max,
             per_warehouse_min: min,
             share: per_warehouse / max,
-            // Think times are random, so a fault-free run lies around the maximum and not strictly below it.
+            // Think times are random, so a fault-free run is around the maximum and not strictly below it.
             passed: per_warehouse >= min && per_warehouse <= max * 1.02,
         }
     }
 }
 
-/// What had been acknowledged and was still on its way when the load ended, such as events that nobody had read, and how it
+/// What had been acknowledged and was still on its way when the load ended, such as events that no one had read, and how it
 /// came to its end before the stored data was audited.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// From a moment on calls of a kind were declined that had been accepted before, as when everything is sold. All rates of the trial
-/// are those before it, or those after it where it lies in the first second; shares, latencies and costs are those of the whole interval.
+/// are those before it, or those after it where it is in the first second; shares, latencies and costs are those of the whole interval.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turn {
@@ -13,7 +13,7 @@ pub struct Turn {
     pub to_s: f64,
     /// The kind of call.
     pub kind: String,
-    /// The share of its calls that was declined before; nothing where the moment lies in the first second.
+    /// The share of its calls that was declined before; nothing where the moment is in the first second.
     pub declined_before: Option<f64>,
     /// The same afterwards.
     pub declined_after: f64,

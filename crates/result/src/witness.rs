@@ -15,7 +15,7 @@ worded! {
         #[default]
         NotRun = "not run",
         /// Was made, and this data cannot decide it: too few calls, or nothing of the kind (one warehouse has no remote work).
-        NotTold = "cannot be told",
+        NotTold = "inconclusive",
     }
 }
 
@@ -83,7 +83,7 @@ worded! {
     }
 }
 
-/// What acknowledged outcomes imply about the data: the store must lie between `low` and `high`.
+/// What acknowledged outcomes imply about the data: the store must be between `low` and `high`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LedgerCheck {

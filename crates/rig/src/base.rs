@@ -7,26 +7,26 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Engine accounts pass through it, nobody lists it, only we write in it.
+/// Engine accounts pass through it, no one lists it, only we write in it.
 const PASSABLE: u32 = 0o711;
 
 /// The base folder as given, by `STACKMARK_RIG_DIR`, or `/var/tmp/stackmark-UID`: not `/tmp`, which is in memory on many
 /// machines, where a commit reaches no disk.
 pub(crate) fn path(options: &Options) -> PathBuf {
-    let given = options.base.clone().or_else(|| std::env::var_os("STACKMARK_RIG_DIR").map(PathBuf::from));
-    let given = given.filter(|path| !path.as_os_str().is_empty());
-    given.unwrap_or_else(|| format!("/var/tmp/stackmark-{}", rustix::process::geteuid().as_raw()).into())
+    let wanted = options.base.clone().or_else(|| std::env::var_os("STACKMARK_RIG_DIR").map(PathBuf::from));
+    let wanted = wanted.filter(|path| !path.as_os_str().is_empty());
+    wanted.unwrap_or_else(|| format!("/var/tmp/stackmark-{}", rustix::process::geteuid().as_raw()).into())
 }
 
-/// The base folder, for what else has to lie outside of everything that the user works in.
+/// The base folder, for what else has to be outside of everything that the user works in.
 ///
 /// # Errors
-/// It cannot be made, or somebody else could have laid it out for us.
+/// It cannot be made, or someone else could have laid it out for us.
 pub fn folder() -> Result<PathBuf, RigError> {
     make(&Options::default())
 }
 
-/// Makes the base folder if need be, and refuses one that somebody else could have laid out for us.
+/// Makes the base folder if need be, and refuses one that someone else could have laid out for us.
 pub(crate) fn make(options: &Options) -> Result<PathBuf, RigError> {
     let path = path(options);
     if !path.exists() {
@@ -43,7 +43,7 @@ pub(crate) fn make(options: &Options) -> Result<PathBuf, RigError> {
     if !kind.is_dir() || kind.uid() != us || kind.mode() & 0o022 != 0 {
         return Err(RigError::folder(
             &path,
-            "it has to be a folder (no link) of your own that nobody else can write to; choose another with \
+            "it has to be a folder (no link) of your own that no one else can write to; choose another with \
              STACKMARK_RIG_DIR",
         ));
     }

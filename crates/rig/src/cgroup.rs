@@ -1,7 +1,7 @@
 //! Control groups that keep a process and its children within limits, version 1 and 2 of them.
 //!
 //! A group is made below the one that we are in ourselves, so that limits put on us go on to hold. In version 2 a group
-//! with processes in it can have no limited children; then the folder beside ours is tried, where its owner allows that.
+//! with processes in it can have no limited children; then the folder next to ours is tried, where its owner allows that.
 
 use crate::{Limits, RigError};
 use std::fs;

@@ -28,8 +28,8 @@ impl Account {
         }
         // `id` asks every source of names that the system is set up with, not only /etc/passwd.
         let number = |flag: &str| -> Option<u32> {
-            let said = Command::new("id").args([flag, name]).output().ok()?;
-            String::from_utf8_lossy(&said.stdout).trim().parse().ok()
+            let words = Command::new("id").args([flag, name]).output().ok()?;
+            String::from_utf8_lossy(&words.stdout).trim().parse().ok()
         };
         match (number("-u"), number("-g")) {
             (Some(user), Some(group)) => Ok(Account { other: Some((user, group)) }),
@@ -172,7 +172,7 @@ pub(crate) fn run(
         let status = ended_within(&mut child, max);
         if status.is_none() {
             signal(child.id(), Signal::KILL);
-            // A client has no group of its own: the signal to it has reached nobody.
+            // A client has no group of its own: the signal to it has reached no one.
             let _ = child.kill();
             let _ = child.wait();
         }

@@ -74,8 +74,8 @@ fn at(engine: Engine, folder: &Path, path: &[PathBuf]) -> Option<Installation> {
         names.iter().flat_map(|name| folders().map(move |at| at.join(name))).find(|file| file.is_file())
     };
     let (initialiser, client) = (tool(programs.initialiser)?, tool(programs.client)?);
-    let said = Command::new(&server).arg("--version").output().ok()?;
-    let version = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+    let text = Command::new(&server).arg("--version").output().ok()?;
+    let version = String::from_utf8_lossy(&text.stdout).trim().to_owned();
     // A `mysqld` may be Oracle's, which makes its data folder in another way.
     (version.contains(engine.title())).then_some(Installation {
         engine,
@@ -111,7 +111,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     /// Written by another process: what another test starts meanwhile has the open files of this one for a moment, and a
-    /// program that somebody has open for writing cannot be started (`ETXTBSY`).
+    /// program that someone has open for writing cannot be started (`ETXTBSY`).
     fn program(folder: &Path, name: &str, says: &str) {
         fs::create_dir_all(folder).unwrap();
         let file = folder.join(name);

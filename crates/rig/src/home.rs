@@ -118,7 +118,7 @@ fn remove(path: &Path) -> Result<(), RigError> {
     gone.ok_or_else(|| RigError::folder(path, "it could not be removed"))
 }
 
-/// Ends an engine whose data nobody wants any more, and waits for its end.
+/// Ends an engine whose data no one wants any more, and waits for its end.
 pub(crate) fn end(engine: Engine, pid: u32, folder: &Path) {
     if !lives_in(pid, folder) {
         return;

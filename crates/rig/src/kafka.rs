@@ -66,7 +66,7 @@ logger.k.name=kafka.server.KafkaRaftServer
 logger.k.level=INFO
 ";
 
-/// A request for the versions of requests that a broker knows, which it answers before anybody says who they are: a length, the
+/// A request for the versions of requests that a broker knows, which it answers before anyone says who they are: a length, the
 /// kind 18 in its version 0, a number that comes back, and no name.
 const API_VERSIONS: [u8; 14] = [0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 1, 0xff, 0xff];
 
@@ -78,8 +78,8 @@ impl Technology for Kafka {
     fn find(&self) -> Result<Installation, RigError> {
         let path: Vec<PathBuf> = env::var_os("PATH").iter().flat_map(env::split_paths).collect();
         let java = java(&path)?;
-        let given = env::var_os(ABOUT.programs.variable).filter(|home| !home.is_empty());
-        let libraries = match given.map(PathBuf::from) {
+        let wanted = env::var_os(ABOUT.programs.variable).filter(|home| !home.is_empty());
+        let libraries = match wanted.map(PathBuf::from) {
             Some(home) => Some(libraries(&home).ok_or_else(|| {
                 RigError::Missing(format!(
                     "{} is {}: there is no kafka_2.13-VERSION.jar in it or in its folder libs\nhint: set it to the folder of a Kafka \
@@ -109,7 +109,7 @@ impl Technology for Kafka {
         })
     }
 
-    /// Fetches the jars if they are not there yet, lays out the data folder and the files beside it.
+    /// Fetches the jars if they are not there yet, lays out the data folder and the files next to it.
     fn make(&self, making: &Making<'_>, began: &mut dyn FnMut(u32)) -> Result<Option<PathBuf>, RigError> {
         let Making { installation, options, home, .. } = making;
         home.write_private("log4j2.properties", LOGGING)?;
@@ -312,7 +312,7 @@ impl Kafka {
         if broker_jar(&folder).is_some() {
             return Ok(folder);
         }
-        // Into a folder beside it that is renamed when it is whole.
+        // Into a folder next to it that is renamed when it is whole.
         let part = beside("part");
         let _ = std::fs::remove_dir_all(&part);
         std::fs::create_dir(&part).map_err(failed)?;
@@ -334,7 +334,7 @@ impl Kafka {
                 ABOUT.programs.variable
             )));
         }
-        // A folder that somebody else has half removed.
+        // A folder that someone else has half removed.
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::rename(&part, &folder).map_err(failed)?;
         Ok(folder)

@@ -87,7 +87,7 @@ impl Technology for MariaDb {
         settings
     }
 
-    /// With nobody but root in it, whom the first start replaces before it listens.
+    /// With no one but root in it, whom the first start replaces before it listens.
     fn make(&self, making: &Making<'_>, began: &mut dyn FnMut(u32)) -> Result<Option<PathBuf>, RigError> {
         let Making { installation, options, home, account, .. } = making;
         let mut command = account.command(Command::new(&installation.initialiser), &home.path);

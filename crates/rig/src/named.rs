@@ -92,13 +92,13 @@ pub fn up(engines: &[Engine], options: &Options) -> Result<Vec<Standing>, RigErr
 fn one_up(engine: Engine, options: &Options) -> Result<Standing, RigError> {
     let (installation, account, base) = prepare(engine, options)?;
     let path = folder(&base, engine);
-    let held = base::hold(&base)?;
+    let locked = base::hold(&base)?;
     let running = match Standing::read(&path) {
         Some(standing) if standing.alive => return Ok(standing),
         Some(standing) => {
             let state = State::read(&path).filter(|state| state.stays);
             let home = Home::open(path.clone())?;
-            drop(held);
+            drop(locked);
             let state = state.ok_or_else(|| RigError::folder(&path, "its state changed under our hands"))?;
             crate::cgroup::remove(&state.groups);
             reap(state.pid);
@@ -110,7 +110,7 @@ fn one_up(engine: Engine, options: &Options) -> Result<Standing, RigError> {
         None => {
             discard(&path);
             let home = Home::lay_out(path.clone(), engine, account)?;
-            drop(held);
+            drop(locked);
             Running::begin(installation, options, account, home)?
         }
     };
@@ -118,7 +118,7 @@ fn one_up(engine: Engine, options: &Options) -> Result<Standing, RigError> {
     Standing::of(&path, state).ok_or_else(|| RigError::folder(&path, "it was removed under our hands"))
 }
 
-/// Takes note of the end of an engine that this very process had started: PostgreSQL does not start beside a number that
+/// Takes note of the end of an engine that this very process had started: PostgreSQL does not start next to a number that
 /// the kernel still keeps for us to ask about.
 fn reap(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {

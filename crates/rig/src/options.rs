@@ -65,7 +65,7 @@ pub struct Options {
     pub statement_statistics: bool,
     /// What the engine may use; its own caches are sized by the limit of memory.
     pub limits: Option<Limits>,
-    /// Whether the data lies on a file system of its own, whose power [`crate::Running::cut_power`] cuts and which
+    /// Whether the data is on a file system of its own, whose power [`crate::Running::cut_power`] cuts and which
     /// [`crate::Running::fill_disk`] fills. Only root on Linux can have that.
     pub own_disk: bool,
     /// How long each step of a start may take before it counts as failed.

@@ -50,7 +50,7 @@ pub(crate) fn creating(name: &str) -> Result<String, RigError> {
     let starts = name.bytes().next().is_some_and(|first| !first.is_ascii_digit());
     if !starts || name.len() > 63 || !name.bytes().all(plain) {
         return Err(RigError::Invalid(format!(
-            "`{name}` is no name for a database: lower-case letters, digits and underscores, at most 63"
+            "`{name}` is not a name for a database: lower-case letters, digits and underscores, at most 63"
         )));
     }
     Ok(format!("create database {name}"))

@@ -22,7 +22,7 @@ static ABOUT: About = About {
     small: &[],
     dashes: false,
     halt: Signal::INT,
-    // Also gives back its shared memory, which a kill would leave behind.
+    // Also returns its shared memory, which a kill would leave behind.
     end: (Signal::QUIT, "QUIT"),
     // Backends notice the end of their postmaster by themselves, at the end of their statement.
     old_processes: Some("pre-existing shared memory block"),

@@ -42,7 +42,7 @@ pub struct Running {
     pid: u32,
     orphaned: Orphaned,
     cgroup: Option<Cgroup>,
-    /// What the data lies on where its power can be cut.
+    /// What the data is on where its power can be cut.
     disk: Option<Disk>,
     /// `None` once it has been dismissed, and for an engine that stays.
     watchdog: Option<Watchdog>,
@@ -247,8 +247,8 @@ impl Running {
         };
         self.end();
         let log = std::fs::read(self.home.path.join("log")).unwrap_or_default();
-        let said = String::from_utf8_lossy(log.get(began as usize..).unwrap_or_default()).into_owned();
-        Err(RigError::failed(format!("{} {how}", engine.title()), last_lines(&said)))
+        let words = String::from_utf8_lossy(log.get(began as usize..).unwrap_or_default()).into_owned();
+        Err(RigError::failed(format!("{} {how}", engine.title()), last_lines(&words)))
     }
 
     fn has_come_up(&mut self) -> Option<Result<(), String>> {
@@ -433,7 +433,7 @@ impl Running {
         self.disk.as_ref().map_or(Ok(()), Disk::flush)
     }
 
-    /// Cuts the power of what its data lies on: all of its processes are ended, and what they had not flushed is lost. The data is
+    /// Cuts the power of what its data is on: all of its processes are ended, and what they had not flushed is lost. The data is
     /// there again with [`Running::restart`]; from then on its file system writes its journal every `commit_s` seconds.
     ///
     /// # Errors
@@ -453,7 +453,7 @@ impl Running {
         })
     }
 
-    /// Fills what its data lies on, until [`Running::restart`]: writes that need more space fail.
+    /// Fills what its data is on, until [`Running::restart`]: writes that need more space fail.
     ///
     /// # Errors
     ///
@@ -506,7 +506,7 @@ impl Running {
         loop {
             match self.launch(None) {
                 Err(RigError::Failed { log, .. })
-                    if waits.is_some_and(|said| log.contains(said)) && clock.now() < max =>
+                    if waits.is_some_and(|words| log.contains(words)) && clock.now() < max =>
                 {
                     std::thread::sleep(POLL);
                 }

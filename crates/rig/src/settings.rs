@@ -22,7 +22,10 @@ impl Settings {
             let key = if engine.about().dashes { key.replace('-', "_") } else { key };
             let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.".contains(&byte);
             if key.is_empty() || !key.bytes().all(plain) {
-                return Err(RigError::Invalid(format!("`{key}` is no name of a {} setting", engine.title())));
+                return Err(RigError::Invalid(format!(
+                    "`{key}` is not a name of a {} setting",
+                    engine.title()
+                )));
             }
             if value.contains(|letter: char| letter.is_control()) {
                 return Err(RigError::Invalid(format!("the value of setting {key} has a control character")));

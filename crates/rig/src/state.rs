@@ -1,4 +1,4 @@
-//! What is written beside an engine so that another process of ours can find, show and end it.
+//! What is written next to an engine so that another process of ours can find, show and end it.
 
 use crate::{Engine, RigError};
 use serde::{Deserialize, Serialize};

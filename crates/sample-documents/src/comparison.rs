@@ -81,7 +81,7 @@ pub fn comparison() -> Document {
         }),
         loss_max: None,
         verdict: Verdict::Worse,
-        sentence: "HTTP costs 3 to 5 % of the new orders a minute at the same durability".to_owned(),
+        sentence: "HTTP costs 3 to 5 % of the new orders per minute at the same durability".to_owned(),
     };
     draw(&mut document, &comparison);
     document
@@ -101,8 +101,7 @@ pub fn two_metrics() -> Document {
     second.detectable = Some(0.12);
     second.loss_max = Some(0.2);
     second.sentence =
-        "Too noisy to tell ±10.0 %: the p99 of the response time may be 5.9 % lower or 13.6 % higher."
-            .to_owned();
+        "Inconclusive at ±10.0 %: the p99 of the response time 95 % CI −5.9 % to +13.6 %.".to_owned();
     for (at, block) in second.blocks.iter_mut().enumerate() {
         for entry in &mut block.trials {
             entry.rate = 9.5 + 0.1 * f64::from(entry.order % 7);
@@ -145,7 +144,7 @@ pub fn compared_mut(document: &mut Document) -> &mut Comparison {
     &mut document.experiment.as_mut().expect("it is a comparison").comparisons[0]
 }
 
-/// Draws the experiment anew from its comparison and its trials, where either was changed.
+/// Draws the experiment again from its comparison and its trials, where either was changed.
 pub fn redraw(document: &mut Document) {
     let comparison = compared(document).clone();
     draw(document, &comparison);

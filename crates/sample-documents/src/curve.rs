@@ -5,9 +5,8 @@ use judge::curve::{self, Loaded, SERVED_SHARE};
 use result::{Arrivals, Axis, Document, Interval, RunKind, Search, SloLimit, Step, Suspect, Trial};
 
 /// What the rule `saturation` says when the one writer is full, and when nothing is.
-const WRITER: &str = "SQLite's one writer was busy 98 % of the time, 71 % of that in commit: the engine's one writer is full, and this \
-                      is likely its maximum throughput";
-const IDLE: &str = "nothing that was observed was full (generator 0.1 of 8 processors): the rate is the one that was asked \
+const WRITER: &str = "SQLite's one writer was busy 98 % of the time, 71 % of that in commit: the engine's one writer is saturated and likely limits throughput";
+const IDLE: &str = "no observed resource was saturated (generator 0.1 of 8 cores): the rate is the one that was asked \
                     for, not a maximum";
 
 /// How the blocks of a sweep differ.
@@ -22,7 +21,7 @@ pub fn sweep() -> Document {
         let mut trial = slim(1.0);
         trial.plan.clients = load as u32;
         let idle = format!(
-            "nothing that was observed was full (generator 0.1 of 8 processors): this is the speed of {load} clients, not a \
+            "no observed resource was saturated (generator 0.1 of 8 cores): this is the speed of {load} clients, not a \
              maximum throughput"
         );
         judged(&mut trial, load >= 4.0, &idle);
@@ -35,7 +34,7 @@ pub fn sweep() -> Document {
     })
 }
 
-/// 100, 200, 400 and 800 calls a second, of which the last are too many.
+/// 100, 200, 400 and 800 calls per second, of which the last are too many.
 #[must_use]
 pub fn rate_sweep() -> Document {
     sampled("rates", Axis::Rate, &[100.0, 200.0, 400.0, 800.0], |load, pace| {
@@ -106,9 +105,9 @@ pub fn search() -> Document {
         highest_per_s: Some(1_220.0),
         broken_per_s: Some(1_283.0),
         gives_out: Some(
-            "Beyond it SQLite's one writer likely gives out: pool wait grew most, from 11 ms to 31 ms a call.".to_owned(),
+            "Likely limit above this rate: SQLite's one writer (of the mean response time, pool wait grew most, from 11 ms to 31 ms).".to_owned(),
         ),
-        sentence: "1 220 calls a second kept it in 3 of 3 confirming trials; 1 283 did not.".to_owned(),
+        sentence: "1 220 calls/s met the SLO in 3 of 3 confirmation trials; 1 283 calls/s missed it.".to_owned(),
     });
     document
 }

@@ -15,13 +15,13 @@ const BASE: usize = 0;
 const CONTROL: usize = 1;
 const VOID: usize = 10;
 const NOT_STARTED: usize = 11;
-/// Variants with a figure that are held against the base.
+/// Variants with a figure that are compared with the base.
 const HELD: u32 = (VOID - CONTROL - 1) as u32;
 
 /// How the machine did in each block; it hits all variants alike.
 const BLOCK_PACES: [f64; BLOCKS] = [1.00, 1.03, 0.96, 1.01, 0.99];
 
-/// One variant of the sample: its name, subject, factor, pace beside the base, scatter of a block, and what it changes.
+/// One variant of the sample: its name, subject, factor, pace next to the base, scatter of a block, and what it changes.
 struct Sketch {
     name: &'static str,
     subject: &'static str,
@@ -67,7 +67,7 @@ fn delayed(trial: &mut Trial) {
 fn diesel(trial: &mut Trial) {
     trial.stack.adapter = "diesel".to_owned();
     trial.stack.adapter_version = "2.3.4".to_owned();
-    // A second factor that nobody meant.
+    // A second factor that no one meant.
     set(trial, 3, "200 pages");
 }
 

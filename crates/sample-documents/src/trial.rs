@@ -126,7 +126,7 @@ pub fn engine_trial() -> Document {
     }];
     trial.gaps = vec![Gap { kind: GapKind::Stalled, from_s: 12.0, length_s: 0.7 }];
     let t_s: Vec<f64> = (-9..=60).map(f64::from).collect();
-    // Nobody answers while the engine is away.
+    // No one answers while the engine is away.
     let line = |value: f64| -> Vec<Option<f64>> {
         t_s.iter().map(|t| (!(32.0..34.0).contains(t)).then_some(value + (t * 7.0 % 5.0) / 10.0)).collect()
     };

@@ -126,7 +126,7 @@ pub(super) fn rules() -> Vec<Rule> {
         rule(
             "co-located",
             Severity::Info,
-            "generator and engine share the processors; the generator's part is in the table of costs",
+            "generator and engine share the cores; the generator's part is in the table of costs",
             None,
         ),
     ]

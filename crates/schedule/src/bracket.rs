@@ -2,11 +2,11 @@
 
 /// How much higher than a rate that was kept the next is while none was broken, and how much lower the other way round.
 const STEP: f64 = 1.4;
-/// Steps down from the first rate before the search gives up: to a fifteenth of it.
+/// Steps down from the first rate before the search stops: to a fifteenth of it.
 const STEPS_DOWN: u32 = 8;
 /// Steps up; sixteen are a factor of two hundred.
 const STEPS_UP: u32 = 16;
-/// Rates that may fail to be confirmed before the search gives up.
+/// Rates that may fail to be confirmed before the search stops.
 const DESCENTS: u32 = 8;
 
 /// Between which rates the answer lies.
@@ -63,7 +63,7 @@ impl Bracket {
     }
 
     /// What came of a trial.
-    pub(crate) fn tell(&mut self, rate: f64, confirming: bool, kept: bool) {
+    pub(crate) fn record(&mut self, rate: f64, confirming: bool, kept: bool) {
         match (kept, confirming) {
             (true, true) => {
                 self.confirmed += 1;
@@ -107,11 +107,11 @@ mod tests {
         let mut bracket = Bracket::new(start, 0.05);
         for trials in 0..100 {
             match bracket.next(3) {
-                Try::Rate(rate) => bracket.tell(rate, false, rate <= limit),
+                Try::Rate(rate) => bracket.record(rate, false, rate <= limit),
                 Try::Confirm(rate) => {
                     let unlucky = lucky > 0;
                     lucky = lucky.saturating_sub(1);
-                    bracket.tell(rate, true, rate <= limit && !unlucky);
+                    bracket.record(rate, true, rate <= limit && !unlucky);
                 }
                 end => return (end, trials),
             }
@@ -133,7 +133,7 @@ mod tests {
         let (Try::Found(sure), _) = search(1_000.0, 700.0, 0) else { panic!() };
         let (Try::Found(rate), trials) = search(1_000.0, 700.0, 2) else { panic!("nothing found") };
         assert!(rate < sure && rate > sure * 0.8, "{rate} after {sure}");
-        assert!(trials >= 3, "all three confirming trials ran at the rate that was found");
+        assert!(trials >= 3, "all three confirmation trials ran at the rate that was found");
     }
 
     #[test]
@@ -147,11 +147,11 @@ mod tests {
     #[test]
     fn a_confirmed_rate_is_not_bisected_further() {
         let mut bracket = Bracket::new(100.0, 0.05);
-        bracket.tell(100.0, false, true);
-        bracket.tell(104.0, false, false);
+        bracket.record(100.0, false, true);
+        bracket.record(104.0, false, false);
         assert_eq!(bracket.next(2), Try::Confirm(100.0));
-        bracket.tell(100.0, true, true);
-        bracket.tell(100.0, true, false);
+        bracket.record(100.0, true, true);
+        bracket.record(100.0, true, false);
         assert_eq!(bracket.next(2), Try::Confirm(100.0 / 1.05));
         assert_eq!(bracket.steps_left(2), 2);
     }

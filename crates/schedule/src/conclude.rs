@@ -70,7 +70,7 @@ impl<'a> Findings<'a> {
         &self.plan.criteria[self.at]
     }
 
-    /// The part that a part is held against.
+    /// The part that a part is compared with.
     fn base_of(self, part: usize) -> Option<usize> {
         let base = self.plan.variants[self.cast[part].variant].base?;
         self.part_of(base, false)
@@ -91,7 +91,7 @@ impl<'a> Findings<'a> {
         comparison.fingerprint_differences.clone_from(&comparability.fingerprint);
         let bases = self.bases(a);
         if let Some(why) = self.out(a).or_else(|| self.out(b)) {
-            comparison.sentence = format!("No ratio is given: {why}");
+            comparison.sentence = format!("No ratio: {why}");
             return comparison;
         }
         for block in &mut comparison.blocks {
@@ -102,9 +102,9 @@ impl<'a> Findings<'a> {
         let left_out = LeftOut { partial: comparison.blocks.len() - whole, unknown: whole - ratios.len() };
         if ratios.is_empty() {
             comparison.sentence = match whole {
-                0 => "No block has two whole trials, so no ratio is given.".into(),
+                0 => "No ratio: no block has two complete trials.".into(),
                 whole => format!(
-                    "No ratio is given: in none of {whole} whole blocks is {} known of both sides; {}.",
+                    "No ratio: {} is unknown on one side in all of the {whole} complete blocks; {}.",
                     self.measured().words(),
                     self.measured().why_unknown()
                 ),
@@ -145,18 +145,18 @@ impl<'a> Findings<'a> {
         control.filter(|again| self.standings[*again].state == VariantState::Measured)
     }
 
-    /// How many figures are held against those of a base: of all variants on it that have one, in all metrics. Whoever looks
+    /// How many figures are compared with those of a base: of all variants on it that have one, in all metrics. Whoever looks
     /// at three metrics has three chances of a false alarm, as with three variants.
     fn judged_with(self, base: usize) -> u32 {
         self.in_each().map(|found| found.held_against(base)).sum::<usize>().max(1) as u32
     }
 
-    /// How many variants that have a figure are held against a base.
+    /// How many variants that have a figure are compared with a base.
     fn held_against(self, base: usize) -> usize {
-        let held = (0..self.cast.len()).filter(|part| {
+        let locked = (0..self.cast.len()).filter(|part| {
             !self.cast[*part].control && self.base_of(*part) == Some(base) && self.out(*part).is_none()
         });
-        if self.out(base).is_none() { held.count() } else { 0 }
+        if self.out(base).is_none() { locked.count() } else { 0 }
     }
 
     fn blank<W: Benchmark>(self, a: usize, b: usize, factors: &[String]) -> Comparison {
@@ -236,8 +236,8 @@ impl<'a> Findings<'a> {
         let reason = standing.reason.as_deref().unwrap_or("no reason is known");
         match standing.state {
             VariantState::Measured => self.unbounded(part),
-            VariantState::NotStarted => Some(format!("{name} could not be started: {}.", stopped(reason))),
-            VariantState::Void => Some(format!("{name} is void: {}.", stopped(reason))),
+            VariantState::NotStarted => Some(format!("{name} could not be started ({}).", stopped(reason))),
+            VariantState::Void => Some(format!("{name} is invalid ({}).", stopped(reason))),
         }
     }
 

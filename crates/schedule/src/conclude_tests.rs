@@ -129,10 +129,11 @@ fn whole_blocks_of_too_few_calls_are_not_called_partial() {
     let none = without(&[0, 1, 2, 3, 4]).only();
     assert_eq!(none.ratio, None);
     assert!(
-        none.sentence.contains("in none of 5 whole blocks is the p99 of the response time known"),
+        none.sentence
+            .contains("the p99 of the response time is unknown on one side in all of the 5 complete blocks"),
         "{none:?}"
     );
-    assert!(none.sentence.contains("too few calls stand behind it: measure longer"), "{none:?}");
+    assert!(none.sentence.contains("too few calls: measure longer"), "{none:?}");
     let some = without(&[1, 3]).only();
     assert!(some.sentence.contains("2 whole blocks are left out because the p99"), "{}", some.sentence);
     let mut cut = without(&[1]);
@@ -146,7 +147,7 @@ fn whole_blocks_of_too_few_calls_are_not_called_partial() {
     assert!(cut.contains(" A whole block is left out because the p99"), "{cut}");
     let mut all = without(&[]);
     all.trials.iter_mut().for_each(|trial| trial.state = State::Interrupted);
-    assert!(all.only().sentence.contains("No block has two whole trials"));
+    assert!(all.only().sentence.contains("no block has two complete trials"));
 }
 
 #[test]
@@ -180,7 +181,7 @@ fn the_scatter_of_the_control_is_not_demanded_once_more() {
     assert_eq!(quiet.verdict, Verdict::Worse);
     let wild = bed("throughput", &STEADY, &scaled(1.0), &noisy).only();
     assert_eq!(wild.verdict, Verdict::CannotTell, "{wild:?}");
-    assert!(wild.sentence.starts_with("Too noisy to tell ±2.0 %: throughput may be "), "{}", wild.sentence);
+    assert!(wild.sentence.starts_with("Inconclusive at ±2.0 %: throughput 95 % CI −"), "{}", wild.sentence);
     let near = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.998)).only();
     assert_eq!(near.verdict, Verdict::Worse, "{near:?}");
     let same = bed("throughput", &STEADY, &scaled(1.0), &scaled(1.0)).only();
@@ -206,7 +207,7 @@ fn the_base_of_a_block_is_the_mean_of_both_its_trials() {
 
 #[test]
 fn several_variants_on_one_base_have_wider_intervals_and_say_so() {
-    let alone = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9));
+    let single = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9));
     let mut two = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9));
     two.plan.variants.push(variant("through HTTP, too", "tpcc/sqlite/axum+rusqlite", Some(0)));
     two.of_parts.push(two.of_parts[2].clone());
@@ -215,14 +216,14 @@ fn several_variants_on_one_base_have_wider_intervals_and_say_so() {
         let ratio = comparison.ratio.unwrap();
         ratio.high.unwrap() - ratio.low.unwrap()
     };
-    let (one, both) = (alone.only(), two.all());
+    let (one, both) = (single.only(), two.all());
     assert_eq!((one.adjusted_for, both[0].adjusted_for, both[1].adjusted_for), (None, Some(2), Some(2)));
     // Student's t with four degrees of freedom: 3.495 in place of 2.776.
     assert!((width(&both[0]) / width(&one) - 3.495 / 2.776).abs() < 1e-3);
     assert!(both[0].detectable > one.detectable);
     // The control stands by itself.
     assert_eq!(both[0].noise, one.noise);
-    // A variant without a figure is no comparison.
+    // A variant without a figure is not a comparison.
     two.standings[3] = Standing { state: VariantState::Void, reason: None };
     assert_eq!(two.all()[0].adjusted_for, None);
 }
@@ -231,16 +232,16 @@ fn several_variants_on_one_base_have_wider_intervals_and_say_so() {
 #[test]
 fn what_one_metric_alone_would_tell_two_together_may_not() {
     let noisy = [930.0, 990.0, 945.0, 985.0, 950.0];
-    let alone = bed("throughput", &[1000.0; 5], &[1000.0; 5], &noisy);
-    assert_eq!(alone.only().verdict, Verdict::Worse);
+    let single = bed("throughput", &[1000.0; 5], &[1000.0; 5], &noisy);
+    assert_eq!(single.only().verdict, Verdict::Worse);
     let mut both = bed("throughput", &[1000.0; 5], &[1000.0; 5], &noisy);
     both.also("p99");
     let [throughput, p99] = <[Comparison; 2]>::try_from(both.all()).unwrap();
     assert_eq!((throughput.metric.as_str(), p99.metric.as_str()), ("new orders/min", "p99, ms"));
     assert_eq!((throughput.verdict, p99.verdict), (Verdict::CannotTell, Verdict::CannotTell));
     assert_eq!((throughput.adjusted_for, p99.adjusted_for), (Some(2), Some(2)));
-    assert_eq!(throughput.ratio.unwrap().value, alone.only().ratio.unwrap().value);
-    assert_eq!(throughput.noise, alone.only().noise);
+    assert_eq!(throughput.ratio.unwrap().value, single.only().ratio.unwrap().value);
+    assert_eq!(throughput.noise, single.only().noise);
     // Each metric is judged by its own margin and limit.
     both.plan.criteria[1] = Criterion { margin: 0.2, max_loss: None, ..criterion("p99") };
     let [throughput, p99] = <[Comparison; 2]>::try_from(both.all()).unwrap();
@@ -271,7 +272,7 @@ fn of_a_void_variant_no_ratio_is_given_at_all() {
         assert!(found.blocks.iter().all(|block| block.ratio.is_none()));
         assert_eq!(found.verdict, Verdict::CannotTell);
         let name = if part == 0 { "direct" } else { "through HTTP" };
-        let sentence = format!("No ratio is given: {name} is void: the audit `c1` failed: money is missing.");
+        let sentence = format!("No ratio: {name} is invalid (the audit `c1` failed: money is missing).");
         assert_eq!(found.sentence, sentence);
     }
 }
@@ -283,7 +284,7 @@ fn a_base_that_could_not_start_leaves_its_variants_without_a_ratio() {
     bed.of_parts = vec![vec![None; 5]; 3];
     bed.standings[0] = Standing { state: VariantState::NotStarted, reason: Some("no postgres here".into()) };
     let found = bed.only();
-    assert_eq!(found.sentence, "No ratio is given: direct could not be started: no postgres here.");
+    assert_eq!(found.sentence, "No ratio: direct could not be started (no postgres here).");
     assert!(answers(&[found], &bed.metrics[0])[0].starts_with("Through HTTP against direct: No ratio"));
 }
 

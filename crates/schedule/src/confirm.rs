@@ -1,4 +1,4 @@
-//! Whether a likely bottleneck sets the throughput: one factor is changed, and throughput must follow as it would if that is
+//! Whether a likely bottleneck limits throughput: one factor is changed, and throughput must follow as it would if that is
 //! right.
 
 mod change;
@@ -39,9 +39,9 @@ pub fn judge(suspicion: &Suspicion, comparison: Option<&Comparison>) -> Confirma
     };
     let words = suspect.words();
     let sentence = if confirmed {
-        format!("confirmed: {words} sets the throughput; {measured}, and {wanted} was to be expected")
+        format!("confirmed: {words} limits throughput; {measured} (expected: {wanted})")
     } else {
-        format!("not confirmed: {measured}, where {wanted} was to be expected if {words} alone set it")
+        format!("not confirmed: {measured} (expected {wanted} if {words} alone limited throughput)")
     };
     Confirmation { suspect, change, ratio_min, ratio_max, confirmed, sentence }
 }
@@ -63,7 +63,7 @@ mod tests {
         let found = judge(&suspicion, Some(&comparison));
         assert_eq!(found.confirmed, confirmed, "{}", found.sentence);
         let begins = if confirmed {
-            "confirmed: the number of sessions sets"
+            "confirmed: the number of sessions limits throughput"
         } else {
             "not confirmed: with 8 sessions"
         };

@@ -19,13 +19,13 @@ impl Doubt<'_> {
     /// All of it; `metric` is what a sentence calls what is compared.
     pub(crate) fn sentence(&self, metric: &str) -> String {
         let Some((low, high)) = self.found.interval else {
-            return format!("Too few blocks for an interval: it takes {BLOCKS_MIN} or more.");
+            return format!("Too few blocks for an interval: at least {BLOCKS_MIN} are needed.");
         };
         format!(
-            "Too noisy to tell ±{}: {metric} may be {} lower or {} higher. {}",
+            "Inconclusive at ±{}: {metric} 95 % CI {} to {}. {}",
             percent(self.terms.margin),
-            percent(1.0 - low),
-            percent(high - 1.0),
+            signed(low - 1.0),
+            signed(high - 1.0),
             self.help()
         )
     }
@@ -37,18 +37,17 @@ impl Doubt<'_> {
         match blocks_to_tell(&self.found.ratios, share, self.terms.comparisons) {
             Some(blocks) if blocks > BLOCKS_MAX => {
                 format!(
-                    "No number of blocks up to {BLOCKS_MAX} would tell {}; a quieter machine may.",
+                    "No number of blocks up to {BLOCKS_MAX} resolves {}; use a quieter machine.",
                     percent(share)
                 )
             }
             Some(blocks) if blocks > had => format!(
-                "About {} blocks instead of {had} would tell {}, or trials {} times as long if what disturbs them averages \
-                 out; fewer on a quieter machine.",
+                "Use --blocks {} to resolve {}, or trials {} times as long if the noise averages out; fewer on a quieter machine.",
                 rounded(blocks),
                 percent(share),
                 rounded(blocks.div_ceil(had))
             ),
-            _ => "A few more blocks, longer trials or a quieter machine may tell.".into(),
+            _ => "Use a few more blocks, longer trials or a quieter machine.".into(),
         }
     }
 }
@@ -65,6 +64,12 @@ fn number(share: f64) -> String {
     format!("{:.decimals$}", share * 100.0)
 }
 
+/// `+2.0 %`.
+fn signed(share: f64) -> String {
+    let sign = if share < 0.0 { '−' } else { '+' };
+    format!("{sign}{}", percent(share.abs()))
+}
+
 /// `2.0 %`.
 fn percent(share: f64) -> String {
     format!("{} %", number(share))
@@ -79,7 +84,7 @@ mod tests {
 
     /// What is said of ratios that cannot tell a margin of 2 %.
     #[track_caller]
-    fn said(ratios: &[f64], terms: &Terms) -> String {
+    fn sentence_of(ratios: &[f64], terms: &Terms) -> String {
         let found = compare(ratios, terms);
         assert_eq!(found.verdict, Verdict::CannotTell);
         Doubt { found: &found, terms }.sentence("throughput")
@@ -89,18 +94,18 @@ mod tests {
 
     #[test]
     fn a_doubt_says_what_was_seen_and_what_would_help() {
-        let alone = said(&WILD, &TERMS);
-        assert!(alone.starts_with("Too noisy to tell ±2.0 %: throughput may be 9."), "{alone}");
-        assert!(alone.contains(" % higher. About"), "{alone}");
-        assert!(alone.contains(" blocks instead of 5 would tell 2.0 %, or trials "), "{alone}");
-        assert_eq!(said(&WILD[..2], &TERMS), "Too few blocks for an interval: it takes 3 or more.");
+        let single = sentence_of(&WILD, &TERMS);
+        assert!(single.starts_with("Inconclusive at ±2.0 %: throughput 95 % CI −9."), "{single}");
+        assert!(single.contains(" %. Use --blocks"), "{single}");
+        assert!(single.contains(" to resolve 2.0 %, or trials "), "{single}");
+        assert_eq!(sentence_of(&WILD[..2], &TERMS), "Too few blocks for an interval: at least 3 are needed.");
     }
 
     #[test]
     fn one_of_many_variants_takes_more_blocks() {
         let blocks = |comparisons: u32| -> u32 {
-            let said = said(&WILD, &Terms { comparisons, ..TERMS });
-            let (_, number) = said.split_once("About ").unwrap();
+            let sentence_of = sentence_of(&WILD, &Terms { comparisons, ..TERMS });
+            let (_, number) = sentence_of.split_once("Use --blocks ").unwrap();
             number.split_once(' ').unwrap().0.parse().unwrap()
         };
         assert!(blocks(6) > blocks(1));
@@ -108,13 +113,13 @@ mod tests {
 
     #[test]
     fn a_hint_asks_for_no_more_than_can_be_run_and_for_no_precision_that_nobody_has() {
-        let stopped = said(&[0.4, 2.5, 1.0], &TERMS);
+        let stopped = sentence_of(&[0.4, 2.5, 1.0], &TERMS);
         assert!(
-            stopped.ends_with("No number of blocks up to 1000 would tell 2.0 %; a quieter machine may."),
+            stopped.ends_with("No number of blocks up to 1000 resolves 2.0 %; use a quieter machine."),
             "{stopped}"
         );
-        let nearly = said(&[0.99, 1.0, 1.01, 1.03, 1.011], &TERMS);
-        assert!(nearly.contains(" blocks instead of 5 would tell 2.0 %"), "{nearly}");
+        let nearly = sentence_of(&[0.99, 1.0, 1.01, 1.03, 1.011], &TERMS);
+        assert!(nearly.contains(" to resolve 2.0 %"), "{nearly}");
         assert_eq!([7, 42, 431, 999].map(rounded), [7, 42, 440, 1_000]);
     }
 }

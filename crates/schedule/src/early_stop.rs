@@ -138,7 +138,7 @@ mod tests {
         std::iter::repeat_n((of, ms, Class::Committed), calls)
     }
 
-    /// What is decided about 10 s at 1,000 calls a second, in even distances: 10,001 calls at most.
+    /// What is decided about 10 s at 1,000 calls per second, in even distances: 10,001 calls at most.
     #[track_caller]
     fn decided(slo: &str, ran: Nanos, totals: &Totals) -> Option<String> {
         let plan = drive::Plan {
@@ -207,7 +207,7 @@ mod tests {
             [("p50<50ms", 0.5), ("p90<50ms", 0.9), ("p99<50ms", 0.99), ("p99.9<50ms", 0.999)]
         {
             for late in (1..10_001).step_by(83) {
-                // Times around the limit, where the histogram cannot tell them apart.
+                // Times around the limit, where the histogram cannot distinguish them.
                 for ms in [50, 51, 80] {
                     let so_far = || committed(0, ms, late);
                     if decided(slo, at, &totals(so_far())).is_none() {

@@ -79,7 +79,7 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
     note(a.drain_max != b.drain_max, "plan.drain_s");
     note(a.settle_max != b.settle_max, "plan.settle_s");
     note(!clients && !routes && a.runtimes != b.runtimes, "plan.generator_threads");
-    // A pool that nobody asked for follows the clients.
+    // A pool that no one asked for follows the clients.
     let pool_asked = [base, other].iter().any(|variant| variant.asked.iter().any(|(name, _)| name == "pool"));
     note(sessions(base) != sessions(other) && (pool_asked || !clients), "pool");
     note(served && base.server_threads != other.server_threads, "server");
@@ -139,7 +139,7 @@ fn tier(spec: &Spec) -> Option<Tier> {
     }
 }
 
-/// Options of a SQLite database with their defaults: a default that is written out is no difference.
+/// Options of a SQLite database with their defaults: a default that is written out is not a difference.
 fn options(spec: &Spec) -> Vec<(String, String)> {
     let Ok(url) = spec.sqlite() else { return Vec::new() };
     let url = url.to_string();

@@ -168,7 +168,7 @@ impl Found<'_> {
         blocks
     }
 
-    fn told<W: Benchmark>(&self, spent: Spent) -> result::Experiment {
+    fn experiment<W: Benchmark>(&self, spent: Spent) -> result::Experiment {
         let plan = self.plan;
         let place =
             |variant: usize| self.cast.iter().position(|part| part.variant == variant && !part.control);
@@ -190,7 +190,7 @@ impl Found<'_> {
             });
         let first = &plan.variants[self.cast[0].variant].plan;
         let mut metrics = self.metrics.iter().map(|measured| measured.described::<W>(first));
-        let mut told = result::Experiment {
+        let mut experiment = result::Experiment {
             name: plan.name.clone(),
             question: plan.question.clone(),
             metric: metrics.next().expect("there is at least one metric"),
@@ -202,22 +202,22 @@ impl Found<'_> {
             spent,
             answer: Vec::new(),
         };
-        let said = told.by_metric().zip(&self.metrics);
-        let said = said.flat_map(|((_, comparisons), measured)| conclude::answers(comparisons, measured));
+        let remark = experiment.by_metric().zip(&self.metrics);
+        let remark = remark.flat_map(|((_, comparisons), measured)| conclude::answers(comparisons, measured));
         // What is void is so in every metric.
-        told.answer =
-            judge::findings::gathered(said, |a, b| a == b).into_iter().map(|(said, _)| said).collect();
-        told
+        experiment.answer =
+            judge::findings::gathered(remark, |a, b| a == b).into_iter().map(|(remark, _)| remark).collect();
+        experiment
     }
 }
 
 /// A comparison as what it is: an experiment of two variants, whose question is its own.
-fn of_two(told: result::Experiment) -> Option<result::Experiment> {
-    let comparison = told.comparisons.first()?;
+fn of_two(experiment: result::Experiment) -> Option<result::Experiment> {
+    let comparison = experiment.comparisons.first()?;
     let question = format!("{} against {}", capital(&comparison.b.label), comparison.a.label);
-    let further = told.answer.iter().skip(1).cloned();
+    let further = experiment.answer.iter().skip(1).cloned();
     let answer = std::iter::once(comparison.sentence.clone()).chain(further).collect();
-    Some(result::Experiment { name: String::new(), question: Some(question), answer, ..told })
+    Some(result::Experiment { name: String::new(), question: Some(question), answer, ..experiment })
 }
 
 impl<W: Benchmark> Schedule<W> for Interleaved {
@@ -268,25 +268,25 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
         Ok(self.wanted(&self.experiment.cast(), number))
     }
 
-    fn said(&self, so_far: &SoFar) -> Option<String> {
+    fn remark(&self, so_far: &SoFar) -> Option<String> {
         let cast = self.experiment.cast();
         let (_, part) = self.slot(&cast, *so_far.numbers.last()?)?;
         let why = so_far.trials.last()?.why_void()?;
-        Some(format!("{} is void: {why}", cast[part].name))
+        Some(format!("{} is invalid: {why}", cast[part].name))
     }
 
-    fn tell(&self, so_far: &SoFar, document: &mut Document) {
-        let told = self.found::<W>(so_far).told::<W>(so_far.spent);
+    fn update(&self, so_far: &SoFar, document: &mut Document) {
+        let experiment = self.found::<W>(so_far).experiment::<W>(so_far.spent);
         document.experiment = if self.kind == RunKind::Experiment {
-            Some(told)
+            Some(experiment)
         } else {
             // Of a comparison only once there is something to compare.
-            of_two(told).filter(|_| !so_far.trials.is_empty())
+            of_two(experiment).filter(|_| !so_far.trials.is_empty())
         };
     }
 
     fn conclude(&self, so_far: &SoFar, document: &mut Document) {
-        Schedule::<W>::tell(self, so_far, document);
+        Schedule::<W>::update(self, so_far, document);
         if self.kind != RunKind::Comparison {
             return;
         }
@@ -310,10 +310,10 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
     }
 
     fn shown(&self, so_far: &SoFar) -> Option<result::Experiment> {
-        Some(self.found::<W>(so_far).told::<W>(so_far.spent))
+        Some(self.found::<W>(so_far).experiment::<W>(so_far.spent))
     }
 
-    fn answer(&self, so_far: &SoFar, document: &Document, say: &dyn Fn(&str)) -> Result<Answer> {
+    fn answer(&self, so_far: &SoFar, document: &Document, print: &dyn Fn(&str)) -> Result<Answer> {
         let Experiment { ref criteria, accept_inconclusive, require_audit, .. } = self.experiment;
         let limited = criteria.iter().any(|criterion| criterion.max_loss.is_some());
         if document.state == State::Interrupted && limited {
@@ -323,7 +323,7 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
         let unsound = found.standings.iter().any(|standing| standing.state != VariantState::Measured);
         let unaudited = result::unaudited(&so_far.trials).filter(|_| require_audit);
         if let Some(why) = &unaudited {
-            say(why);
+            print(why);
         }
         let answer = Answer::of(&found.comparisons::<W>(), accept_inconclusive);
         Ok(if unsound || unaudited.is_some() { Answer::Bad } else { answer })

@@ -42,10 +42,10 @@ pub trait Schedule<W: Benchmark>: Clone + Serialize {
     fn variants(&self) -> Vec<Variant>;
     /// Trials that it takes, where that is known before the last.
     fn trials(&self) -> Option<usize>;
-    /// Trials that are run next to each other, so that they can be compared. Where one of them cannot be believed, none is.
+    /// Trials that are run next to each other, so that they can be compared. Where one of them cannot be used, none is.
     fn block(&self) -> usize;
 
-    /// Whether a trial that cannot be believed costs those after its block too.
+    /// Whether a trial that cannot be used costs those after its block too.
     fn in_order(&self) -> bool {
         true
     }
@@ -83,16 +83,16 @@ pub trait Schedule<W: Benchmark>: Clone + Serialize {
     }
 
     /// What the user is told of the last trial.
-    fn said(&self, _so_far: &SoFar) -> Option<String> {
+    fn remark(&self, _so_far: &SoFar) -> Option<String> {
         None
     }
 
     /// Puts into the document what the trials so far say.
-    fn tell(&self, so_far: &SoFar, document: &mut Document);
+    fn update(&self, so_far: &SoFar, document: &mut Document);
 
     /// Puts into the document what they say now that no other follows.
     fn conclude(&self, so_far: &SoFar, document: &mut Document) {
-        self.tell(so_far, document);
+        self.update(so_far, document);
     }
 
     /// What those who watch see of an experiment where the document does not say it yet.
@@ -104,7 +104,7 @@ pub trait Schedule<W: Benchmark>: Clone + Serialize {
     ///
     /// # Errors
     /// It says nothing.
-    fn answer(&self, so_far: &SoFar, document: &Document, say: &dyn Fn(&str)) -> Result<Answer>;
+    fn answer(&self, so_far: &SoFar, document: &Document, print: &dyn Fn(&str)) -> Result<Answer>;
 }
 
 /// See [`Schedule::end_early`].

@@ -1,4 +1,4 @@
-//! What is compared: throughput, a percentile of the response time, or what a call costs in processor time.
+//! What is compared: throughput, a percentile of the response time, or what a call costs in CPU time.
 
 use anyhow::{Result, bail};
 use benchmark::Benchmark;
@@ -98,7 +98,7 @@ impl Measured {
             Measured::Throughput => "throughput".into(),
             Measured::Response { kind: None, quantile } => format!("the {quantile} of the response time"),
             Measured::Response { kind: Some(kind), quantile } => format!("the {quantile} of {kind}"),
-            Measured::Cpu => "processor time a call".into(),
+            Measured::Cpu => "CPU time per call".into(),
         }
     }
 
@@ -106,9 +106,7 @@ impl Measured {
     pub fn why_unknown(&self) -> &'static str {
         match self {
             Measured::Throughput => "nothing that it counts was committed",
-            Measured::Response { .. } => {
-                "too few calls stand behind it: measure longer, or take a lower percentile"
-            }
+            Measured::Response { .. } => "too few calls: measure longer, or use a lower percentile",
             Measured::Cpu => "the processes were not observed, or committed nothing",
         }
     }

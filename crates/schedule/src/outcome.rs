@@ -27,7 +27,7 @@ pub(crate) fn so_far(document: &mut Document) {
     let (kept, broken) = (rate(true).fold(0.0, f64::max), rate(false).fold(f64::INFINITY, f64::min));
     search.broken_per_s = broken.is_finite().then_some(broken);
     search.sentence = format!(
-        "The search has not come to an end: {} was kept, {} was broken, nothing is confirmed.",
+        "Search not finished: {} met the SLO, {} missed it, none is confirmed.",
         if kept > 0.0 { per_s(kept) } else { "nothing".into() },
         search.broken_per_s.map_or_else(|| "nothing".into(), per_s)
     );
@@ -40,28 +40,30 @@ pub(crate) fn conclude(document: &mut Document, found: &Found, confirm: u32) {
         Found::Highest(rate) => {
             search.highest_per_s = Some(*rate);
             let beyond = search.broken_per_s.map_or_else(
-                || " Nothing higher was broken: the limit lies beyond what was tried.".into(),
-                |broken| format!(" {} broke it.", per_s(broken)),
+                || " No higher rate missed the SLO: the limit is above the rates tried.".into(),
+                |broken| format!(" {} missed it.", per_s(broken)),
             );
-            search.sentence =
-                format!("{} kept it in {confirm} of {confirm} confirming trials.{beyond}", per_s(*rate));
+            search.sentence = format!(
+                "{} met the SLO in {confirm} of {confirm} confirmation trials.{beyond}",
+                per_s(*rate)
+            );
             search.gives_out = gives_out(&search, *rate, &document.trials);
         }
         Found::None => {
             search.sentence = match search.broken_per_s {
-                Some(broken) => format!("No rate kept it, down to {}.", per_s(broken)),
-                None => "No rate kept it.".into(),
+                Some(broken) => format!("No rate met the SLO, down to {}.", per_s(broken)),
+                None => "No rate met the SLO.".into(),
             };
         }
-        Found::NotKnown(why) => search.sentence = format!("The search cannot tell: {why}."),
-        Found::Void(why) => search.sentence = format!("A trial is void, so no rate is given: {why}."),
+        Found::NotKnown(why) => search.sentence = format!("The search is inconclusive: {why}."),
+        Found::Void(why) => search.sentence = format!("A trial is invalid ({why}); no rate is given."),
     }
     document.search = Some(search);
 }
 
 fn per_s(rate: f64) -> String {
     let decimals = if rate < 10.0 { 1 } else { 0 };
-    format!("{rate:.decimals$} calls a second")
+    format!("{rate:.decimals$} calls per second")
 }
 
 /// What was full at the lowest rate that broke the level, and what took longer there than at the highest that kept it.
@@ -84,11 +86,11 @@ fn gives_out(search: &Search, highest: f64, trials: &[Trial]) -> Option<String> 
         })
         .or_else(|| (grown(BudgetPart::ClientWait) > 0.0).then_some(BudgetPart::ClientWait));
     let grew = most.map_or_else(
-        || "no part of a call took longer on average; what broke it lies in its slowest calls".to_owned(),
+        || "no part of a call took longer on average; only the slowest calls did".to_owned(),
         |part| {
             let ns = |value: f64| super::slo::time(value.max(0.0) as u64);
             format!(
-                "of a call's mean time {} grew most, from {} to {}",
+                "of the mean response time, {} grew most, from {} to {}",
                 part.words(),
                 ns(before.part_ns(part)),
                 ns(after.part_ns(part))
@@ -98,30 +100,29 @@ fn gives_out(search: &Search, highest: f64, trials: &[Trial]) -> Option<String> 
     let full = broken.rules.iter().find_map(|rule| rule.full);
     let first = match full {
         None | Some(Suspect::Pace | Suspect::Unknown) => {
-            format!("Beyond it nothing that was observed is full: {grew}")
+            format!("Above this rate no observed resource is saturated: {grew}")
         }
         Some(Suspect::Clients) => {
             format!(
-                "Beyond it the clients are too few, so the system may well do more (raise --in-flight): {grew}"
+                "Above this rate there are too few clients, so the system may do more (raise --in-flight): {grew}"
             )
         }
         Some(Suspect::Others) => {
             return Some(
-                "Beyond it others than the system filled the machine's processors, so nothing can be said of what gives \
-                 out: keep the machine free, or run the load generator elsewhere."
+                "Above this rate other processes used the CPU, so the limit is unknown: keep the machine free, or run the load generator on another machine."
                     .into(),
             );
         }
         Some(Suspect::GeneratorCpu) => {
-            format!("Beyond it the load generator gives out, so the system may well do more: {grew}")
+            format!("Above this rate the load generator is the limit, so the system may do more: {grew}")
         }
         Some(Suspect::ServerCpu | Suspect::EngineCpu | Suspect::AllCores) => {
-            format!("Beyond it all processors likely give out: {grew}")
+            format!("Likely limit above this rate: all cores ({grew})")
         }
-        Some(Suspect::Lock) => format!("Beyond it calls likely wait for each other's row locks: {grew}"),
-        Some(Suspect::CommitFlush) => format!("Beyond it the disk likely gives out: {grew}"),
-        Some(Suspect::Pool) => format!("Beyond it there are likely too few sessions: {grew}"),
-        Some(full) => format!("Beyond it {} likely gives out: {grew}", full.who()),
+        Some(Suspect::Lock) => format!("Likely limit above this rate: row locks ({grew})"),
+        Some(Suspect::CommitFlush) => format!("Likely limit above this rate: the disk ({grew})"),
+        Some(Suspect::Pool) => format!("Likely limit above this rate: the number of sessions ({grew})"),
+        Some(full) => format!("Likely limit above this rate: {} ({grew})", full.who()),
     };
     let served = served_share(broken);
     let behind = if served < 0.99 {
@@ -137,7 +138,7 @@ mod tests {
     use super::*;
 
     /// What is said where that was full at the lowest rate that broke the level.
-    fn said(full: Option<Suspect>) -> String {
+    fn limit_words(full: Option<Suspect>) -> String {
         let mut document = sample_documents::search();
         for trial in &mut document.trials {
             for rule in trial.rules.iter_mut().filter(|rule| rule.name == "saturation") {
@@ -150,21 +151,21 @@ mod tests {
 
     #[test]
     fn processors_that_others_filled_say_nothing_of_the_system() {
-        let strangers = said(Some(Suspect::Others));
-        assert!(strangers.contains("nothing can be said") && !strangers.contains("likely"), "{strangers}");
+        let strangers = limit_words(Some(Suspect::Others));
+        assert!(strangers.contains("the limit is unknown") && !strangers.contains("likely"), "{strangers}");
     }
 
     #[test]
     fn what_was_full_likely_gives_out() {
-        let writer = said(Some(Suspect::Writer));
-        assert!(writer.starts_with("Beyond it SQLite's one writer likely gives out: "), "{writer}");
-        let beyond = |full| said(Some(full)).split(": ").next().unwrap().to_owned();
-        assert_eq!(beyond(Suspect::AllCores), "Beyond it all processors likely give out");
-        assert_eq!(beyond(Suspect::Lock), "Beyond it calls likely wait for each other's row locks");
-        assert_eq!(beyond(Suspect::CommitFlush), "Beyond it the disk likely gives out");
-        assert_eq!(beyond(Suspect::Pool), "Beyond it there are likely too few sessions");
-        assert_eq!(beyond(Suspect::Limit), "Beyond it a processor limit likely gives out");
-        let nothing = said(None);
-        assert!(nothing.starts_with("Beyond it nothing that was observed is full: "), "{nothing}");
+        let writer = limit_words(Some(Suspect::Writer));
+        assert!(writer.starts_with("Likely limit above this rate: SQLite's one writer ("), "{writer}");
+        let beyond = |full| limit_words(Some(full)).split(" (").next().unwrap().to_owned();
+        assert_eq!(beyond(Suspect::AllCores), "Likely limit above this rate: all cores");
+        assert_eq!(beyond(Suspect::Lock), "Likely limit above this rate: row locks");
+        assert_eq!(beyond(Suspect::CommitFlush), "Likely limit above this rate: the disk");
+        assert_eq!(beyond(Suspect::Pool), "Likely limit above this rate: the number of sessions");
+        assert_eq!(beyond(Suspect::Limit), "Likely limit above this rate: a CPU limit");
+        let nothing = limit_words(None);
+        assert!(nothing.starts_with("Above this rate no observed resource is saturated: "), "{nothing}");
     }
 }

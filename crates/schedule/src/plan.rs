@@ -6,7 +6,7 @@ use deploy::{RelayOptions, Spec};
 use serde::{Deserialize, Serialize};
 use sql::Dialect;
 
-/// Variants, and how they are held against each other.
+/// Variants, and how they are compared with each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
@@ -32,7 +32,7 @@ pub struct Experiment {
     pub require_audit: bool,
     /// Orders the trials of all blocks. Inputs have the seeds of the plans.
     pub seed: u64,
-    /// In the order of the report, each base before what is held against it. No controls: the runner adds them.
+    /// In the order of the report, each base before what is compared with it. No controls: the runner adds them.
     pub variants: Vec<Variant>,
     /// Anything a reader must know, a sentence each.
     pub notes: Vec<String>,
@@ -61,7 +61,7 @@ pub struct Suspicion {
     pub suspect: result::Suspect,
     /// What is changed: `8 sessions instead of 1`.
     pub change: String,
-    /// The whole interval of the ratio of throughputs must lie above this, if anything.
+    /// The whole interval of the ratio of throughputs must be above this, if anything.
     pub ratio_min: Option<f64>,
     /// And below this.
     pub ratio_max: Option<f64>,
@@ -75,7 +75,7 @@ pub struct Variant {
     pub name: String,
     /// The path of a subject that exists.
     pub subject: String,
-    /// The variant it is held against, by its place in the list; none for a base.
+    /// The variant it is compared with, by its place in the list; none for a base.
     pub base: Option<usize>,
     /// What is meant to differ from the base, in the words of [`judge::rules::intended_by`]; derived from the subjects
     /// and settings where nothing is said.
@@ -84,7 +84,7 @@ pub struct Variant {
     pub plan: drive::Plan,
     /// Sessions behind a server.
     pub pool: u32,
-    /// Threads of a server beside its sessions.
+    /// Threads of a server next to its sessions.
     pub server_threads: usize,
     /// What a server that is started here may use: `cpu=1,mem=1GiB`.
     pub server_limits: Option<String>,

@@ -109,7 +109,7 @@ impl<W: Benchmark> Schedule<W> for Searching {
         Some(Box::new(move |ran, totals: &Totals| bounds.why_stop(&objective, &kinds, ran, totals)))
     }
 
-    fn said(&self, so_far: &SoFar) -> Option<String> {
+    fn remark(&self, so_far: &SoFar) -> Option<String> {
         let search = self.search::<W>(&so_far.trials).ok()?;
         let last = so_far.trials.len() - 1;
         if last == 0 {
@@ -124,7 +124,7 @@ impl<W: Benchmark> Schedule<W> for Searching {
         Some(format!("  {}{early}: {}", if step.kept { "kept" } else { "broken" }, step.why))
     }
 
-    fn tell(&self, so_far: &SoFar, document: &mut Document) {
+    fn update(&self, so_far: &SoFar, document: &mut Document) {
         let Ok(objective) = Objective::parse(&self.slo, &kinds::<W>()) else { return };
         let search = self.search::<W>(&so_far.trials).ok();
         document.search = Some(Search {
@@ -142,7 +142,7 @@ impl<W: Benchmark> Schedule<W> for Searching {
     }
 
     fn conclude(&self, so_far: &SoFar, document: &mut Document) {
-        Schedule::<W>::tell(self, so_far, document);
+        Schedule::<W>::update(self, so_far, document);
         outcome::so_far(document);
         if let Ok(search) = self.search::<W>(&so_far.trials)
             && let Err(found) = search.next(self.confirm)
@@ -221,7 +221,7 @@ impl Searching {
             let judged = judge(&objective, trial, trial.ended_early.clone());
             let kept = matches!(judged, Kept::Yes(_));
             match &judged {
-                Kept::Yes(_) | Kept::No(_) => search.bracket.tell(rate_per_s, confirming, kept),
+                Kept::Yes(_) | Kept::No(_) => search.bracket.record(rate_per_s, confirming, kept),
                 Kept::NotKnown(why) => search.ended = Some(Found::NotKnown(why.clone())),
                 Kept::Void(why) => search.ended = Some(Found::Void(why.clone())),
             }

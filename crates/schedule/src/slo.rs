@@ -62,7 +62,7 @@ impl Objective {
     /// Whether a trial that counts keeps every limit, and serves what is due.
     pub(crate) fn kept_by(&self, trial: &Trial) -> Kept {
         let served = served_share(trial);
-        let mut said = Vec::new();
+        let mut sentence = Vec::new();
         let mut broken = served < SERVED_SHARE;
         let mut unknown = None;
         for limit in &self.limits {
@@ -70,13 +70,13 @@ impl Objective {
             match of.map_or(Level::TooFew, |tally| tally.level(place_of(limit))) {
                 Level::Known(ns) => {
                     broken |= ns > limit.max_ns;
-                    said.push(format!("{} {} of {}", name(limit), time(ns), time(limit.max_ns)));
+                    sentence.push(format!("{} {} of {}", name(limit), time(ns), time(limit.max_ns)));
                 }
                 Level::Unbounded => {
                     broken = true;
                     let all = of.and_then(|tally| tally.all_due);
                     let (lost, all) = all.map_or((0, 0), |all| (all.unanswered, all.calls));
-                    said.push(format!(
+                    sentence.push(format!(
                         "{} beyond any limit: {lost} of the {all} calls due were not answered",
                         name(limit)
                     ));
@@ -93,17 +93,17 @@ impl Objective {
         }
         if served < SERVED_SHARE {
             let never = trial.overall.books.never_begun;
-            let begun = if never > 0 { format!(", {never} never begun") } else { String::new() };
-            said.push(format!(
+            let begun = if never > 0 { format!(", {never} dropped") } else { String::new() };
+            sentence.push(format!(
                 "{:.1} % of the calls due were served in time{begun}",
                 served.max(0.0) * 100.0
             ));
         }
-        let said = said.join("; ");
+        let sentence = sentence.join("; ");
         match (broken, unknown) {
-            (true, _) => Kept::No(said),
+            (true, _) => Kept::No(sentence),
             (false, Some(unknown)) => Kept::NotKnown(unknown),
-            (false, None) => Kept::Yes(said),
+            (false, None) => Kept::Yes(sentence),
         }
     }
 }
@@ -131,11 +131,11 @@ fn limit(text: &str, kinds: &[&str]) -> Result<SloLimit> {
         );
     }
     let most = humantime::parse_duration(most).with_context(|| {
-        format!("--slo `{text}`: `{most}` is no span of time such as 50ms or 2s; {GRAMMAR}")
+        format!("--slo `{text}`: `{most}` is not a span of time such as 50ms or 2s; {GRAMMAR}")
     })?;
     let max_ns = u64::try_from(most.as_nanos()).unwrap_or(u64::MAX);
     if max_ns == 0 {
-        bail!("--slo `{text}`: nothing is answered in no time; {GRAMMAR}");
+        bail!("--slo `{text}`: the limit must be above 0; {GRAMMAR}");
     }
     Ok(SloLimit { kind: kind.map(str::to_owned), quantile: (*quantile).to_owned(), max_ns })
 }
@@ -219,7 +219,7 @@ mod tests {
         wrong("p99", "'new-order.p99<50ms'");
         wrong("p97<1s", "p95, p99");
         wrong("p99<fast", "50ms");
-        wrong("p99<0ms", "no time");
+        wrong("p99<0ms", "the limit must be above 0");
         wrong("neworder.p99<50ms", "nearest: `new-order`");
         wrong("stock.p99<50ms", "nearest: `stock-level`");
         wrong("p99<50ms,", "no `<`");
@@ -272,15 +272,15 @@ mod tests {
             trial.overall.books.due += trial.overall.books.never_begun;
         });
         let Kept::No(why) = parse("p50<1h").unwrap().kept_by(&behind) else { panic!("kept") };
-        assert!(why.contains("90.9 % of the calls due") && why.contains("never begun"), "{why}");
+        assert!(why.contains("90.9 % of the calls due") && why.contains("dropped"), "{why}");
     }
 
     #[test]
     fn a_trial_too_short_for_its_percentile_is_refused_with_the_length_that_would_do() {
         let (objective, trial) = (parse("stock-level.p99<50ms").unwrap(), open(|_| ()));
-        let said = objective.too_short(&trial, 100.0, model::Nanos::from_secs(10)).unwrap();
+        let sentence = objective.too_short(&trial, 100.0, model::Nanos::from_secs(10)).unwrap();
         // One call in 23.
-        assert!(said.contains("1000 calls") && said.contains("--duration 2"), "{said}");
+        assert!(sentence.contains("1000 calls") && sentence.contains("--duration 2"), "{sentence}");
         assert_eq!(objective.too_short(&trial, 100.0, model::Nanos::from_secs(600)), None);
     }
 }

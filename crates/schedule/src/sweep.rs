@@ -1,4 +1,4 @@
-//! One subject under more and more load, in interleaved blocks, and the curve that comes of it.
+//! One subject at increasing load, in interleaved blocks, and the curve that comes of it.
 
 use crate::UnderLoad;
 use crate::plan::Variant;
@@ -79,7 +79,7 @@ impl<W: Benchmark> Schedule<W> for Sweep {
         Ok(Next::Trial(Wanted { what: words, round: block, ..Wanted::of(number, &label, variant, plan) }))
     }
 
-    fn tell(&self, so_far: &SoFar, document: &mut Document) {
+    fn update(&self, so_far: &SoFar, document: &mut Document) {
         let blank = |load: &f64| Loaded { load: *load, trials: vec![None; self.blocks as usize] };
         let mut points: Vec<Loaded> = self.loads.iter().map(blank).collect();
         for (index, number) in so_far.numbers.iter().enumerate() {
@@ -94,7 +94,7 @@ impl<W: Benchmark> Schedule<W> for Sweep {
     }
 
     fn conclude(&self, so_far: &SoFar, document: &mut Document) {
-        Schedule::<W>::tell(self, so_far, document);
+        Schedule::<W>::update(self, so_far, document);
         conclude(document, self.blocks);
     }
 
@@ -107,7 +107,7 @@ impl<W: Benchmark> Schedule<W> for Sweep {
 fn conclude(document: &mut Document, blocks: u32) {
     if blocks < 3 {
         document.notes.push(format!(
-            "{} of each load ran: with three or more the intervals say how sure the curve is.",
+            "{} of each load ran: with three or more the curve has confidence intervals.",
             if blocks == 1 { "One trial".to_owned() } else { format!("{blocks} trials") }
         ));
     }
@@ -125,7 +125,7 @@ fn conclude(document: &mut Document, blocks: u32) {
     let threads = document.trials.first().map_or(0, |trial| trial.plan.generator_threads);
     if most > 256 && threads == 1 {
         document.notes.push(format!(
-            "{} shared one thread of the load generator; see its own share of the processors before reading the end of \
+            "{} shared one thread of the load generator; see its own share of the cores before reading the end of \
              the curve.",
             clients(f64::from(most))
         ));

@@ -20,7 +20,7 @@ pub struct UnderLoad {
     pub served: bool,
     /// Sessions behind a server, where the user has said how many.
     pub pool: Option<u32>,
-    /// Threads of a server beside its sessions.
+    /// Threads of a server next to its sessions.
     pub server_threads: usize,
     /// What a server that is started here may use: `cpu=1,mem=1GiB`.
     pub server_limits: Option<String>,
@@ -29,13 +29,13 @@ pub struct UnderLoad {
     pub relaying: RelayOptions,
     /// Clients that share the calls of an open loop.
     pub in_flight: u32,
-    /// Distances of the calls of an open loop.
+    /// Arrival process of an open loop.
     pub arrivals: Spacing,
     /// A closed loop of the usual number of clients; each load changes what it must.
     pub plan: drive::Plan,
 }
 
-/// Distances of the calls of an open loop.
+/// Arrival process of an open loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Spacing {

@@ -59,7 +59,7 @@ fn list(wants: &Value) -> &[Value] {
     wants.as_array().map_or(std::slice::from_ref(wants), Vec::as_slice)
 }
 
-/// Adds to `found` what of `value`, which lies at `place`, does not keep to `wanted`.
+/// Adds to `found` what of `value`, which is at `place`, does not keep to `wanted`.
 pub(crate) fn check(schema: &Schema, wanted: &Value, value: &Value, place: &str, found: &mut Vec<String>) {
     let Some(keywords) = wanted.as_object() else {
         if wanted == &Value::Bool(false) {

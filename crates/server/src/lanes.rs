@@ -45,7 +45,7 @@ struct Done {
     ended: Nanos,
 }
 
-/// Decides between a lane that begins a call and an asker that gives up: exactly one of them wins. Without it
+/// Decides between a lane that begins a call and an asker that stops: exactly one of them wins. Without it
 /// a call could be reported as never attempted while a lane runs it.
 #[derive(Default)]
 struct Ticket(AtomicU8);
@@ -98,7 +98,7 @@ impl Laned {
         let (alive, ended) = bounded(0);
         let mut opening = Vec::new();
         for worker in 0..lanes {
-            let (opened, told) = oneshot::channel();
+            let (opened, listed) = oneshot::channel();
             let lane = Lane {
                 served: served.clone(),
                 worker,
@@ -114,10 +114,10 @@ impl Laned {
                     drop(alive);
                 })
                 .map_err(ServeError::Threads)?;
-            opening.push(told);
+            opening.push(listed);
         }
-        for told in opening {
-            told.await.unwrap_or_else(|_| {
+        for listed in opening {
+            listed.await.unwrap_or_else(|_| {
                 let (what, why) = ("a session".to_owned(), "it panicked while it opened".to_owned());
                 Err(OpenError::Unusable { what, why })
             })?;
@@ -152,9 +152,9 @@ impl Laned {
         let wait = Duration::from(wait_max);
         // Blocking waits, on a thread that may block. A lane that is stuck in its engine is left behind.
         let closing = tokio::task::spawn_blocking(move || {
-            let told = (0..lanes).all(|_| queue.send_timeout(Message::Stop, wait).is_ok());
+            let listed = (0..lanes).all(|_| queue.send_timeout(Message::Stop, wait).is_ok());
             // Nothing is ever sent: this waits for the last lane to let go of its end.
-            told && ended.recv_timeout(wait) == Err(RecvTimeoutError::Disconnected)
+            listed && ended.recv_timeout(wait) == Err(RecvTimeoutError::Disconnected)
         });
         closing.await.unwrap_or(false)
     }
@@ -200,7 +200,7 @@ impl Lane {
             match self.open_session() {
                 Ok(fresh) => *session = Some(fresh),
                 Err(error) => {
-                    self.operator.say(&format!("lane {}: {error}", self.worker));
+                    self.operator.remark(&format!("lane {}: {error}", self.worker));
                     return Ran::refused(no_session(&error));
                 }
             }

@@ -77,7 +77,7 @@ impl Pool {
             None => match self.served.open(slot.worker).await {
                 Ok(session) => session,
                 Err(error) => {
-                    self.operator.say(&format!("session {}: {error}", slot.worker));
+                    self.operator.remark(&format!("session {}: {error}", slot.worker));
                     return Ran::refused(no_session(&error));
                 }
             },
@@ -133,7 +133,7 @@ impl Pool {
     }
 }
 
-/// A place in the waiting line, given back when dropped.
+/// A place in the waiting line, returned when dropped.
 struct Place<'a>(&'a AtomicUsize);
 
 impl Place<'_> {

@@ -122,7 +122,7 @@ impl Problem {
                 kind: "urn:stackmark:problem:defect",
                 title: "defect",
                 status: 500,
-                detail: "the server met a defect; its log says which".into(),
+                detail: "internal error; see the server log".into(),
                 applied: "unknown",
                 reason: None,
                 close: false,
@@ -132,7 +132,7 @@ impl Problem {
 
     pub(crate) fn refused(refusal: Refusal) -> Problem {
         let detail = match refusal {
-            Refusal::Unwritable(said) if !said.words().is_empty() => said.words(),
+            Refusal::Unwritable(text) if !text.words().is_empty() => text.words(),
             _ => "the call was not attempted; trying again later may help",
         };
         let problem = Problem::rejected(503, "urn:stackmark:problem:refused", "refused", detail);

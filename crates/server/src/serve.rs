@@ -150,7 +150,7 @@ impl Bound {
     }
 }
 
-/// One worker is the calling thread itself: with nobody to share with, tasks need no locks between threads.
+/// One worker is the calling thread itself: with no one to share with, tasks need no locks between threads.
 fn runtime(workers: usize) -> std::io::Result<tokio::runtime::Runtime> {
     let mut builder = match workers {
         1 => tokio::runtime::Builder::new_current_thread(),
@@ -226,7 +226,7 @@ async fn accept(
             Ok((stream, _)) => stream,
             Err(error) if is_clients(&error) => continue,
             Err(error) => {
-                service.operator.say(&format!("could not take a connection: {error}"));
+                service.operator.remark(&format!("could not take a connection: {error}"));
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
@@ -245,7 +245,7 @@ async fn accept(
     }
 }
 
-/// Whether the client gave up between connecting and being accepted.
+/// Whether the client stopped between connecting and being accepted.
 fn is_clients(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
@@ -259,7 +259,7 @@ async fn turn_away(mut stream: TcpStream) {
          connection: close\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
-    // The client may be gone already; then nobody misses the answer.
+    // The client may be gone already; then no one misses the answer.
     let _ = stream.write_all(&[head.as_bytes(), &body].concat()).await;
     let _ = stream.shutdown().await;
 }

@@ -155,7 +155,7 @@ impl Service {
                 if let Fault::Defect(defect) = fault
                     && defect.kind != DefectKind::BadCall
                 {
-                    self.operator.say(&format!("defect: {}", defect.what));
+                    self.operator.remark(&format!("defect: {}", defect.what));
                 }
                 reply::problem(&Problem::of(fault))
             }

@@ -53,7 +53,7 @@ impl Ran {
 }
 
 /// Whether a session must be replaced after this result: it may be in the middle of something, or its
-/// connection may hold an answer that nobody waits for.
+/// connection may hold an answer that no one waits for.
 pub(crate) fn spoils_session<O>(result: &Result<O, Fault>) -> bool {
     match result {
         Ok(_) | Err(Fault::Conflict(_)) => false,

@@ -29,7 +29,7 @@ impl Operator {
     }
 
     /// One line.
-    pub(crate) fn say(&self, line: &str) {
+    pub(crate) fn remark(&self, line: &str) {
         let number = self.lines.fetch_add(1, Ordering::Relaxed) + 1;
         if number <= LINES_MAX {
             (self.log)(line);
@@ -133,7 +133,7 @@ pub enum ServeError {
     Bind {
         /// The address.
         listen: SocketAddr,
-        /// What the system said, and what to do about it.
+        /// The system's message, and what to do about it.
         why: String,
     },
     /// A session could not be opened.
@@ -142,7 +142,7 @@ pub enum ServeError {
     /// The system gave no thread or no event queue.
     #[error("could not start the server's threads: {0}")]
     Threads(std::io::Error),
-    /// Nobody waited for an answer any more, and a session was busy all the same: its client had hung up. What it
+    /// No one waited for an answer any more, and a session was busy all the same: its client had hung up. What it
     /// was doing may have been applied.
     #[error("a session was still busy {} s after the server was asked to stop", drain_max.as_secs_f64())]
     Unclosed {
@@ -170,7 +170,7 @@ mod tests {
         let kept = lines.clone();
         let operator = Operator::new(Arc::new(move |line| kept.lock().push(line.to_owned())));
         for _ in 0..1_000_000 {
-            operator.say("x");
+            operator.remark("x");
         }
         let lines = lines.lock();
         // 128, 256, … 524,288.

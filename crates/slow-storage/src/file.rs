@@ -51,7 +51,7 @@ pub(crate) unsafe fn wrap(file: *mut sqlite3_file, slow: &'static Slow, record: 
 /// Calls a method of the file below, which has every method that ours has: see [`wrap`].
 macro_rules! call {
     ($file:expr, $method:ident $(, $arg:expr)*) => {{
-        // SAFETY: SQLite calls our methods with files that our VFS opened, so what lies behind is open as well, and its
+        // SAFETY: SQLite calls our methods with files that our VFS opened, so what is behind is open as well, and its
         // methods live as long as it does. Arguments are passed on as they came.
         unsafe {
             let file = below($file);

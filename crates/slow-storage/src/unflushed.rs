@@ -1,6 +1,6 @@
 //! What a power cut would take back: what was there before each write that has not been flushed since.
 //!
-//! Kept in a file beside the one that is written, `FILE.unflushed`, so that it outlives the processes that write, and under its
+//! Kept in a file next to the one that is written, `FILE.unflushed`, so that it outlives the processes that write, and under its
 //! lock, so that writes and flushes of all of them have one order. Killing a process loses nothing that it has written; whoever
 //! wants to know what a power cut does kills it first and then calls [`cut_power`].
 
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// Behind the name of a file.
 const ENDING: &str = ".unflushed";
-/// Files of a database, by the ends of their names; the last is made anew from the others.
+/// Files of a database, by the ends of their names; the last is made again from the others.
 const FILES: [&str; 3] = ["", "-wal", "-journal"];
 const SHARED: &str = "-shm";
 /// Numbers before the bytes of an entry.
@@ -62,7 +62,7 @@ impl Unflushed {
     }
 
     /// Does something to the file while no other process does.
-    fn alone<T>(&self, act: impl FnOnce(&Unflushed) -> io::Result<T>) -> io::Result<T> {
+    fn exclusive<T>(&self, act: impl FnOnce(&Unflushed) -> io::Result<T>) -> io::Result<T> {
         flock(&self.record, FlockOperation::LockExclusive)?;
         let done = act(self);
         flock(&self.record, FlockOperation::Unlock)?;
@@ -71,7 +71,7 @@ impl Unflushed {
 
     /// Notes what a write is about to replace, and has it made by `write`.
     pub(crate) fn write<T>(&self, at: u64, written: u64, write: impl FnOnce() -> T) -> io::Result<T> {
-        self.alone(|this| {
+        self.exclusive(|this| {
             let length = this.file.metadata()?.len();
             let mut before = vec![0; written.min(length.saturating_sub(at)) as usize];
             this.file.read_exact_at(&mut before, at)?;
@@ -82,7 +82,7 @@ impl Unflushed {
 
     /// The same of a file that is about to be cut off, or made longer.
     pub(crate) fn resize<T>(&self, length: u64, resize: impl FnOnce() -> T) -> io::Result<T> {
-        self.alone(|this| {
+        self.exclusive(|this| {
             let before = this.file.metadata()?.len();
             let mut tail = vec![0; before.saturating_sub(length) as usize];
             this.file.read_exact_at(&mut tail, length)?;
@@ -97,7 +97,7 @@ impl Unflushed {
         flush: impl FnOnce() -> T,
         went_well: impl FnOnce(&T) -> bool,
     ) -> io::Result<T> {
-        self.alone(|this| {
+        self.exclusive(|this| {
             let done = flush();
             if went_well(&done) {
                 this.record.set_len(0)?;
@@ -140,7 +140,7 @@ fn entries(record: &Path) -> io::Result<Vec<Entry>> {
 }
 
 /// Does to a database what a power cut would: of each write to its files that was not flushed, `keeps` says whether it had
-/// reached the disk all the same. Every process that had the database open must have been killed, and nobody may have opened it
+/// reached the disk all the same. Every process that had the database open must have been killed, and no one may have opened it
 /// since.
 ///
 /// # Errors
@@ -157,7 +157,7 @@ pub fn cut_power(database: &Path, mut keeps: impl FnMut() -> bool) -> io::Result
         }
     }
     forget(database)?;
-    // It lies in memory in truth, and is gone.
+    // It is in memory in truth, and is gone.
     remove(&beside(database, SHARED))?;
     Ok(all)
 }

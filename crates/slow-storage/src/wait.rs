@@ -1,4 +1,4 @@
-//! Waiting for a time that is short beside what a scheduler calls short.
+//! Waiting for a time that is short next to what a scheduler calls short.
 
 use measure::Monotonic;
 use model::{Clock, Nanos};
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// What is spun at the end of a wait, since a sleep wakes late.
 ///
 /// On Linux a sleep is about 75 µs late (median, of 200 µs and of 1 ms alike, on a virtual machine), 50 µs of them by the
-/// default slack of a thread's timers. A thread that waits here gives up that slack; 22 to 28 µs are left, which fit into
+/// default slack of a thread's timers. A thread that waits here stops that slack; 22 to 28 µs are left, which fit into
 /// this. It costs half a percent of a core at waits of 5 ms.
 const SPIN: Duration = Duration::from_micros(30);
 

@@ -240,10 +240,10 @@ fn an_error_of_the_file_system_comes_through() {
         program.display()
     );
     let ran = Command::new("sh").args(["-c", &line]).output().unwrap();
-    let said = String::from_utf8_lossy(&ran.stdout);
+    let text = String::from_utf8_lossy(&ran.stdout);
     assert!(
-        ran.status.success() && said.contains("1 passed"),
-        "{said}\n{}",
+        ran.status.success() && text.contains("1 passed"),
+        "{text}\n{}",
         String::from_utf8_lossy(&ran.stderr)
     );
 }

@@ -1,7 +1,7 @@
 //! Audits of stored data: queries, and what their rows mean.
 //!
 //! A workload lists what must hold as [`Asked`] queries by name; [`groups`] finds their texts for an engine. Whoever asks
-//! the engine hands the rows to [`Audit::judge`]. `C` is what a workload knows about the database beside its rows.
+//! the engine hands the rows to [`Audit::judge`]. `C` is what a workload knows about the database next to its rows.
 
 use crate::{Catalogue, CatalogueError, Value};
 
@@ -59,7 +59,7 @@ pub struct Audit<C> {
     pub family: Family,
     /// The clause or part of the workload's definition that asks for it.
     pub clause: &'static str,
-    /// What it checks, for somebody who does not know the definition.
+    /// What it checks, for someone who does not know the definition.
     pub sentence: &'static str,
     /// The query; its parameters are the workload's, the same for all its audits.
     pub query: String,
@@ -79,7 +79,7 @@ impl<C> Audit<C> {
     /// Rows in which a figure cannot be found.
     #[must_use]
     pub fn unreadable(&self) -> Finding {
-        let sentence = format!("the figures do not make sense here; cannot tell whether {}", self.sentence);
+        let sentence = format!("not applicable to these figures: {}", self.sentence);
         Finding::not_told(sentence, None)
     }
 }
@@ -104,7 +104,7 @@ impl Finding {
         Finding { verdict, sentence, details: Vec::new(), figure: Some(figure) }
     }
 
-    /// What cannot be told, and why.
+    /// What is inconclusive, and why.
     #[must_use]
     pub fn not_told(sentence: String, figure: Option<Figure>) -> Finding {
         Finding { verdict: AuditOutcome::NotTold, sentence, details: Vec::new(), figure }
@@ -367,8 +367,11 @@ mod tests {
     fn figures_are_those_of_the_only_row_or_tell_nothing() {
         let found = groups(&ASKED, &catalogue()).unwrap();
         let judge = |rows: &[Vec<Value>]| found[0].audits[1].judge(rows, &());
-        let told = judge(&[vec![Value::Int(3)]]);
-        assert_eq!((told.verdict, told.figure.map(|figure| figure.samples)), (AuditOutcome::Passed, Some(3)));
+        let listed = judge(&[vec![Value::Int(3)]]);
+        assert_eq!(
+            (listed.verdict, listed.figure.map(|figure| figure.samples)),
+            (AuditOutcome::Passed, Some(3))
+        );
         for rows in
             [vec![], vec![vec![Value::Null]], vec![vec![Value::Int(1), Value::Int(2)]], vec![vec![]; 2]]
         {

@@ -28,7 +28,9 @@ pub enum CatalogueError {
     #[error("line {0}: `{1}` is already there")]
     Twice(usize, String),
     /// A number of rows that is none.
-    #[error("line {0}: `{1}` is no number of rows; `-- name: insert_items rows: 50` is a statement for 50")]
+    #[error(
+        "line {0}: `{1}` is not a number of rows; `-- name: insert_items rows: 50` is a statement for 50"
+    )]
     Rows(usize, String),
     /// A statement that cannot be repeated for many rows.
     #[error("`{0}` cannot be for many rows: {1}")]

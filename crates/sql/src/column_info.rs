@@ -1,4 +1,4 @@
-//! A column as an engine's catalogue describes it, for judging tables that somebody else made.
+//! A column as an engine's catalogue describes it, for judging tables that someone else made.
 
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -63,9 +63,9 @@ mod tests {
             ),
             ("connection reset by peer", None),
         ] {
-            let said = certificate(&url, error);
-            assert_eq!(said.is_some(), expected.is_some(), "{error}");
-            assert!(said.unwrap_or_default().contains(expected.unwrap_or_default()), "{error}");
+            let text = certificate(&url, error);
+            assert_eq!(text.is_some(), expected.is_some(), "{error}");
+            assert!(text.unwrap_or_default().contains(expected.unwrap_or_default()), "{error}");
         }
     }
 }

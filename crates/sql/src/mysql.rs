@@ -125,9 +125,9 @@ pub fn open_error(url: &ServerUrl, number: u16, message: &str) -> OpenError {
     match number {
         // ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR.
         1045 | 1698 => {
-            let given = if url.password.is_some() { "the password given" } else { "no password" };
+            let wanted = if url.password.is_some() { "the password given" } else { "no password" };
             let demanded = encryption::demanded(url);
-            unusable(format!("it refuses user `{user}` with {given}: {message}{demanded}"))
+            unusable(format!("it refuses user `{user}` with {wanted}: {message}{demanded}"))
         }
         // ER_BAD_DB_ERROR, ER_DBACCESS_DENIED_ERROR.
         1049 => unusable(format!("it has no database `{database}`")),
@@ -135,7 +135,7 @@ pub fn open_error(url: &ServerUrl, number: u16, message: &str) -> OpenError {
         // ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED.
         1040 | 1203 | 1226 => OpenError::Unreachable {
             what: url.place(),
-            why: format!("it is full, all of its max_connections are taken: {message}"),
+            why: format!("all of its max_connections are in use: {message}"),
         },
         // ER_SERVER_SHUTDOWN and what it says while it goes.
         1053 | 1927 => OpenError::Unreachable { what: url.place(), why: message.to_owned() },

@@ -1,4 +1,4 @@
-//! What a server that speaks MySQL's protocol says of itself, read alike by every adapter.
+//! What a server that speaks MySQL's protocol reports, read alike by every adapter.
 
 use crate::{MySqlFlushing, ServerUrl, mysql_durability};
 use model::{Durability, Stack};
@@ -25,7 +25,7 @@ const WORTH_COMPARING: [&str; 17] = [
     "sql_mode",
 ];
 
-/// What a server and a session of ours say of themselves.
+/// What a server and a session of ours report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MySqlSettings {
     /// `select version()`: names MariaDB.

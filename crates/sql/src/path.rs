@@ -24,7 +24,7 @@ pub fn written(path: &Path) -> String {
 /// Reads it again. A `%` that is not followed by two hexadecimal digits stands for itself.
 ///
 /// # Errors
-/// It has a zero byte, which no path can have, or is no path of this system: one clause.
+/// It has a zero byte, which no path can have, or is not a path of this system: one clause.
 pub fn read(text: &str) -> Result<PathBuf, String> {
     let bytes: Vec<u8> = percent_decode_str(text).collect();
     if bytes.contains(&0) {

@@ -1,4 +1,4 @@
-//! What every PostgreSQL adapter shares: what an SQLSTATE means for a call and for somebody who connects, and the
+//! What every PostgreSQL adapter shares: what an SQLSTATE means for a call and for someone who connects, and the
 //! durability that a server's settings promise.
 
 use crate::{ServerUrl, encryption};
@@ -49,7 +49,7 @@ pub fn fault(sqlstate: &str, at_commit: bool, message: &str) -> Fault {
         "55P03" | "57014" => Fault::Conflict(Conflict::Busy),
         // A server in recovery or set to read-only.
         "25006" => Fault::Refused(Refusal::Unwritable(Said::of(message))),
-        // Too many connections; starting up or shutting down: nobody was let in.
+        // Too many connections; starting up or shutting down: no one was let in.
         "53300" | "57P03" => Fault::Refused(Refusal::Unreachable),
         // The server ended the session: shutdown, crash of another process, database dropped, idle too long.
         "57P01" | "57P02" | "57P04" | "57P05" | "25P03" | "40003" => lost(at_commit),
@@ -74,7 +74,7 @@ pub const fn lost(at_commit: bool) -> Fault {
     Fault::InDoubt(if at_commit { Doubt::CommitUnanswered } else { Doubt::ConnectionLost })
 }
 
-/// What an error means for somebody who connects: what is wrong, and what would be right.
+/// What an error means for someone who connects: what is wrong, and what would be right.
 #[must_use]
 pub fn open_error(url: &ServerUrl, sqlstate: &str, message: &str) -> OpenError {
     let what = url.place();
@@ -89,7 +89,7 @@ pub fn open_error(url: &ServerUrl, sqlstate: &str, message: &str) -> OpenError {
         "28000" => unusable(format!("{message} (SQLSTATE 28000){}", encryption::demanded(url))),
         "3D000" => unusable(format!("there is no database `{database}`; {}", creation(url))),
         "53300" => unreachable(format!(
-            "the server is full ({message}); raise its max_connections, or use fewer clients"
+            "the server has no free session ({message}); raise its max_connections, or use fewer clients"
         )),
         "57P03" => unreachable(format!("the server does not take connections now: {message}")),
         _ => match &sqlstate[..sqlstate.floor_char_boundary(2)] {
@@ -220,7 +220,7 @@ mod tests {
         for (sqlstate, again_later, expected) in [
             ("28P01", false, "the password for user `u` is not right"),
             ("3D000", false, "no database `tpcc`; create it with `createdb -h h -p 5433 -U u tpcc`"),
-            ("53300", true, "the server is full (said); raise its max_connections"),
+            ("53300", true, "the server has no free session (said); raise its max_connections"),
             ("57P03", true, "does not take connections now: said"),
             ("57P01", true, "said (SQLSTATE 57P01)"),
             ("28000", false, "said (SQLSTATE 28000)"),

@@ -138,7 +138,7 @@ pub struct ServerUrl {
     pub database: String,
     /// Encryption.
     pub tls: Tls,
-    /// A file of certificates to trust beside the system's (`sslrootcert`).
+    /// A file of certificates to trust next to the system's (`sslrootcert`).
     pub authority: Option<PathBuf>,
     /// PostgreSQL: whether the server must prove that it is the other end of the encrypted connection (`channel_binding=require`).
     pub channel_binding: bool,
@@ -314,7 +314,7 @@ mod tests {
             "127.0.0.1:5432",
             "bench db none disable",
         );
-        // A plus is no blank.
+        // A plus is not a blank.
         check("postgres://b:a+b%2Bc@far/db", "far:5432", "b db a+b+c prefer");
         check("postgres://b@far/db?password=a+b%20c&sslmode=allow", "far:5432", "b db a+b c prefer");
         check("mysql://b@far/db?tls=skip-verify&parseTime=true", "far:3306", "b db none require");

@@ -12,11 +12,11 @@ use model::OpenError;
 pub enum Use {
     /// Measured calls: isolation and limit of statements are those of the URL.
     Measured,
-    /// Loads, audits, copies, and whatever else happens beside the measured calls.
+    /// Loads, audits, copies, and whatever else happens next to the measured calls.
     Control,
 }
 
-/// Settings of PostgreSQL for what happens beside the measured calls.
+/// Settings of PostgreSQL for what happens next to the measured calls.
 const CONTROL: [(&str, &str); 5] = [
     ("jit", "off"),
     ("client_min_messages", "error"),
@@ -113,7 +113,7 @@ impl ServerUrl {
         let more = match measured {
             // The name of the lock says that a connection is one of ours (rule `others`).
             true => ", @stackmark = get_lock(concat('stackmark session ', connection_id()), 0)",
-            // A load waits for nobody for ever, and an audit may pause between its questions.
+            // A load waits for no one for ever, and an audit may pause between its questions.
             false => ", lock_wait_timeout = 30, wait_timeout = 2147483",
         };
         [

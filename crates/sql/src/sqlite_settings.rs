@@ -1,4 +1,4 @@
-//! What a connection to SQLite says of itself, read alike by every adapter.
+//! What a connection to SQLite reports, read alike by every adapter.
 
 use crate::{Journal, SqliteUrl, Storage, Synchronous, sqlite_durability};
 use model::{Durability, OpenError, Stack, Tier};
@@ -108,13 +108,12 @@ impl SqliteSettings {
         if self.journal != journal || self.synchronous != synchronous {
             let (journal_now, synchronous_now) = (&self.journal, &self.synchronous);
             return Err(unusable(format!(
-                "asked for journal={journal} and synchronous={synchronous}, in force are journal={journal_now} and \
-                 synchronous={synchronous_now}; another process may have the file open"
+                "requested journal={journal} and synchronous={synchronous}, SQLite uses journal={journal_now} and synchronous={synchronous_now}; another process may have the file open"
             )));
         }
         if self.storage != url.storage {
             let (asked, now) = (url.storage, self.storage);
-            return Err(unusable(format!("asked for storage {asked}, in force is {now}")));
+            return Err(unusable(format!("requested storage {asked}, SQLite uses {now}")));
         }
         Ok(())
     }
@@ -182,15 +181,15 @@ mod tests {
     #[test]
     fn what_did_not_take_is_named() {
         let found = SqliteSettings::of(answers());
-        let held = |options: &str| {
+        let locked = |options: &str| {
             let url: SqliteUrl = format!("sqlite:b.db{options}").parse().unwrap();
             found.held_to(&url).map_err(|error| error.to_string())
         };
-        assert_eq!(held(""), Ok(()));
-        let other = held("?journal=delete").unwrap_err();
-        assert!(other.contains("asked for journal=delete") && other.contains("journal=wal"), "{other}");
-        let slow = held("?sync_delay=5ms").unwrap_err();
-        assert!(slow.contains("asked for storage sync +5 ms, in force is as it is"), "{slow}");
+        assert_eq!(locked(""), Ok(()));
+        let other = locked("?journal=delete").unwrap_err();
+        assert!(other.contains("requested journal=delete") && other.contains("journal=wal"), "{other}");
+        let slow = locked("?sync_delay=5ms").unwrap_err();
+        assert!(slow.contains("requested storage sync +5 ms, SQLite uses as it is"), "{slow}");
     }
 
     #[test]

@@ -48,9 +48,9 @@ impl Storage {
     /// As options of a URL, each with a `&` before it; empty where nothing is added.
     pub(crate) fn options(&self) -> String {
         let delays = self.delays().map(|(name, delay)| format!("&{name}_delay={}", Delay(delay, "")));
-        let alone = (!self.shared_memory).then(|| "&shared_memory=off".to_owned());
+        let single = (!self.shared_memory).then(|| "&shared_memory=off".to_owned());
         let recorded = self.power_cut.then(|| "&power_cut=on".to_owned());
-        delays.chain(alone).chain(recorded).collect()
+        delays.chain(single).chain(recorded).collect()
     }
 }
 
@@ -64,9 +64,9 @@ impl Default for Storage {
 impl fmt::Display for Storage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let delays = self.delays().map(|(name, delay)| format!("{name} +{}", Delay(delay, " ")));
-        let alone = (!self.shared_memory).then(|| "no shared memory".to_owned());
+        let single = (!self.shared_memory).then(|| "no shared memory".to_owned());
         let recorded = self.power_cut.then(|| "what is not flushed is recorded".to_owned());
-        let parts: Vec<String> = delays.chain(alone).chain(recorded).collect();
+        let parts: Vec<String> = delays.chain(single).chain(recorded).collect();
         if parts.is_empty() { f.write_str("as it is") } else { f.write_str(&parts.join(", ")) }
     }
 }

@@ -12,7 +12,7 @@ pub const IDLE_MAX: Nanos = Nanos::from_millis(900);
 /// Wraps a connection.
 ///
 /// Four clock readings a transaction and not two a statement: 46 statements of a New-Order at 50 ns each would be more
-/// than the whole seam may cost. What lies between begin and commit is therefore one span, logic included. Only in a call
+/// than the whole seam may cost. What is between begin and commit is therefore one span, logic included. Only in a call
 /// whose caller asks for it, one in many, stands a clock around each statement.
 #[derive(Debug)]
 pub struct Timed<C, K> {
@@ -24,7 +24,7 @@ pub struct Timed<C, K> {
     open: Option<Nanos>,
     /// When it was used last.
     used: Nanos,
-    /// Whether what ends here lies within the time of a transaction of another connection.
+    /// Whether what ends here is within the time of a transaction of another connection.
     is_within: bool,
     statements: StatementClock,
 }
@@ -214,8 +214,8 @@ impl<C: SqlConn, K: Clock> SqlConn for Timed<C, K> {
     }
 }
 
-/// A branch is no attempt of its own, and counts as a commit when it is committed. It is begun after the transaction that decides
-/// it and prepared before that commits, so that its time lies within that transaction's statements.
+/// A branch is not an attempt of its own, and counts as a commit when it is committed. It is begun after the transaction that decides
+/// it and prepared before that commits, so that its time is within that transaction's statements.
 impl<C: Attached, K: Clock> Attached for Timed<C, K> {
     fn within(&mut self, stores: [usize; 2]) {
         self.conn.within(stores);

@@ -14,7 +14,7 @@ pub struct BranchId {
 }
 
 impl BranchId {
-    /// From 48 lower-case hexadecimal digits; what is written otherwise is somebody else's.
+    /// From 48 lower-case hexadecimal digits; what is written otherwise is someone else's.
     #[must_use]
     pub fn parse(text: &str) -> Option<BranchId> {
         let plain = text.len() == 48 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
@@ -50,7 +50,7 @@ pub trait TwoPhase: SqlConn {
     /// Prepares the branch. After an error it may be prepared or gone: who decides must have it rolled back.
     fn prepare(&mut self) -> impl Future<Output = Result<(), Fault>> + Send;
     /// Commits a branch that was prepared here or elsewhere. Gives whether it was there; where it was not, it was decided
-    /// already, or its owner is still connected to an engine that lets nobody else decide until then.
+    /// already, or its owner is still connected to an engine that lets no one else decide until then.
     fn commit_prepared(&mut self, id: BranchId) -> impl Future<Output = Result<bool, Fault>> + Send;
     /// Rolls such a branch back, with the same answer.
     fn rollback_prepared(&mut self, id: BranchId) -> impl Future<Output = Result<bool, Fault>> + Send;

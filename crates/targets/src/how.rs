@@ -36,7 +36,7 @@ pub enum Style {
     Levels,
     /// The same with a query for each row that has others below it ("N+1").
     Nested,
-    /// What lies in two databases is changed in both by two-phase commit.
+    /// What is in two databases is changed in both by two-phase commit.
     TwoPhase,
     /// The same with the decision in a log of its own.
     TwoPhaseLog,
@@ -48,7 +48,7 @@ pub enum Style {
     DualWrite,
     /// It is changed in both by one commit of an engine that has both attached.
     Attached,
-    /// Each transaction leaves a row in an outbox, and nobody reads it.
+    /// Each transaction leaves a row in an outbox, and no one reads it.
     OutboxRow,
     /// The same, and statements that write share a round trip.
     PipelinedOutboxRow,
@@ -85,7 +85,7 @@ impl Driver {
 }
 
 impl Style {
-    /// Whether what calls leave to be done is done by a relay, which is to run beside them.
+    /// Whether what calls leave to be done is done by a relay, which is to run next to them.
     pub const fn is_relayed(self) -> bool {
         matches!(self, Style::Saga | Style::LogFirst) || self.has_outbox()
     }
@@ -100,12 +100,12 @@ impl Style {
         matches!(self, Style::OutboxRow | Style::PipelinedOutboxRow)
     }
 
-    /// Whether a relay is to run beside calls on data in so many stores.
+    /// Whether a relay is to run next to calls on data in so many stores.
     pub const fn is_relayed_over(self, stores: usize) -> bool {
         self.is_relayed() && (stores > 1 || !self.crosses())
     }
 
-    /// Whether it is for what lies in several stores.
+    /// Whether it is for what is in several stores.
     pub const fn crosses(self) -> bool {
         use Style::{Attached, DualWrite, LogFirst, Saga, TwoPhase, TwoPhaseLog};
         matches!(self, TwoPhase | TwoPhaseLog | Saga | LogFirst | DualWrite | Attached)

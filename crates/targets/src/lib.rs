@@ -52,7 +52,7 @@ pub trait Driven: Benchmark {
     /// The target of a subject on a database, as its drivers make it: nothing repeats a call yet.
     ///
     /// # Errors
-    /// When the engine cannot be reached or used, or `how` is no subject of this workload.
+    /// When the engine cannot be reached or used, or `how` is not a subject of this workload.
     fn open(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<Self>>;
 
     /// The same on data over several stores, in the order of [`Benchmark::parts`].
@@ -143,7 +143,7 @@ pub fn target_over<W: Driven>(how: How, stores: &[DbUrl], size: &W::Extent) -> R
 /// When the system gives no runtime, or a driver panics at what a server sends.
 pub fn wait_for<F: Future>(future: F) -> Result<F::Output> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    // Behind a pointer, or the runtime would be compiled anew for each future.
+    // Behind a pointer, or the runtime would be compiled again for each future.
     let future: Pin<&mut dyn Future<Output = F::Output>> = pin!(future);
     runtime.block_on(model::caught(future)).map_err(|panic| anyhow!("{DRIVER_PANICKED}: {panic}"))
 }

@@ -1,4 +1,4 @@
-//! Transfers: beside those within one store, those between two.
+//! Transfers: next to those within one store, those between two.
 
 use crate::sharded::each;
 use crate::{Driver, How, Style, generic, server_only, sqlite_only, wait_for};
@@ -46,13 +46,13 @@ pub(crate) fn open_over(
             pair_transfer::attached(of(&|statements| sqlite(how, stores, statements, clock), size, clock)?)
         }
         (Driver::Rusqlite, style) => {
-            alone(style, of(&|statements| sqlite(how, stores, statements, clock), size, clock)?)
+            unshared(style, of(&|statements| sqlite(how, stores, statements, clock), size, clock)?)
         }
         (Driver::TokioPostgres, style) => {
-            alone(style, of(&|statements| postgres(how, stores, statements), size, clock)?)
+            unshared(style, of(&|statements| postgres(how, stores, statements), size, clock)?)
         }
         (Driver::MySqlAsync, style) => {
-            alone(style, of(&|statements| mysql(how, stores, statements), size, clock)?)
+            unshared(style, of(&|statements| mysql(how, stores, statements), size, clock)?)
         }
         (driver, style) => bail!("no {} between stores through {}", style.name(), driver.name()),
     }
@@ -113,7 +113,7 @@ fn two_phase<O: SqlOpener<Conn: TwoPhase>>(style: Style, stores: Stores<O>) -> R
 }
 
 /// Sessions whose transactions lie in one store each.
-fn alone<O: SqlOpener>(style: Style, stores: Stores<O>) -> Result<AnyTarget<Transfers>> {
+fn unshared<O: SqlOpener>(style: Style, stores: Stores<O>) -> Result<AnyTarget<Transfers>> {
     match style {
         Style::Saga => Ok(pair_transfer::saga(stores)),
         Style::LogFirst => wait_for(pair_transfer::log_first(stores))?,

@@ -7,7 +7,7 @@ use crate::relaying::Relayed;
 use crate::settle;
 use crate::validate;
 use anyhow::Result;
-use deploy::tell;
+use deploy::announce;
 use result::{Check, LedgerCheck, Published, Settled, State, Trial};
 use targets::Driven;
 
@@ -36,7 +36,7 @@ impl<W: Driven> Job<'_, W> {
         if trial.state == State::Complete && trial.settled.as_ref().is_some_and(cut) {
             trial.state = State::Interrupted;
         }
-        tell(self.viewer, "auditing");
+        announce(self.viewer, "auditing");
         let claims = W::claims(ledger, true);
         if let Some(own) = self.own {
             let (stored, audits) = own.evidence::<W>()?;
@@ -113,7 +113,7 @@ fn audit_messages<W: Driven>(
     Ok(())
 }
 
-/// What stands in the place of checks of messages that nobody saw.
+/// What stands in the place of checks of messages that no one saw.
 fn not_seen(why: &str) -> LedgerCheck {
     LedgerCheck {
         name: "messages".into(),

@@ -131,7 +131,7 @@ impl<'a, W: Driven> Bench<'a, W> {
     ) -> Result<Trial> {
         self.viewer.doing("restoring the data");
         let clock = Monotonic::start();
-        self.alone(prepared.deployed, true)?;
+        self.stop_other_engines(prepared.deployed, true)?;
         let ready = self.deployed[prepared.deployed].ready()?;
         let databases = ready.deployment.copy(&ready.template.databases, "trial")?;
         let restored = clock.now().as_secs_f64();
@@ -162,7 +162,7 @@ impl<'a, W: Driven> Bench<'a, W> {
             Before { conformance: prepared.conformance.clone(), audits: ready.template.audits.clone() };
         let ran = job.run(before, &mut own);
         self.spent.check_s += job.checked_s.get();
-        let forgotten = ready.deployment.forget(&databases.urls());
+        let forgotten = ready.deployment.drop_databases(&databases.urls());
         let trial = &own.trials[ran?];
         forgotten?;
         own.state = trial.state;
@@ -189,18 +189,18 @@ impl<'a, W: Driven> Bench<'a, W> {
 
     fn deployed_at(&mut self, spec: &Spec) -> Result<usize> {
         if let Some(known) = self.deployed.iter().position(|deployed| deployed.spec == *spec) {
-            self.alone(known, false)?;
+            self.stop_other_engines(known, false)?;
             return Ok(known);
         }
         let index = self.deployed.len();
         for other in &mut self.deployed {
-            other.rest()?;
+            other.stop()?;
         }
         let clock = Monotonic::start();
         // Private engines are alike, whichever variant is laid there; what others are asked for is what they need to have.
         let counts = self.sessions.iter().filter(|(other, _)| spec.named.is_empty() || other == spec);
         let sessions = counts.map(|(_, sessions)| *sessions).max().unwrap_or(0);
-        let deployed = Deployed::lay(
+        let deployed = Deployed::create(
             spec,
             &self.deployed,
             (self.scale, sessions),
@@ -220,15 +220,15 @@ impl<'a, W: Driven> Bench<'a, W> {
 
     /// Lets no private engine run but that of one deployment. An idle engine would still write out what the last trial has left
     /// behind, clean up, and hold its memory: all of it would be a cost of whoever is measured next. Every trial begins on an
-    /// engine that was just started (`anew`), whatever ran before: one that stayed up would have the last trial's pages in
+    /// engine that was just started (`restart`), whatever ran before: one that stayed up would have the last trial's pages in
     /// its memory where another had none.
-    fn alone(&mut self, index: usize, anew: bool) -> Result<()> {
+    fn stop_other_engines(&mut self, index: usize, restart: bool) -> Result<()> {
         for (at, other) in self.deployed.iter_mut().enumerate() {
             if at != index {
-                other.rest()?;
+                other.stop()?;
             }
         }
-        self.deployed[index].ready()?.deployment.wake(anew)
+        self.deployed[index].ready()?.deployment.start(restart)
     }
 }
 

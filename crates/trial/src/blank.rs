@@ -1,7 +1,7 @@
 //! What is known of a trial before its first call: what was asked, and what the data and the session say.
 
+use crate::headline::described;
 use crate::job::Job;
-use crate::told::described;
 use crate::validate;
 use admin::store;
 use anyhow::Result;
@@ -53,7 +53,7 @@ impl<W: Driven> Job<'_, W> {
     /// What a session says of what it stands on, and what the tables say that makes less of it.
     pub(crate) fn stands_on(&self, stack: model::Stack) -> Result<result::Stack> {
         let mut stack = described(stack);
-        // What a server that is not ours says of itself is all that is known.
+        // What a server that is not ours reports is all that is known.
         stack.durability.claimed = self.url.is_some();
         if self.audited
             && let Some(why) = self.databases.unlogged()?

@@ -40,7 +40,7 @@ pub(crate) struct Template<W: Driven> {
 impl<W: Driven> Deployed<W> {
     /// Starts the engine, loads the data and audits it, unless one of the `earlier` places has a template for it. What
     /// goes wrong is kept for those who ask for it.
-    pub(crate) fn lay(
+    pub(crate) fn create(
         spec: &Spec,
         earlier: &[Deployed<W>],
         (scale, sessions): (u32, u32),
@@ -51,9 +51,9 @@ impl<W: Driven> Deployed<W> {
         let laid = || {
             let named = spec.urls()?;
             // As long as trials have copies made of it.
-            let in_use = named.iter().filter_map(|url| in_use::with_other_readers(url).transpose());
+            let in_use = named.iter().filter_map(|url| in_use::lock_shared(url).transpose());
             let in_use: Vec<InUse> = in_use.collect::<Result<_>>()?;
-            let deployment = Deployment::lay(private, earlier.len(), spec, &named, sessions, viewer)?;
+            let deployment = Deployment::create_in(private, earlier.len(), spec, &named, sessions, viewer)?;
             match earlier.iter().find_map(|deployed| deployed.template_for(spec)) {
                 Some(template) => {
                     Ok(Ready { deployment, template: Rc::clone(template), audited_s: 0.0, _in_use: in_use })
@@ -92,9 +92,9 @@ impl<W: Driven> Deployed<W> {
     }
 
     /// Ends its engine and keeps the data.
-    pub(crate) fn rest(&mut self) -> Result<()> {
+    pub(crate) fn stop(&mut self) -> Result<()> {
         match &mut self.found {
-            Ok(ready) => ready.deployment.rest(),
+            Ok(ready) => ready.deployment.stop(),
             Err(_) => Ok(()),
         }
     }
@@ -118,7 +118,7 @@ impl<W: Driven> Ready<W> {
         let audits = validate::before(&databases, viewer, interrupt)?;
         // A database of another kit is held to all of it too: its copies are measured against each other.
         if let Some(audit) = validate::forbids::<W>(&audits, false) {
-            bail!("the data is wrong before the first trial ({}): {}", audit.full_name(), audit.sentence);
+            bail!("data audit failed before the first trial ({}): {}", audit.full_name(), audit.sentence);
         }
         let template = Rc::new(Template { databases, audits });
         Ok(Ready { deployment, template, audited_s: clock.now().as_secs_f64(), _in_use: Vec::new() })

@@ -143,7 +143,7 @@ impl Folder {
     /// Takes away what has been written: there is nothing to tell. The folder itself goes with this value.
     pub fn empty(&self) {
         for name in ["result.json", "plan.json", "claims.json", PROGRESS_FILE, "server.log"] {
-            // What cannot be removed is seen by the user, and says that it is no finished result.
+            // What cannot be removed is seen by the user, and says that it is not a finished result.
             let _ = fs::remove_file(self.path.join(name));
         }
     }

@@ -2,13 +2,13 @@
 
 use crate::announced;
 use crate::folder::{ClaimsFile, Folder, Progress};
+use crate::headline::{described, fill, left, nothing_completed};
 use crate::own::Own;
 use crate::processes::Throttling;
 use crate::reach::{gone, of_server, reach, reach_started};
 use crate::relaying::{Relayed, Relaying};
 use crate::settle;
 use crate::steady;
-use crate::told::{described, fill, left, nothing_completed};
 use crate::validate;
 use crate::viewer::{Following, Sight, Spectator};
 use admin::store;
@@ -31,8 +31,7 @@ const SLICES_WRITTEN_ALL: u32 = 60;
 const SLICES_AGAIN: usize = 8;
 
 /// The note of a trial whose window opened although the log of a commit still changed.
-const UNSETTLED: &str = "The log that a commit writes had not stayed the same for a while when the warm-up ended; a longer \
-                         --warmup-max lets it go on.";
+const UNSETTLED: &str = "WAL per commit was still changing when the warm-up ended; raise --warmup-max.";
 
 /// What to measure, on what, and where to write.
 pub struct Job<'a, W: Driven> {
@@ -89,7 +88,7 @@ struct Ended<W: Driven> {
     run: u64,
     /// When it was measured.
     within: settle::Interval,
-    /// What the relay says of itself in the end.
+    /// What the relay reports in the end.
     relayed: Option<Relayed>,
     /// What each limited process has met of its limits since it was started.
     throttling: Throttling,
@@ -172,7 +171,7 @@ impl<W: Driven> Job<'_, W> {
         let mut driven =
             self.drive(of_server(target), about.pool, watched, started.as_mut(), document, before)?;
         if let Some(url) = self.url {
-            // Nobody tells us how a server ended that is not our child.
+            // No one tells us how a server ended that is not our child.
             driven.server_failure = gone::<W>(url, &about);
         }
         driven.throttling.server = started.as_ref().and_then(Server::throttling);
@@ -261,7 +260,7 @@ impl<W: Driven> Job<'_, W> {
             trial.notes.push(UNSETTLED.into());
         }
         drop(following);
-        let observation = watch.expect("given back by nobody else").stop();
+        let observation = watch.expect("returned by no one else").stop();
         if let Some(error) = write_failure {
             return Err(error);
         }
@@ -310,7 +309,7 @@ impl<W: Driven> Job<'_, W> {
         let claims = before.map(|_| W::claims(&driven.ledger, true));
         if let Some(trial) = document.trials.last_mut() {
             fill::<W>(trial, &driven.totals, &driven.slices, driven.span);
-            // At no moment may the lines say less than the files beside them.
+            // At no moment may the lines say less than the files next to them.
             progress.append(&result::Progress::of(trial, 0, claims.as_ref()))?;
         }
         self.folder.put_document(document)?;
@@ -383,7 +382,7 @@ impl<W: Driven> Job<'_, W> {
         if let Some(before) = before {
             let clock = Monotonic::start();
             if let Err(error) = self.audit(trial, before, settled, (run, within, relayed), &driven.ledger) {
-                // An engine that is gone: what was measured is kept, and nobody can say what it is worth.
+                // An engine that is gone: what was measured is kept, and no one can say what it is worth.
                 let why = format!("the stored data could not be audited after the run: {error:#}");
                 trial.failure.get_or_insert(why);
                 trial.state = State::Failed;
@@ -416,7 +415,7 @@ impl<W: Driven> Job<'_, W> {
     }
 }
 
-/// Watches a trial from the outside: progress, partial results, a server that dies, a user who gives up.
+/// Watches a trial from the outside: progress, partial results, a server that dies, a user who stops.
 struct Follow<'a, 'j, W: Driven> {
     job: &'a Job<'j, W>,
     document: &'a mut Document,
@@ -462,7 +461,7 @@ impl<W: Driven> Follow<'_, '_, W> {
         fill::<W>(trial, &collected.totals, progress.slices, progress.passed);
         let claims = self.before.map(|_| W::claims(&collected.ledger, false));
         // The last slices again, since a page that is handed over late still counts in its own.
-        // Before the window opens nobody knows how long before it a slice lies.
+        // Before the window opens no one knows how long before it a slice lies.
         let opens = !self.window_written && trial.slices.iter().any(|slice| !slice.warmup);
         let first = if opens { 0 } else { self.slices_written.saturating_sub(SLICES_AGAIN) };
         self.window_written |= opens;

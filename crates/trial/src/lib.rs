@@ -1,7 +1,7 @@
 //! One trial, from a deployment to a result: load, audit, conform, drive, settle, audit; and the runner that carries out a
 //! schedule of trials, each from a restored state.
 //!
-//! In reading order: `job` (one trial), `validate` (what vouches for its number), `bench` (places with their data, and trials
+//! In reading order: `job` (one trial), `validate` (what validates its number), `bench` (places with their data, and trials
 //! on copies of them), `runner` (a schedule, trial by trial), `stored` (what a run that was cut off has). A run's folder is
 //! written as it goes: `folder`, `underway`.
 
@@ -12,6 +12,7 @@ mod consumed;
 mod deployed;
 mod destination;
 mod folder;
+mod headline;
 mod job;
 mod lock;
 mod own;
@@ -22,7 +23,6 @@ mod runner;
 mod settle;
 mod steady;
 mod stored;
-mod told;
 mod underway;
 mod validate;
 mod viewer;

@@ -17,7 +17,7 @@ pub struct Held(File);
 /// Takes the right to measure on this machine.
 ///
 /// # Errors
-/// Somebody else has it: says who, and where they work. Or the file cannot be used.
+/// Someone else has it: says who, and where they work. Or the file cannot be used.
 pub fn hold() -> Result<Held> {
     let named = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
     hold_file(&named.unwrap_or_else(|| std::env::temp_dir().join("stackmark.lock")))
@@ -36,14 +36,14 @@ fn hold_file(path: &Path) -> Result<Held> {
         let _ = (&file).read_to_string(&mut holder);
         let holder = holder.trim();
         bail!(
-            "another experiment is under way on this machine ({}), and two at once would measure each other\nhint: wait \
+            "another experiment is running on this machine ({}); concurrent runs disturb each other\nhint: wait \
              for its end, or set {VARIABLE} to a file of your own if it runs on other cores and disks",
             if holder.is_empty() { "it has just begun" } else { holder }
         );
     }
-    let held = Held(file);
-    held.write(&format!("process {}", std::process::id()));
-    Ok(held)
+    let locked = Held(file);
+    locked.write(&format!("process {}", std::process::id()));
+    Ok(locked)
 }
 
 impl Held {
@@ -64,11 +64,11 @@ impl Held {
 fn open(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
-    // First without making it: in a folder such as /tmp the kernel refuses to "make" what belongs to somebody else.
+    // First without making it: in a folder such as /tmp the kernel refuses to "make" what belongs to someone else.
     match options.open(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let file = options.create(true).truncate(false).open(path)?;
-            // Fails only when somebody else has just made it, and does the same.
+            // Fails only when someone else has just made it, and does the same.
             let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o666));
             Ok(file)
         }

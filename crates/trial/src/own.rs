@@ -1,4 +1,4 @@
-//! A server that loads and looks at its own store, where nobody else can: `/admin/load` and `/admin/evidence`, behind a token.
+//! A server that loads and looks at its own store, where no one else can: `/admin/load` and `/admin/evidence`, behind a token.
 
 use crate::reach::reach;
 use adapter_http::Raw;
@@ -47,7 +47,7 @@ impl Own {
 
     /// What readers of a number must know.
     pub(crate) const NOTE: &'static str =
-        "The server loaded the data and audited it itself (/admin): nobody else looked at it.";
+        "The server loaded and audited the data itself (/admin): there was no independent audit.";
 
     /// Has it replace its data with that of a size.
     ///
@@ -58,7 +58,7 @@ impl Own {
         self.ask::<W>("POST", "/admin/load", Some(&body)).map(drop)
     }
 
-    /// What the store says of itself, and the server's own audits of it.
+    /// What the store reports, and the server's own audits of it.
     ///
     /// # Errors
     /// As for [`Own::load`]; or what it says is not the workload's evidence.
@@ -84,15 +84,15 @@ impl Own {
                 Ok(reply) => reply.map_err(anyhow::Error::msg)?,
                 Err(_) => bail!("no answer within {} s", ANSWER_MAX.as_secs()),
             };
-            let said: String = String::from_utf8_lossy(reply.body).chars().take(SHOWN_MAX).collect();
+            let body: String = String::from_utf8_lossy(reply.body).chars().take(SHOWN_MAX).collect();
             match reply.status {
                 200 => serde_json::from_slice(reply.body)
-                    .with_context(|| format!("the answer is not JSON: {said}")),
+                    .with_context(|| format!("the answer is not JSON: {body}")),
                 401 | 403 => bail!("the server does not take the token of {TOKEN}"),
                 404 => {
                     bail!("the server does not offer it\nhint: unset {TOKEN}, or give --db with its database")
                 }
-                status => bail!("status {status}: {said}"),
+                status => bail!("status {status}: {body}"),
             }
         };
         targets::wait_for(asked)?.with_context(|| format!("{method} {path} of {}", self.url))
@@ -111,7 +111,7 @@ fn audit(own: OwnAudit) -> Audit {
         when: AuditWhen::AfterRun,
         clause: None,
         check: if own.passed { Check::Passed } else { Check::Failed },
-        sentence: format!("says the server itself: {}", own.sentence),
+        sentence: format!("the server reports: {}", own.sentence),
         violations: Vec::new(),
         took_s: 0.0,
     }

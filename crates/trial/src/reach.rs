@@ -22,7 +22,7 @@ pub(crate) fn reach_started<W: Driven>(server: &Server, scale: u32) -> Result<Ht
     reach(server.url(), Some(scale.into())).map_err(|error| anyhow!("{error:#}{}", server.log_tail()))
 }
 
-/// Why the server of a trial is not the one that it began with, if so: it ended, or was started anew.
+/// Why the server of a trial is not the one that it began with, if so: it ended, or was started again.
 pub(crate) fn gone<W: Driven>(url: &str, about: &adapter_http::About) -> Option<String> {
     match reach::<W>(url, None) {
         Ok(target) if target.about() == about => None,

@@ -1,4 +1,4 @@
-//! The relay beside a trial, of a style that leaves something to one.
+//! The relay next to a trial, of a style that leaves something to one.
 
 use crate::Job;
 use crate::consumed::Caught;

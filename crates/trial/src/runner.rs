@@ -131,7 +131,7 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
         for ((trial, number), variant) in trials.iter().zip(numbers).zip(variants) {
             runner.took(schedule, *number, *variant, trial.clone());
         }
-        runner.tell(schedule);
+        runner.update(schedule);
         let so_far = &runner.so_far;
         site.viewer.board(&runner.document, &|| schedule.shown(so_far));
         runner
@@ -159,7 +159,7 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
                 }
                 Err(error) => {
                     let reason = format!("{error:#}");
-                    self.site.viewer.say(&format!("{} could not be started: {reason}", variant.name));
+                    self.site.viewer.remark(&format!("{} could not be started: {reason}", variant.name));
                     self.so_far.stopped.push(Stopped { variant: index, number: None, reason });
                     None
                 }
@@ -217,7 +217,7 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
                     format!("trial {number} of {all}: {}{left}", wanted.what)
                 }
             };
-            self.site.viewer.say(&announcement);
+            self.site.viewer.remark(&announcement);
             self.trial(bench, ready, &schedule, number, &wanted)?;
             run_here += 1;
             self.spent_here = bench.spent();
@@ -255,7 +255,7 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
             Err(error) if !schedule.has_others() => return Err(error),
             Err(error) => {
                 let reason = format!("{error:#}");
-                self.site.viewer.say(&format!("{}: {reason}", wanted.what));
+                self.site.viewer.remark(&format!("{}: {reason}", wanted.what));
                 self.so_far.stopped.push(Stopped { variant: wanted.variant, number: Some(number), reason });
             }
         }
@@ -265,21 +265,21 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
     /// Takes a trial that is there for the next one.
     fn took(&mut self, schedule: &S, number: usize, variant: usize, trial: Trial) {
         self.so_far.push(number, variant, trial);
-        if let Some(said) = schedule.said(&self.so_far) {
-            self.site.viewer.say(&said);
+        if let Some(remark) = schedule.remark(&self.so_far) {
+            self.site.viewer.remark(&remark);
         }
     }
 
     /// Puts what there is into the document.
-    fn tell(&mut self, schedule: &S) {
+    fn update(&mut self, schedule: &S) {
         self.so_far.spent = self.spent();
         self.document.trials.clone_from(&self.so_far.trials);
-        schedule.tell(&self.so_far, &mut self.document);
+        schedule.update(&self.so_far, &mut self.document);
     }
 
     /// Writes down what there is. Only between trials: nothing of it disturbs what is measured.
     fn write(&mut self, underway: &mut Underway<S>) -> Result<()> {
-        self.tell(&underway.plan);
+        self.update(&underway.plan);
         underway.spent = self.so_far.spent;
         underway.put(self.site.folder)?;
         let partial = partial(&self.document, underway.plan.trials(), self.site.folder);
@@ -309,7 +309,7 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
         if self.so_far.trials.is_empty() && !resumed {
             return self.site.folder.empty();
         }
-        self.tell(schedule);
+        self.update(schedule);
         self.document.state = State::Failed;
         self.document.notes.push(format!("It could not go on: {error:#}"));
         // What cannot be written leaves the last state, which says that it is running.
@@ -319,7 +319,7 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
     /// Draws the conclusions, writes everything, and says what came of it.
     fn conclude(mut self, underway: &mut Underway<S>) -> Result<Answer> {
         let (folder, viewer) = (self.site.folder, self.site.viewer);
-        self.tell(&underway.plan);
+        self.update(&underway.plan);
         self.document.state = if self.interrupted { State::Interrupted } else { State::Complete };
         underway.plan.conclude(&self.so_far, &mut self.document);
         underway.spent = self.so_far.spent;
@@ -340,9 +340,9 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
         let json = folder.put_document(&self.document)?;
         viewer.publish(folder, &self.document, &json)?;
         if interrupted {
-            viewer.say(&goes_on(folder));
+            viewer.remark(&goes_on(folder));
         }
-        underway.plan.answer(&self.so_far, &self.document, &|text| viewer.say(text))
+        underway.plan.answer(&self.so_far, &self.document, &|text| viewer.remark(text))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::validate;
 use admin::store;
 use anyhow::{Context, Result};
-use deploy::{Databases, Interrupt, Viewer, tell};
+use deploy::{Databases, Interrupt, Viewer, announce};
 use measure::{Latencies, Monotonic, quantiles};
 use model::{Clock, Nanos, Target};
 use result::{Settled, Settlement};
@@ -48,7 +48,7 @@ pub fn settle<W: Driven>(
     if pending_first > 0 {
         let max_s = max.as_secs_f64();
         let what = format!("waiting for {pending_first} acknowledged results to arrive, at most {max_s} s");
-        tell(viewer, &what);
+        announce(viewer, &what);
     }
     while pending_last > 0 && took < max && (asked_before || !interrupt.requested()) {
         std::thread::sleep(LOOK_EVERY.into());
@@ -82,17 +82,19 @@ pub(crate) const SECOND_US: i64 = 1_000_000;
 /// # Errors
 /// A store cannot be asked.
 pub(crate) fn settlement<W: Driven>(urls: &[DbUrl], within: Interval) -> Result<Option<Settlement>> {
-    let mut told = Told::new(within);
+    let mut listed = Told::new(within);
     let mut kind = None;
     for url in urls {
         let Some(settling) = W::settling(url.dialect())? else { return Ok(None) };
         kind = Some(settling.kind);
         for row in store(url).rows(&settling.query, &[within.from, within.to])? {
             let numbers: Option<Vec<i64>> = row.iter().map(Value::int).collect();
-            numbers.and_then(|row| told.enter(&row)).context("a store said something else than was asked")?;
+            numbers
+                .and_then(|row| listed.enter(&row))
+                .context("a store said something else than was asked")?;
         }
     }
-    Ok(kind.and_then(|kind| told.settlement(kind)))
+    Ok(kind.and_then(|kind| listed.settlement(kind)))
 }
 
 /// What the stores have said.
@@ -147,15 +149,15 @@ mod tests {
 
     #[test]
     fn times_and_what_was_left_after_each_second_are_summed_over_the_stores() {
-        let mut told = Told::new(Interval { from: 5 * SECOND_US, to: 7 * SECOND_US + 1 });
+        let mut listed = Told::new(Interval { from: 5 * SECOND_US, to: 7 * SECOND_US + 1 });
         let first = [[1, 25, 30], [2, 0, 4], [3, 0, 20], [3, 1, 10], [4, 0, 12], [4, 1, 22], [5, 0, 6]];
         let second = [[1, 70, 10], [3, 2, 1]];
         for row in first.iter().chain(&second) {
-            told.enter(row).unwrap();
+            listed.enter(row).unwrap();
         }
-        assert_eq!(told.enter(&[3, 3, 1]), None, "there is no fourth second");
-        assert_eq!(told.enter(&[6, 0, 1]), None);
-        let found = told.settlement("some-kind").unwrap();
+        assert_eq!(listed.enter(&[3, 3, 1]), None, "there is no fourth second");
+        assert_eq!(listed.enter(&[6, 0, 1]), None);
+        let found = listed.settlement("some-kind").unwrap();
         assert_eq!((found.times.count, found.undone, found.times.max_ns), (40, 4, 7_000_000));
         assert_eq!((found.kind.as_str(), &found.backlog[..]), ("some-kind", &[14, 2, 3][..]));
         assert_eq!(found.backlog_max(), 14);

@@ -18,7 +18,7 @@ const ROUNDING: f64 = 1e-9;
 #[derive(Debug, Default)]
 pub(crate) struct Stored {
     pub(crate) so_far: SoFar,
-    /// Blocks that are run again, because a trial in them cannot be believed.
+    /// Blocks that are run again, because a trial in them cannot be used.
     pub(crate) again: Vec<u32>,
     /// What a reader must know of the interruption, a sentence each.
     pub(crate) notes: Vec<String>,
@@ -63,7 +63,7 @@ pub(crate) fn read<W: Benchmark, S: Schedule<W>>(
                 };
                 if schedule.in_order() {
                     stored.notes.push(format!(
-                        "Trial {name} cannot be believed ({differs}): it and all after it are measured again."
+                        "Trial {name} cannot be used ({differs}): this trial and all later ones are run again."
                     ));
                     break;
                 }
@@ -78,14 +78,12 @@ pub(crate) fn read<W: Benchmark, S: Schedule<W>>(
             so_far.retain(|number| number <= first);
             let from = first + 1;
             stored.notes.push(format!(
-                "Trial {name} cannot be believed ({why}): all from trial {from} on are measured again."
+                "Trial {name} cannot be used ({why}): trial {from} and all later ones are run again."
             ));
             break;
         }
         stored.again.push(block as u32);
-        stored
-            .notes
-            .push(format!("Trial {name} cannot be believed ({why}): block {} is run again.", block + 1));
+        stored.notes.push(format!("Trial {name} cannot be used ({why}): block {} is run again.", block + 1));
     }
     stored.again.sort_unstable();
     stored.again.dedup();
@@ -97,7 +95,7 @@ pub(crate) fn read<W: Benchmark, S: Schedule<W>>(
 /// The trial of a run in the folder `name`, if it has ended.
 ///
 /// # Errors
-/// Why what is there cannot be believed.
+/// Why what is there cannot be used.
 pub(crate) fn read_trial(folder: &Path, run: &str, name: &str) -> Result<Option<Trial>, String> {
     let path = folder.join("trials").join(name);
     if !path.join("result.json").exists() {
@@ -118,8 +116,7 @@ pub(crate) fn of_this_machine<'a>(trials: impl Iterator<Item = &'a Trial>) -> Re
         for (what, then, now) in machine_pairs(then, &now) {
             if then != now {
                 bail!(
-                    "the trials so far were measured with {what} {then}, and here it is {now}: one run is measured on \
-                     one machine\nhint: begin it anew"
+                    "the trials so far were measured with {what} {then}, and here it is {now}: cannot resume on a different machine or kernel\nhint: start a new run"
                 );
             }
         }
@@ -129,7 +126,7 @@ pub(crate) fn of_this_machine<'a>(trials: impl Iterator<Item = &'a Trial>) -> Re
 
 fn machine_pairs(then: &Machine, now: &Machine) -> [(&'static str, String, String); 3] {
     [
-        ("the processor", then.cpu.clone(), now.cpu.clone()),
+        ("the CPU", then.cpu.clone(), now.cpu.clone()),
         ("a number of cores of", then.cores.to_string(), now.cores.to_string()),
         ("the kernel", then.kernel.clone(), now.kernel.clone()),
     ]
@@ -147,14 +144,14 @@ pub(crate) fn agrees<'a>(
         if let Some(now) = ready.engine_version.as_ref().filter(|now| *now != version) {
             bail!(
                 "the trials of {name} so far were measured on version {version} of its engine, and here it is {now}: that \
-                 would be another run\nhint: begin it anew"
+                 would be another run\nhint: start a new run"
             );
         }
         if *checksum != ready.checksum {
             let word = |checksum: &Option<String>| checksum.clone().unwrap_or_else(|| "none".into());
             bail!(
                 "the data of {name} has the checksum {}, and the trials so far worked on {}: that would be another \
-                 run\nhint: begin it anew",
+                 run\nhint: start a new run",
                 word(&ready.checksum),
                 word(checksum)
             );
@@ -174,9 +171,9 @@ pub(crate) fn announce(
 ) -> Vec<String> {
     let trials = trials(done, all);
     let are = if trials == "1 trial" { "is" } else { "are" };
-    viewer.say(&format!("going on with {id}: {trials} {are} done"));
+    viewer.remark(&format!("going on with {id}: {trials} {are} done"));
     for note in &found {
-        viewer.say(note);
+        viewer.remark(note);
     }
     let cut_off = format!("It was cut off after {trials}, and went on at {}.", now().readable());
     std::iter::once(cut_off).chain(found).collect()
@@ -258,7 +255,7 @@ mod tests {
             Ok(label.map_or(Next::End, |label| Next::Trial(Wanted::of(number, label, 0, plan))))
         }
 
-        fn tell(&self, _so_far: &SoFar, _document: &mut Document) {}
+        fn update(&self, _so_far: &SoFar, _document: &mut Document) {}
 
         fn answer(&self, _so_far: &SoFar, _document: &Document, _say: &dyn Fn(&str)) -> Result<Answer> {
             Ok(Answer::Good)
@@ -339,7 +336,7 @@ mod tests {
         assert_eq!(kept, 2, "the third ran next to it");
         let [note] = &notes[..] else { panic!("{notes:?}") };
         assert!(note.contains("004-d") && note.contains("other/004-d"), "{note}");
-        assert!(note.contains("from trial 3 on"), "{note}");
+        assert!(note.contains("trial 3 and all later ones"), "{note}");
     }
 
     #[test]
@@ -351,7 +348,7 @@ mod tests {
             let (stored, notes) = read_of(&Four { in_order: true }, &trials);
             assert_eq!(stored.so_far.numbers, [1], "{notes:?}");
             let [note] = &notes[..] else { panic!("{notes:?}") };
-            assert!(note.contains(words) && note.contains("it and all after it"), "{note}");
+            assert!(note.contains(words) && note.contains("this trial and all later ones"), "{note}");
         };
         refused("002-x", plan(2), "002-b is wanted in its place");
         let other = "another plan";

@@ -5,7 +5,7 @@ use crate::Spectator;
 use crate::folder::{self, Folder};
 use crate::lock;
 use anyhow::{Context, Result, bail};
-use deploy::{Given, Interrupt};
+use deploy::{Interrupt, ServerSource};
 use result::{Document, Moment, RunKind, Spent};
 use schedule::Answer;
 use serde::de::DeserializeOwned;
@@ -37,7 +37,7 @@ pub struct Underway<P> {
     /// The workload of all its trials.
     workload: String,
     /// Servers that it was given by their folders.
-    servers: Vec<Given>,
+    servers: Vec<ServerSource>,
     /// What kind of run it is; never [`RunKind::Trial`], which cannot go on.
     pub kind: RunKind,
     /// When it was cut off and went on, and what that cost, a sentence each.
@@ -64,7 +64,7 @@ pub struct Site<'a> {
 /// Begins a run in a new folder under `out`, which is called after the time and `name`.
 ///
 /// # Errors
-/// Somebody else measures on this machine, there can be no folder, or those of `carry_out`.
+/// Someone else measures on this machine, there can be not a folder, or those of `carry_out`.
 pub(crate) fn begin<P: Serialize + Clone>(
     plan: P,
     workload: &str,
@@ -74,10 +74,10 @@ pub(crate) fn begin<P: Serialize + Clone>(
     viewer: &dyn Spectator,
     carry_out: impl FnOnce(Underway<P>, &Site<'_>) -> Result<Answer>,
 ) -> Result<Answer> {
-    let held = lock::hold()?;
+    let locked = lock::hold()?;
     let interrupt = Interrupt::listen()?;
     let (folder, started, id) = Folder::create(out, name)?;
-    held.works_in(folder.path());
+    locked.works_in(folder.path());
     let underway = Underway::new(id, started, workload, kind, plan)?;
     carry_out(underway, &Site { folder: &folder, viewer, interrupt: &interrupt })
 }
@@ -92,7 +92,7 @@ impl<P: Serialize + Clone> Underway<P> {
             started,
             command: folder::command_line(),
             workload: workload.to_owned(),
-            servers: deploy::given(),
+            servers: deploy::server_sources(),
             kind,
             notes: Vec::new(),
             again: Vec::new(),
@@ -125,7 +125,7 @@ pub struct Sealed {
     /// The workload of its trials.
     pub workload: String,
     /// Servers that it was given by their folders, to be given again.
-    pub servers: Vec<Given>,
+    pub servers: Vec<ServerSource>,
     /// Tells what its plan is.
     pub kind: RunKind,
 }
@@ -141,7 +141,7 @@ impl Sealed {
             program: String,
             checksum: String,
             workload: String,
-            servers: Vec<Given>,
+            servers: Vec<ServerSource>,
             kind: RunKind,
         }
         #[derive(Deserialize)]
@@ -150,7 +150,7 @@ impl Sealed {
         }
         let path = folder.join(FILE);
         let text = fs::read_to_string(&path).with_context(|| {
-            format!("{} is no run that can go on: could not read {}", folder.display(), path.display())
+            format!("cannot resume {}: could not read {}", folder.display(), path.display())
         })?;
         // The version first: a plan of another version may have other fields.
         let Version { stackmark } = serde_json::from_str(&text).with_context(|| broken(&path))?;
@@ -158,7 +158,7 @@ impl Sealed {
         if stackmark != ours {
             bail!(
                 "{} was begun by stackmark {stackmark}, and this is {ours}: trials of two versions are not one run\n\
-                 hint: begin it anew",
+                 hint: start a new run",
                 folder.display()
             );
         }
@@ -167,7 +167,7 @@ impl Sealed {
         if head.program != us {
             bail!(
                 "{} was begun by another build of stackmark {ours} (its program is {}, and this one is {us}): trials of two \
-                 programs are not one run\nhint: go on with the program that began it, or begin it anew",
+                 programs are not one run\nhint: resume with the program that started it, or start a new run",
                 folder.display(),
                 head.program
             );
@@ -176,7 +176,7 @@ impl Sealed {
         if found != head.checksum {
             bail!(
                 "{} has been changed: its checksum is {found}, and was {} when it was written; the trials so far are of \
-                 another plan\nhint: begin it anew",
+                 another plan\nhint: start a new run",
                 path.display(),
                 head.checksum
             );
@@ -195,7 +195,7 @@ impl Sealed {
 }
 
 fn broken(path: &Path) -> String {
-    format!("{} is no plan of a run", path.display())
+    format!("{} is not a plan of a run", path.display())
 }
 
 /// How the checksum stands in the file: while it is not known yet, and then.
@@ -237,7 +237,7 @@ mod tests {
         let (folder, ..) = Folder::create(&out, "plan").unwrap();
         let read = || Sealed::read(folder.path()).and_then(|sealed| sealed.open::<Vec<f64>>());
         let missing = read().unwrap_err().to_string();
-        assert!(missing.contains("no run that can go on"), "{missing}");
+        assert!(missing.contains("cannot resume"), "{missing}");
         let run =
             Underway::new("x".into(), folder::now(), "tpcc", RunKind::Experiment, vec![1.0, 2.5]).unwrap();
         run.put(&folder).unwrap();
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(Sealed::read(folder.path()).unwrap().kind, RunKind::Experiment);
         let refused = |words: &str| {
             let refused = read().unwrap_err().to_string();
-            assert!(refused.contains(words) && refused.contains("begin it anew"), "{refused}");
+            assert!(refused.contains(words) && refused.contains("start a new run"), "{refused}");
         };
         Underway { stackmark: "0.0.1".into(), ..run.clone() }.put(&folder).unwrap();
         refused("begun by stackmark 0.0.1");

@@ -48,11 +48,9 @@ pub fn conformance<W: Driven>(
     viewer.doing(&format!("checking the answers of {}", subject.path));
     let urls = match deployment.empty("conformance") {
         Ok(urls) => urls,
-        // On somebody's server we may not be allowed to make a database, and make calls on none but our own.
+        // On the user's server we may not be allowed to make a database, and make calls on none but our own.
         Err(error) if deployment.is_on_somebodys_server() => {
-            return Ok(no_conformance(&format!(
-                "not run: no database of ours could be made beside the one that was named ({error:#})"
-            )));
+            return Ok(no_conformance(&format!("not run: could not create a scratch database ({error:#})")));
         }
         Err(error) => return Err(error),
     };
@@ -79,7 +77,7 @@ pub fn conformance<W: Driven>(
         }
     };
     relay.map_or(Ok(()), deploy::Server::stop)?;
-    deployment.forget(&urls)?;
+    deployment.drop_databases(&urls)?;
     Ok(Conformance { took_s: clock.now().as_secs_f64(), ..found })
 }
 
@@ -116,9 +114,7 @@ fn hold<W: Driven>(target: &TrialTarget<W>, size: &W::Extent) -> Result<Conforma
             vectors: u64::from(golden),
             random_calls: u64::from(random),
             took_s: 0.0,
-            sentence: format!(
-                "{golden} recorded and {random} random calls were answered as the workload asks."
-            ),
+            sentence: format!("{golden} recorded and {random} random calls: all answered correctly."),
             mismatches: Vec::new(),
         },
         Err(disagreement) => Conformance {
@@ -135,7 +131,7 @@ fn hold<W: Driven>(target: &TrialTarget<W>, size: &W::Extent) -> Result<Conforma
 /// How long all audits together may take before they are given up.
 const AUDITS_MAX: Nanos = Nanos::from_secs(600);
 
-/// What stores say of themselves, together.
+/// What stores report, together.
 ///
 /// # Errors
 /// One cannot be asked.
@@ -149,7 +145,7 @@ pub fn evidence<W: Driven>(urls: &[DbUrl]) -> Result<W::Evidence> {
     Ok(W::join(each.collect::<Result<_>>()?))
 }
 
-/// What audits are made of beside the data.
+/// What audits are made of next to the data.
 #[derive(Debug, Clone, Copy)]
 pub struct Asking {
     /// What is known of what happened to it before.

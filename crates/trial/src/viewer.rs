@@ -8,16 +8,16 @@ use model::{Kind, Nanos};
 use result::{Document, Experiment};
 use std::path::Path;
 
-/// Somebody who follows runs.
+/// Someone who follows runs.
 pub trait Spectator: Viewer {
-    /// Follows one trial, which ends with what is given back.
+    /// Follows one trial, which ends with what is returned.
     fn follow(&self, what: &str) -> Box<dyn Following>;
 
     /// Which variant the next trial is of, and in which block, counted from 1.
     fn place(&self, variant: &str, block: u32);
 
     /// How far a run of several trials has come: its document as it is now, and the experiment where that does not say it
-    /// yet, which is asked for only if somebody looks.
+    /// yet, which is asked for only if someone looks.
     fn board(&self, document: &Document, shown: &dyn Fn() -> Option<Experiment>);
 
     /// Makes the finished document of a run readable, and shows it. `json` is where it is written.

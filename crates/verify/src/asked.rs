@@ -3,7 +3,7 @@
 use crate::bad_inputs::{self, Bad};
 use crate::contract::Contract;
 use crate::finding::{Failure, Rule};
-use crate::request::{Request, told};
+use crate::request::{Request, one_line};
 use crate::statements::drawn;
 use crate::watch::{ANSWER_MAX, Noted, Shared, noted};
 use adapter_http::{Expected, HttpTarget, Raw, Reply};
@@ -18,7 +18,7 @@ const SAMPLES: usize = 6;
 /// What types of problem documents begin with.
 const PROBLEM: &str = "urn:stackmark:problem:";
 
-/// A connection for requests of any bytes, opened anew where the server has closed it.
+/// A connection for requests of any bytes, opened again where the server has closed it.
 struct Line<'a, W: Wire> {
     target: &'a HttpTarget<W>,
     notes: &'a Shared<W>,
@@ -51,7 +51,7 @@ impl<'a, W: Wire> Line<'a, W> {
             Ok(Ok(reply)) => {
                 noted(self.notes, |notes| notes.hold(request, &reply));
                 if !judge(&reply) {
-                    return failure(told(&reply));
+                    return failure(one_line(&reply));
                 }
                 reply.closes
             }
@@ -115,7 +115,7 @@ pub(crate) fn bad_inputs<W: Driven>(
 /// the table: what is wrong with the request, and the status. `size` is that of the server's data.
 ///
 /// # Errors
-/// The server cannot be reached, is no server of the workload, or leaves a request without an answer.
+/// The server cannot be reached, is not a server of the workload, or leaves a request without an answer.
 pub fn bad_input_statuses<W: Driven>(url: &str, size: &W::Extent, seed: u64) -> Result<Vec<(String, u16)>> {
     let maxima = Contract::read(W::CONTRACT).map_err(anyhow::Error::msg)?.maxima();
     targets::wait_for(async {

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 const TOO_LARGE: usize = 65_537;
 /// Arrays within arrays.
 const NESTED: usize = 30_000;
-/// Stands in a body for what is no value of JSON's.
+/// Stands in a body for what is not a value of JSON's.
 const RAW: &str = "@@raw@@";
 
 /// A text that PostgreSQL cannot hold, as JSON has it.
@@ -105,9 +105,9 @@ pub(crate) fn rejected<W: Wire>(kind: usize, extent: &W::Extent, request: &Reque
         Some((path, query)) => (path, Some(query)),
         None => (request.target.as_str(), None),
     };
-    let given = Given(&request.headers);
+    let passed = Given(&request.headers);
     let body = request.body.as_deref().unwrap_or_default();
-    let asked = model::Request { endpoint: W::ENDPOINTS[kind], path, query, headers: &given, body };
+    let asked = model::Request { endpoint: W::ENDPOINTS[kind], path, query, headers: &passed, body };
     W::decode_call(kind, extent, &asked).err().map(|bad| name(bad.kind))
 }
 
@@ -181,7 +181,7 @@ fn queries(target: &str) -> Vec<(String, String)> {
 /// Headers without one that calls need, or with another value in it.
 fn headers(sample: &Request) -> Vec<(String, Vec<(String, String)>)> {
     const TAGS: [&str; 7] = ["1", "*", "\"x\"", "W/\"1\"", "\"-1\"", "\"1\", \"2\"", "\"1' or '1'='1\""];
-    // A digit too few and one too many, in upper case, as UUIDs are written, and with what is no digit.
+    // A digit too few and one too many, in upper case, as UUIDs are written, and with what is not a digit.
     const KEYS: [&str; 6] = [
         "",
         "0123456789abcdef0123456789abcde",

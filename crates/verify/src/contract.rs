@@ -19,7 +19,7 @@ impl Contract {
     /// Gathers the documents: the first is the root, the others lie in it by their names, and references lead there.
     ///
     /// # Errors
-    /// A document is no YAML.
+    /// A document is not a YAML.
     pub(crate) fn read(documents: &[(&str, &str)]) -> Result<Contract, String> {
         let mut gathered = Value::Null;
         for (at, (name, text)) in documents.iter().enumerate() {

@@ -49,7 +49,7 @@ impl Idle {
         let target = Arc::clone(target);
         thread::Builder::new().name("idle-connections".into()).spawn(move || {
             let found = targets::wait_for(watch(&target, watched));
-            // Nobody may be waiting any more.
+            // No one may be waiting any more.
             let _ = ended.send(found.unwrap_or_else(|error| Seen::Lost(format!("{error:#}"))));
         })?;
         Ok(Idle { seen, watched })
@@ -81,7 +81,7 @@ impl Idle {
     }
 
     fn end<W: Driven>(&self, plan: &Plan<'_, W>, doing: &dyn Fn(&str)) -> Result<Seen, &'static str> {
-        let mut told = false;
+        let mut one_line = false;
         loop {
             match self.seen.recv_timeout(LOOK) {
                 Ok(seen) => return Ok(seen),
@@ -89,10 +89,10 @@ impl Idle {
                 Err(RecvTimeoutError::Timeout) if plan.interrupt.requested() => {
                     return Err("interrupted while idle connections were watched");
                 }
-                Err(RecvTimeoutError::Timeout) if !told => {
+                Err(RecvTimeoutError::Timeout) if !one_line => {
                     let seconds = self.watched.as_secs_f64();
                     doing(&format!("connections that are idle for {seconds} s (--idle shortens it)"));
-                    told = true;
+                    one_line = true;
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }

@@ -1,6 +1,6 @@
 //! Whether a server keeps a workload's contract and answers rightly: a verdict for each rule, with the request that broke it.
 //!
-//! Everything goes over HTTP, as a client's calls do; who looks at the stored data beside it is a [`Witness`], where there is
+//! Everything goes over HTTP, as a client's calls do; who looks at the stored data next to it is a [`Witness`], where there is
 //! one. What was not checked is said, and never passes for checked.
 //!
 //! In reading order: `finding` (what comes of it), `watch` (sessions that note what answers are worth), `contract` (an answer
@@ -49,7 +49,7 @@ pub struct Plan<'a, W: Driven> {
     pub subject: Option<&'a str>,
     /// How much data it holds.
     pub size: W::Extent,
-    /// Why it is not known what the data is: nothing where it is that of the golden vectors, and nobody has used it.
+    /// Why it is not known what the data is: nothing where it is that of the golden vectors, and no one has used it.
     pub unknown: Option<&'a str>,
     /// Seed of random calls.
     pub seed: u64,
@@ -89,7 +89,7 @@ fn is_wanted(only: &[String], rule: &str) -> bool {
 /// Verifies a server.
 ///
 /// # Errors
-/// It cannot be reached, is no server of the workload, or the witness cannot say anything.
+/// It cannot be reached, is not a server of the workload, or the witness cannot say anything.
 pub fn verify<W: Driven>(
     plan: &Plan<'_, W>,
     witness: Option<&dyn Witness<W>>,
@@ -143,7 +143,7 @@ pub fn verify<W: Driven>(
         server: format!("{} {}", about.name, about.version),
         subject: plan.subject.map(str::to_owned),
         url: plan.url.into(),
-        witness: witness.map_or_else(|| "nobody: no --db".into(), Witness::name),
+        witness: witness.map_or_else(|| "none: no --db".into(), Witness::name),
         complete: !plan.interrupt.requested(),
         only: plan.only.to_vec(),
         took_s: clock.now().as_secs_f64(),
@@ -273,8 +273,8 @@ fn unchanged<W: Driven>(before: Option<&W::Evidence>, witness: Option<&dyn Witne
     let (Some(before), Some(witness)) = (before, witness) else {
         return Ok(Rule::unchecked(name, rule, "no --db"));
     };
-    let told = |evidence: &W::Evidence| serde_json::to_string(evidence).unwrap_or_default();
-    let (before, after) = (told(before), told(&witness.evidence()?));
+    let one_line = |evidence: &W::Evidence| serde_json::to_string(evidence).unwrap_or_default();
+    let (before, after) = (one_line(before), one_line(&witness.evidence()?));
     let failure = (before != after).then(|| Failure {
         request: "the requests of `bad-input` and `methods`".into(),
         expected: before,
@@ -349,8 +349,8 @@ fn stored<W: Driven>(
         expected: audit.full_name(),
         found: format!("{}; {}", audit.sentence, audit.violations.first().map_or("", String::as_str)),
     });
-    let told = all.iter().filter(|audit| matches!(audit.check, Check::Passed | Check::Failed)).count();
-    let rule = Rule::of(audits, audits_rule, told as u64, failed.collect());
+    let one_line = all.iter().filter(|audit| matches!(audit.check, Check::Passed | Check::Failed)).count();
+    let rule = Rule::of(audits, audits_rule, one_line as u64, failed.collect());
     let open = all.iter().find(|audit| audit.check == Check::NotRun);
     Ok(vec![
         stored,

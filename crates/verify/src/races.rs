@@ -34,7 +34,7 @@ pub(crate) fn races<W: Driven>(
     let mut found: BTreeMap<usize, (Rule, u64)> = BTreeMap::new();
     let mut waits = witness;
     for round in 0..ROUNDS {
-        // What is on its way from the round before would arrive in the middle of this one. Where there is no such thing, or nobody
+        // What is on its way from the round before would arrive in the middle of this one. Where there is no such thing, or no one
         // who brings it, that is known after the first time.
         waits = match waits {
             Some(witness) if W::pending(&settled(witness)?) == Some(0) => Some(witness),
@@ -94,7 +94,7 @@ async fn one<W: Driven>(
 ) -> Option<Failure> {
     let mut before = Vec::new();
     for call in &race.before {
-        match alone(&mut sessions[0], call).await {
+        match single_call(&mut sessions[0], call).await {
             Ok(outcome) => before.push(outcome),
             Err(fault) => return Some(unanswered(target, call, &fault, notes)),
         }
@@ -110,7 +110,7 @@ async fn one<W: Driven>(
     }
     let mut after = Vec::new();
     for call in &race.after {
-        match alone(&mut sessions[0], call).await {
+        match single_call(&mut sessions[0], call).await {
             Ok(outcome) => after.push(outcome),
             Err(fault) => return Some(unanswered(target, call, &fault, notes)),
         }
@@ -146,7 +146,7 @@ fn line<W: Driven>(target: &HttpTarget<W>, notes: &Shared<W>, call: &W::Call) ->
     Request::parsed(&target.request(call)).curl(&url)
 }
 
-async fn alone<W: Driven>(session: &mut Raw<W>, call: &W::Call) -> Result<W::Outcome, Fault> {
+async fn single_call<W: Driven>(session: &mut Raw<W>, call: &W::Call) -> Result<W::Outcome, Fault> {
     session.run(call, &mut Effort::default()).await
 }
 

@@ -104,7 +104,7 @@ fn quoted(bytes: &[u8]) -> String {
 }
 
 /// An answer in one line.
-pub(crate) fn told(reply: &Reply<'_>) -> String {
+pub(crate) fn one_line(reply: &Reply<'_>) -> String {
     let body = String::from_utf8_lossy(reply.body);
     let shown: String = body.chars().filter(|one| !one.is_control()).take(REPLY_MAX).collect();
     let more = if body.chars().count() > REPLY_MAX { "…" } else { "" };

@@ -54,7 +54,7 @@ pub(crate) fn statements<W: Driven>(
             continue;
         }
         let executed = after.all.saturating_sub(before.all).saturating_sub(asking);
-        let told = noted(notes, |notes| notes.statements) - told_before;
+        let one_line = noted(notes, |notes| notes.statements) - told_before;
         checked += made;
         let each = |count: u64| count as f64 / made as f64;
         let _ = write!(
@@ -64,10 +64,10 @@ pub(crate) fn statements<W: Driven>(
             about.name,
             each(executed)
         );
-        if executed < made || executed < told {
+        if executed < made || executed < one_line {
             failures.push(Failure {
                 request: format!("{made} calls of {}", about.name),
-                expected: format!("{} statements at the engine at least", made.max(told)),
+                expected: format!("{} statements at the engine at least", made.max(one_line)),
                 found: format!("{executed}"),
             });
         }

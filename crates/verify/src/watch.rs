@@ -3,7 +3,7 @@
 use crate::bad_inputs::rejected;
 use crate::contract::Contract;
 use crate::finding::{Failure, Work};
-use crate::request::{Request, told};
+use crate::request::{Request, one_line};
 use adapter_http::{HttpSession, HttpTarget, Reply};
 use measure::Monotonic;
 use model::{
@@ -67,7 +67,7 @@ impl<W: Wire> Notes<W> {
         let failure = why.map(|why| Failure {
             request: request.curl(&self.url),
             expected: format!("an answer of the contract: {why}"),
-            found: told(reply),
+            found: one_line(reply),
         });
         self.answers.enter(failure);
     }
@@ -92,7 +92,7 @@ impl<W: Wire> Notes<W> {
         took: Nanos,
     ) {
         let request = Request::parsed(bytes);
-        // What is no call has nothing to be entered, however it was answered.
+        // What is not a call has nothing to be entered, however it was answered.
         if rejected::<W>(W::kind(call), &self.size, &request).is_none() {
             self.ledger.post(call, result);
         }
@@ -134,7 +134,7 @@ impl<W: Wire> Notes<W> {
             });
             self.timing.enter(failure);
         }
-        self.last = Some((line, told(&reply)));
+        self.last = Some((line, one_line(&reply)));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Who looks at the stored data beside the server.
+//! Who looks at the stored data next to the server.
 
 use admin::store;
 use anyhow::{Result, bail};
@@ -11,12 +11,12 @@ use sql::{DbUrl, Dialect};
 use targets::Driven;
 use trial::{Asking, Own};
 
-/// Somebody who can say what is stored.
+/// Someone who can say what is stored.
 pub trait Witness<W: Driven> {
     /// Who it is, for who reads the verdicts.
     fn name(&self) -> String;
 
-    /// What the store says of itself.
+    /// What the store reports.
     ///
     /// # Errors
     /// It cannot be asked.
@@ -37,7 +37,7 @@ const SETTLES: Nanos = Nanos::from_secs(30);
 /// MariaDB shows who asks for its transactions within 0.1 s of the last one what it showed then.
 const LOOK_EVERY: Nanos = Nanos::from_millis(200);
 
-/// What the store says of itself once nothing is on its way any more, or when it was waited for in vain: then it says that too.
+/// What the store reports once nothing is on its way any more, or when it was waited for in vain: then it says that too.
 pub(crate) fn settled<W: Driven>(witness: &dyn Witness<W>) -> Result<W::Evidence> {
     let clock = Monotonic::start();
     loop {
@@ -91,7 +91,7 @@ pub struct TheServer<'a> {
 
 impl<W: Driven> Witness<W> for TheServer<'_> {
     fn name(&self) -> String {
-        "the server itself (/admin/evidence); nobody else looked at the data".into()
+        "the server itself (/admin/evidence); no independent audit".into()
     }
 
     fn evidence(&self) -> Result<W::Evidence> {
@@ -152,7 +152,7 @@ pub fn is_golden<W: Driven>(size: &W::Extent, stores: u32) -> Result<()> {
     if *size != W::tiny_over(stores) {
         bail!(
             "--db holds {}, and a server is verified on the small data of the golden vectors\nhint: `stackmark load {} --golden \
-             --fresh --db …` loads it; start the server anew then",
+             --fresh --db …` loads it; start the server again then",
             benchmark::amount::<W>(W::scale(size).into()),
             W::NAME
         );

@@ -161,7 +161,7 @@ impl Announced {
     }
 }
 
-/// The rows that stay in the outbox where nobody reads it, against what was acknowledged and what is stored.
+/// The rows that stay in the outbox where no one reads it, against what was acknowledged and what is stored.
 #[must_use]
 pub fn outbox_findings(claims: &Claims, runs: &[u64], stored: &[Tally]) -> Vec<LedgerFinding> {
     held(claims, &runs.iter().copied().collect(), &of_sort(stored, Sort::Outbox), stored)

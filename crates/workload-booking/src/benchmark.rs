@@ -113,7 +113,7 @@ impl Benchmark for Bookings {
     }
 
     fn auditable(_: &dyn Look, _: &[String]) -> Result<Kit<Cardinality>> {
-        bail!("no other kit's data is that of the bookings\nhint: `stackmark load booking` makes it")
+        bail!("no other tool has data of this workload\nhint: `stackmark load booking` makes it")
     }
 
     fn recognise(_: &dyn Look, _: &[String], load: &str) -> Result<Kit<Cardinality>> {
@@ -223,7 +223,7 @@ impl Benchmark for Bookings {
     }
 
     fn ledger_checks(before: &Vec<Tally>, after: &Vec<Tally>, claims: &Claims) -> Vec<LedgerCheck> {
-        // Workers are no places that must be there before.
+        // Workers are not places that must be there before.
         ledger_checks("worker's keys", (0, 0), Some(audit_ledger(claims, before, after)), claims.complete)
     }
 
@@ -274,8 +274,8 @@ mod tests {
     #[test]
     fn what_is_not_chosen_is_as_said_and_what_is_chosen_is_kept() {
         let standard = Cardinality::standard(3);
-        let said = Bookings::PARAMETERS.iter().map(|parameter| parameter.default);
-        assert_eq!(Bookings::values(&standard), said.collect::<Vec<_>>());
+        let text = Bookings::PARAMETERS.iter().map(|parameter| parameter.default);
+        assert_eq!(Bookings::values(&standard), text.collect::<Vec<_>>());
         let all = chosen(&[("stock", 9), ("limited", 1), ("users", 2), ("quantity", 8)]);
         let size = sized::<Bookings>(3, &all).unwrap();
         assert_eq!(size, Cardinality { events: 3, stock: 9, limited: 1, users: 2, quantity: 8 });

@@ -108,7 +108,7 @@ impl Dataset for Data {
 
     fn fill(&self, table: usize, chunk: u32, sink: &mut dyn RowSink) {
         if table == LEASE {
-            // Nobody has it.
+            // No one has it.
             [1, 0, 0].into_iter().for_each(|value| sink.int(value));
             sink.end();
         }

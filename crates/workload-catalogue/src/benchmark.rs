@@ -41,13 +41,13 @@ impl Benchmark for FoodCatalogue {
         None
     }
 
-    /// Foods that were loaded; those of a client's own are touched by nobody else.
+    /// Foods that were loaded; those of a client's own are touched by no one else.
     fn hottest_rows(size: &Cardinality) -> u64 {
         size.foods.into()
     }
 
     fn auditable(_: &dyn Look, _: &[String]) -> Result<Kit<Cardinality>> {
-        bail!("no other kit's data is the catalogue's\nhint: `stackmark load catalogue` makes it")
+        bail!("no other tool has data of this workload\nhint: `stackmark load catalogue` makes it")
     }
 
     fn recognise(_: &dyn Look, _: &[String], load: &str) -> Result<Kit<Cardinality>> {

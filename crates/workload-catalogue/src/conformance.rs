@@ -37,7 +37,7 @@ type Answer = model::conformance::Answer<FoodCatalogue>;
 
 /// Holds a session to the script and to random calls.
 ///
-/// The store behind the session must be freshly loaded with the plan's size, and nobody else may write to it meanwhile.
+/// The store behind the session must be freshly loaded with the plan's size, and no one else may write to it meanwhile.
 /// It is worn out afterwards. Meant for [`Cardinality::tiny`], where random calls meet each other often.
 ///
 /// # Errors
@@ -56,7 +56,7 @@ pub async fn conform<S: Session<FoodCatalogue>>(
     model::conformance::conform(session, script, random, |call| Ok(oracle.answer(call)), agree).await
 }
 
-/// Whether `found` says the same as `expected`: fields that the contract does not know are nobody's business.
+/// Whether `found` says the same as `expected`: fields that the contract does not know are no one's business.
 ///
 /// # Errors
 /// What differs, with both values.

@@ -2,7 +2,7 @@
 //!
 //! A worker changes two sorts of rows. Foods that were loaded are read and changed by all workers, so that a version may be
 //! stale by the time it is used; of these it changes the price alone. Foods and categories of its own it creates, reads,
-//! changes and removes; nobody else touches them, so every answer about them is known beforehand.
+//! changes and removes; no one else touches them, so every answer about them is known beforehand.
 
 use crate::call::{From, List};
 use crate::ledger::KINDS;

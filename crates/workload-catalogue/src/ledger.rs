@@ -131,7 +131,7 @@ impl Claims {
     }
 
     /// The ledger audit: rows and versions have grown by what was acknowledged, and by no more or less than what is in doubt
-    /// beside that. Nothing where the claims are not complete; `None` where the store does not speak of the same tables.
+    /// next to that. Nothing where the claims are not complete; `None` where the store does not speak of the same tables.
     #[must_use]
     pub fn audit(&self, before: &[Stored], after: &[Stored]) -> Option<Vec<LedgerFinding>> {
         if before.len() != PLACES.len() || after.len() != PLACES.len() {
@@ -140,7 +140,7 @@ impl Claims {
         if !self.complete {
             return Some(Vec::new());
         }
-        let held = |place: usize| {
+        let locked = |place: usize| {
             let (sure, doubtful) = (&self.sure[place], &self.doubtful[place]);
             let (old, new) = (&before[place], &after[place]);
             let bounds = |made: i64, gone: i64, perhaps_made: i64, perhaps_gone: i64| {
@@ -159,7 +159,7 @@ impl Claims {
                 finding(NAMES[place][1], "versions", versions, new.versions - old.versions),
             ]
         };
-        Some((0..PLACES.len()).flat_map(held).collect())
+        Some((0..PLACES.len()).flat_map(locked).collect())
     }
 }
 

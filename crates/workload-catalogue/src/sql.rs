@@ -295,7 +295,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
     }
 
     async fn insert_at_once(&mut self, category: i64, foods: &Bulk) -> Result<u64, Fault> {
-        // The parameters point at the names, so the foods must lie somewhere.
+        // The parameters point at the names, so the foods must be somewhere.
         let mut rows = [NewFood { id: 0, facts: Facts::NONE }; BULK_MAX];
         rows.iter_mut().zip(foods.iter()).for_each(|(place, food)| *place = food);
         let mut params = [Param::Null; BULK_MAX * COLUMNS];

@@ -13,13 +13,13 @@ pub const NAME_MAX: usize = 48;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name(ArrayString<NAME_MAX>);
 
-/// A text that is no name.
+/// A text that is not a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a name is 1 to {NAME_MAX} of a-z, 0-9, space and hyphen, with no space at either end")]
 pub struct NotAName;
 
 impl Name {
-    /// No text at all, which is no name: where there is none yet.
+    /// No text at all, which is not a name: where there is none yet.
     pub(crate) const EMPTY: Name = Name(ArrayString::new_const());
 
     /// Reads a name.
@@ -33,7 +33,7 @@ impl Name {
         if fits { Ok(Name::of(text)) } else { Err(NotAName) }
     }
 
-    /// The first [`NAME_MAX`] bytes of a text that need be no name, without half a character: of what a database holds.
+    /// The first [`NAME_MAX`] bytes of a text that need be not a name, without half a character: of what a database holds.
     pub(crate) fn of(text: &str) -> Name {
         let mut name = Name::EMPTY;
         name.push(text);

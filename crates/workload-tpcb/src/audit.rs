@@ -19,12 +19,12 @@ pub type AuditGroup = sql::audit::Group<Context>;
 /// A query and what its rows mean.
 pub type Audit = sql::audit::Audit<Context>;
 
-/// What is known about the database beside its rows.
+/// What is known about the database next to its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Context {
     /// How much was loaded.
     pub size: Cardinality,
-    /// Whether history is known to go back to the load: it was loaded by us, and nobody has emptied it. pgbench empties it
+    /// Whether history is known to go back to the load: it was loaded by us, and no one has emptied it. pgbench empties it
     /// before a run unless told not to (`-n`), and what is then missing cannot be told from what was lost.
     pub history_whole: bool,
 }
@@ -61,7 +61,7 @@ pub fn tallies(dialect: Dialect) -> Result<String, CatalogueError> {
     catalogue(dialect)?.text(TALLIES)
 }
 
-/// The query whose one number is the scale of a database that somebody else has made.
+/// The query whose one number is the scale of a database that someone else has made.
 ///
 /// # Errors
 /// When the file is malformed; a test keeps that from happening.

@@ -206,7 +206,7 @@ mod tests {
             refused(4),
             "tpcb with 3 branches can be split over 3 stores at most, and not over 4\nhint: it takes a scale of 4 or more"
         );
-        assert_eq!(refused(0), "data lies in one store at least");
+        assert_eq!(refused(0), "data is in one store at least");
         assert_eq!(Tpcb::tiny_over(1), size);
         assert_eq!(Tpcb::parts(&Tpcb::tiny_over(5)).len(), 5);
     }

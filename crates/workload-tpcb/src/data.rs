@@ -70,12 +70,12 @@ impl Cardinality {
         Cardinality { branches, accounts, tellers, first: 0, shards: 1 }
     }
 
-    /// What lies in each store, in order: blocks of branches next to each other, as even as can be.
+    /// What is in each store, in order: blocks of branches next to each other, as even as can be.
     pub fn parts(self) -> impl Iterator<Item = Cardinality> {
         (0..self.shards).map(move |shard| self.part(shard))
     }
 
-    /// What lies in one store, by its index.
+    /// What is in one store, by its index.
     #[must_use]
     pub const fn part(self, shard: u32) -> Cardinality {
         if self.shards == 1 {
@@ -119,7 +119,7 @@ impl Cardinality {
         (tid - 1) / self.tellers + 1
     }
 
-    /// The store that a branch lies in, by its index; for a branch that does not exist one of those that do.
+    /// The store that a branch is in, by its index; for a branch that does not exist one of those that do.
     #[must_use]
     pub fn shard(&self, bid: u32) -> u32 {
         self.blocks().shard_of(bid.saturating_sub(self.first + 1))

@@ -288,7 +288,7 @@ impl Claims {
     }
 
     /// The ledger audit: in each place the store must have grown by what was acknowledged, and by no more or less than
-    /// what is in doubt beside that; and balances by exactly what their new history says, in doubt or not. `None` where
+    /// what is in doubt next to that; and balances by exactly what their new history says, in doubt or not. `None` where
     /// the three do not speak of the same places.
     #[must_use]
     pub fn audit(&self, before: &[StoredTally], after: &[StoredTally]) -> Option<Vec<LedgerFinding>> {
@@ -391,14 +391,14 @@ const MEASURES: [Measure; 4] = [
     },
     Measure {
         names: [
-            "balances of accounts beside history",
-            "balances of tellers beside history",
-            "balances of branches beside history",
+            "balances of accounts vs history",
+            "balances of tellers vs history",
+            "balances of branches vs history",
         ],
         unit: "units of balance",
         bounds: Bounds::Nothing,
         stored: StoredTally::opening,
-        why: "balance and history grow alike, so beside history stands",
+        why: "balance and history grow alike, so the difference is",
     },
 ];
 

@@ -19,7 +19,7 @@ pub type AuditGroup = sql::audit::Group<Context>;
 /// A query and what its rows mean.
 pub type Audit = sql::audit::Audit<Context>;
 
-/// What is known about the database beside its rows.
+/// What is known about the database next to its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Context {
     /// How much was loaded.
@@ -27,7 +27,7 @@ pub struct Context {
     /// Whether we have loaded it: others write c_data in ways of their own.
     pub ours: bool,
     /// Whether other runs may have used the data before. With the same seed they made the same draws, so that a share of all
-    /// of them is no nearer to its expectation than that of one run.
+    /// of them is not a nearer to its expectation than that of one run.
     pub used_before: bool,
     /// The first order number that is one run's in each district, where that is known; all of later numbers are that run's.
     /// Skew is judged by these alone: with another seed the constants of NURand differ, and the same draws made again are as

@@ -67,7 +67,7 @@ impl Benchmark for Tpcc {
             bail!("TPC-C needs the tables {}", TABLES.join(", "));
         }
         if store.dialect() != Dialect::Sqlite {
-            // Differences that would only be in the way of a run are told and do not keep anybody from auditing.
+            // Differences that would only be in the way of a run are told and do not keep anyone from auditing.
             if let Ok(kit) = kit::Kit::recognise(store.dialect(), &store.columns()?) {
                 return known(store, kit);
             }
@@ -117,7 +117,7 @@ impl Benchmark for Tpcc {
             Some(load) => Knowledge::of(Data::new(size, load)),
             None => Knowledge::of_others(size),
         };
-        // Of what somebody else has loaded any constant will do: theirs is not known.
+        // Of what someone else has loaded any constant will do: theirs is not known.
         let c_load = Data::c_load_of(load.unwrap_or(LOAD_SEED));
         move |worker| Inputs::new(size, c_load, seed, worker).mixed(mix.clone()).remembering(&known)
     }

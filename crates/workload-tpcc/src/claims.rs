@@ -42,7 +42,7 @@ pub struct StoredSums {
     /// Σ h_c_id.
     pub payers: i64,
     /// Of the warehouse, the same in all its districts: Σ s_i_id · ((s_quantity + s_ytd) modulo 91). A line takes q from
-    /// s_quantity, or 91 − q gives back, and adds q to s_ytd, so no order changes it (2.4.2.2).
+    /// s_quantity, or 91 − q returns, and adds q to s_ytd, so no order changes it (2.4.2.2).
     pub stock: i64,
 }
 
@@ -90,8 +90,10 @@ impl Claims {
             && before.len() == self.doubtful.len()
             && before.iter().zip(after).all(|(old, new)| (old.w_id, old.d_id) == (new.w_id, new.d_id));
         // What an older version wrote down has no sums, and nothing to hold them to.
-        let told = |measure: &&Measure| before.iter().all(|old| (measure.stored)(old).is_some());
-        same.then(|| MEASURES.iter().filter(told).map(|measure| self.hold(measure, before, after)).collect())
+        let listed = |measure: &&Measure| before.iter().all(|old| (measure.stored)(old).is_some());
+        same.then(|| {
+            MEASURES.iter().filter(listed).map(|measure| self.hold(measure, before, after)).collect()
+        })
     }
 
     fn hold(&self, measure: &Measure, before: &[StoredTally], after: &[StoredTally]) -> LedgerFinding {
@@ -127,7 +129,7 @@ impl Claims {
 struct Measure {
     name: &'static str,
     unit: &'static str,
-    /// What calls imply; beside them what is stored now, for what only bounds those in doubt.
+    /// What calls imply; next to them what is stored now, for what only bounds those in doubt.
     claimed: fn(&DistrictTally, &StoredTally) -> i64,
     /// What is stored; nothing where it was not read.
     stored: fn(&StoredTally) -> Option<i64>,

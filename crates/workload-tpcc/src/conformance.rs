@@ -1,7 +1,7 @@
 //! Whether a session answers as TPC-C asks: a script of edge cases with recorded answers, then random calls, each
 //! compared with the [`Oracle`].
 //!
-//! It sees outcomes only, so it works on any session: an adapter, a server behind HTTP, somebody's own. What no outcome
+//! It sees outcomes only, so it works on any session: an adapter, a server behind HTTP, someone's own. What no outcome
 //! shows (w_ytd, the history, counters of the stock) is for the audits of the stored data.
 
 mod agree;
@@ -50,7 +50,7 @@ type Answer = model::conformance::Answer<Tpcc>;
 
 /// Holds a session to the script and to random calls.
 ///
-/// The store behind the session must be freshly loaded with the plan's size and seed, and nobody else may write to it
+/// The store behind the session must be freshly loaded with the plan's size and seed, and no one else may write to it
 /// meanwhile. It is worn out afterwards. Meant for [`Cardinality::tiny`], where random calls meet each other often.
 ///
 /// # Errors

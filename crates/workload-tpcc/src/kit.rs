@@ -11,7 +11,7 @@ use std::fmt;
 /// Tables that can be run on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kit {
-    /// Whose tables they look like, as far as they can be told apart.
+    /// Whose tables they look like, as far as they can be distinguished.
     pub name: Option<&'static str>,
     /// What differs from ours and does no harm, a clause each.
     pub notes: Vec<String>,
@@ -125,7 +125,7 @@ fn expected(dialect: Dialect) -> Vec<ColumnInfo> {
         .flat_map(|(table, text)| {
             text.lines().filter_map(move |line| {
                 let (column, kind) = line.strip_prefix("  ")?.split_once(' ')?;
-                // A line of a constraint begins with a word that is no column's.
+                // A line of a constraint begins with a word that is not a column's.
                 let is_column = column.contains('_');
                 is_column.then(|| ColumnInfo {
                     table: table.to_owned(),

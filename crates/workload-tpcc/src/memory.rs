@@ -27,7 +27,7 @@ const STOCK: RangeInclusive<i64> = 10..=100;
 #[derive(Debug)]
 pub struct Knowledge {
     size: Cardinality,
-    /// Absent where somebody else has loaded the data.
+    /// Absent where someone else has loaded the data.
     loaded: Option<Loaded>,
     /// By district, in the order of (warehouse, district).
     numbers: Box<[OrderNumbers]>,
@@ -61,7 +61,7 @@ impl Knowledge {
         Arc::new(Knowledge { size, loaded: Some(loaded), numbers: numbers(size) })
     }
 
-    /// Of data that somebody else has loaded: what it holds shows in the answers alone.
+    /// Of data that someone else has loaded: what it holds shows in the answers alone.
     #[must_use]
     pub fn of_others(size: Cardinality) -> Arc<Knowledge> {
         Arc::new(Knowledge { size, loaded: None, numbers: numbers(size) })
@@ -88,18 +88,18 @@ impl Default for OrderNumbers {
 }
 
 impl OrderNumbers {
-    /// Enters a number. False where it was entered before; of one too old to be remembered nobody can tell.
+    /// Enters a number. False where it was entered before; of one too old to be remembered no one can tell.
     fn enter(&self, o_id: u32) -> bool {
         let (group, bit) = (o_id / 32, 1_u64 << (o_id % 32));
         let word = &self.0[group as usize % GROUPS];
         let mut new = true;
         // Workers of other threads enter numbers of the same group: on contention it is tried again, which is rare.
-        let _ = word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |held| {
-            let of = (held >> 32) as u32;
-            new = of != group || held & bit == 0;
+        let _ = word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |locked| {
+            let of = (locked >> 32) as u32;
+            new = of != group || locked & bit == 0;
             match of.cmp(&group) {
                 std::cmp::Ordering::Less => Some(u64::from(group) << 32 | bit),
-                std::cmp::Ordering::Equal => Some(held | bit),
+                std::cmp::Ordering::Equal => Some(locked | bit),
                 std::cmp::Ordering::Greater => None,
             }
         });
@@ -116,7 +116,7 @@ pub(crate) struct Memory {
     /// Customers of its warehouse, and the number of an order that each is known to have. Customers share places: the later
     /// one takes it.
     newest: Box<[(u32, u32)]>,
-    /// Taxes of the warehouse and of its districts as first answered, for data that somebody else has loaded.
+    /// Taxes of the warehouse and of its districts as first answered, for data that someone else has loaded.
     w_tax: Option<BasisPoints>,
     d_tax: [Option<BasisPoints>; DISTRICTS as usize],
 }

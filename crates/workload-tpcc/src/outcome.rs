@@ -64,7 +64,7 @@ pub struct PlacedLine {
     pub ol_amount: Cents,
 }
 
-/// 2.4.3.4: what the screen shows beside "Item number is not valid".
+/// 2.4.3.4: what the screen shows next to "Item number is not valid".
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unused {
     /// The number that the order would have had.

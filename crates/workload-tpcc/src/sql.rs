@@ -346,7 +346,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         };
         let order: [Param<'_>; 3] = [w_id.into(), d_id.into(), o_id.into()];
         if self.conn.exec(Stmt::DeleteNewOrder.id(), &order).await? == 0 {
-            // Another Delivery has taken it since we looked. All of this one is done anew, on what is there now.
+            // Another Delivery has taken it since we looked. All of this one is done again, on what is there now.
             return Err(Fault::Conflict(Conflict::Serialization));
         }
         let carry = [w_id.into(), d_id.into(), o_id.into(), call.o_carrier_id.into()];

@@ -268,7 +268,7 @@ fn home(w_id: u32, d_id: u32, size: &Cardinality) -> Result<(), BadCall> {
     known("d_id", d_id, 1..=DISTRICTS)
 }
 
-/// An unknown item is no bad call: it is the standard's way to ask for a roll-back.
+/// An unknown item is not a bad call: it is the standard's way to ask for a roll-back.
 fn admit_new_order(call: NewOrder, size: &Cardinality) -> Result<NewOrder, BadCall> {
     home(call.w_id, call.d_id, size)?;
     known("c_id", call.c_id, 1..=size.customers)?;

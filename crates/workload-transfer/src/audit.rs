@@ -115,7 +115,7 @@ const GROUPS: &[Asked<Cardinality>] = &[
             Ask::condition(
                 "transfer_refunds",
                 "ledger",
-                "a transfer was given back once where it was refused, and nowhere else",
+                "a transfer was returned once where it was refused, and nowhere else",
                 &["run", "worker", "sequence", "source", "amount", "state", "refunded"],
             ),
             Ask::condition(
@@ -127,7 +127,7 @@ const GROUPS: &[Asked<Cardinality>] = &[
             Ask::condition(
                 "inbox_entries",
                 "ledger",
-                "what came from another store was given to its account once, or to nobody where it was refused",
+                "what came from another store was given to its account once, or to no one where it was refused",
                 &["run", "worker", "sequence", "source", "target", "amount", "state", "credited"],
             ),
             Ask::condition(

@@ -97,7 +97,7 @@ impl Benchmark for Transfers {
     }
 
     fn auditable(_: &dyn Look, _: &[String]) -> Result<Kit<Cardinality>> {
-        bail!("no other kit's data is that of the transfers\nhint: `stackmark load transfer` makes it")
+        bail!("no other tool has data of this workload\nhint: `stackmark load transfer` makes it")
     }
 
     fn recognise(_: &dyn Look, _: &[String], load: &str) -> Result<Kit<Cardinality>> {
@@ -207,7 +207,7 @@ impl Benchmark for Transfers {
     }
 
     fn ledger_checks(before: &Vec<Tally>, after: &Vec<Tally>, claims: &Claims) -> Vec<LedgerCheck> {
-        // Workers are no places that must be there before.
+        // Workers are not places that must be there before.
         ledger_checks(
             "worker's keys",
             (0, 0),

@@ -31,7 +31,7 @@ pub enum Purpose {
     Overdraft,
     /// The same key and the same transfer as before, whose answer is known.
     Repeat,
-    /// The same again of which no answer is known: it failed, or nobody knows.
+    /// The same again of which no answer is known: it failed, or no one knows.
     Retry,
     /// One of several under one key at the same moment.
     Raced,

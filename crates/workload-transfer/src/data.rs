@@ -48,12 +48,12 @@ impl Cardinality {
         Cardinality { branches, accounts, first: 0, shards: 1 }
     }
 
-    /// What lies in each store, in order: blocks of branches next to each other, as even as can be.
+    /// What is in each store, in order: blocks of branches next to each other, as even as can be.
     pub fn parts(self) -> impl Iterator<Item = Cardinality> {
         (0..self.shards).map(move |shard| self.part(shard))
     }
 
-    /// What lies in one store, by its index.
+    /// What is in one store, by its index.
     #[must_use]
     pub const fn part(self, shard: u32) -> Cardinality {
         let (from, until) = (self.blocks().before(shard), self.blocks().before(shard + 1));
@@ -82,7 +82,7 @@ impl Cardinality {
         account.saturating_sub(1) / self.accounts
     }
 
-    /// The store that an account lies in, by its index; for an account that does not exist one of those that do.
+    /// The store that an account is in, by its index; for an account that does not exist one of those that do.
     #[must_use]
     pub const fn shard_of(&self, account: u32) -> u32 {
         self.blocks().shard_of(self.branch_of(account).saturating_sub(self.first))

@@ -1,7 +1,7 @@
 //! Transfers between two stores as they are often written, and as none should be: the debit commits, then the credit does, and
 //! nothing says that there is one to come.
 //!
-//! As long as nobody dies in between, all is as with the other ways. Who dies there has taken money that arrives nowhere, and
+//! As long as no one dies in between, all is as with the other ways. Who dies there has taken money that arrives nowhere, and
 //! answers a key that comes again as if it had. It is here to be caught at that.
 
 use crate::last::Last;
@@ -27,7 +27,7 @@ impl<C: SqlConn, K: Clock> DualWriteSession<C, K> {
 
     async fn cross(&mut self, asked: &Transfer, ends: [usize; 2]) -> Result<Outcome, Fault> {
         let Ok([source, target]) = self.stores.get_disjoint_mut(ends) else {
-            return Err(Fault::defect(DefectKind::BadCall, "a transfer lies in one store"));
+            return Err(Fault::defect(DefectKind::BadCall, "a transfer is in one store"));
         };
         target.conn.check_alive().await?;
         let (outcome, taken) = debit(source, asked).await?;
@@ -56,8 +56,8 @@ async fn credit<C: SqlConn, K: Clock>(
     asked: &Transfer,
 ) -> Result<bool, Fault> {
     target.conn.begin(TxKind::Write).await?;
-    let given = target.give(asked).await;
-    target.end(given).await
+    let wanted = target.give(asked).await;
+    target.end(wanted).await
 }
 
 impl<C: SqlConn, K: Clock> Session<Transfers> for DualWriteSession<C, K> {

@@ -1,7 +1,7 @@
 //! Keys that expire: a transfer that was made long enough ago is forgotten, and with it the answer to its key. Its entries stay in
 //! the ledger for ever.
 //!
-//! Whoever forgets goes along the keys of a store, some hundred at a time, so that nobody waits for it: what it deletes nobody
+//! Whoever forgets goes along the keys of a store, some hundred at a time, so that no one waits for it: what it deletes no one
 //! uses any more, and it reads no table through. Nothing is forgotten before its money has arrived, so that what is in doubt can
 //! still be decided. What is gone stays as sums, so that audits still add up.
 
@@ -55,7 +55,7 @@ pub struct Forgetting<C> {
     stores: Vec<C>,
     router: Router,
     keep_us: i64,
-    /// Nothing where it begins anew.
+    /// Nothing where it begins again.
     places: Vec<Option<Place>>,
 }
 
@@ -168,7 +168,7 @@ async fn one<C: SqlConn, T: Send>(
     Ok(row)
 }
 
-/// Statements of one transaction, which no other that forgets in this store runs beside; gives how many rows each has changed.
+/// Statements of one transaction, which no other that forgets in this store runs next to; gives how many rows each has changed.
 async fn write<C: SqlConn>(conn: &mut C, steps: &[(Stmt, &[i64])]) -> Result<Vec<u64>, Fault> {
     conn.begin(TxKind::Write).await?;
     let changed = changed(conn, steps).await;

@@ -237,7 +237,7 @@ mod tests {
         for call in &calls {
             counts[Transfers::kind(call)] += 1;
             match call {
-                // Nobody has answered.
+                // No one has answered.
                 Call::Transfer { purpose: Purpose::Retry, transfer } => {
                     assert!(keys.contains(&transfer.key));
                     known += 1;
@@ -297,7 +297,7 @@ mod tests {
         let moved = |balance| Outcome::Moved { state: State::Completed, balance };
         let (reused, read) = (Outcome::Declined(Decline::KeyReused), Call::ReadTransfer { source, key });
         assert!(inputs.check(&call, &reused).unwrap_err().contains("only this client has"));
-        // Of a transfer that nobody has answered, anything may be read.
+        // Of a transfer that no one has answered, anything may be read.
         assert_eq!(inputs.check(&read, &Outcome::Declined(Decline::NoSuchTransfer)), Ok(()));
         assert_eq!(inputs.check(&call, &moved(7)), Ok(()));
         assert_eq!(inputs.check(&call, &moved(7)), Ok(()));

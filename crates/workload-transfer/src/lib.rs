@@ -1,5 +1,5 @@
 //! Money from one account to another, each asked for under a key of its own so that it may be asked for again: a double-entry
-//! ledger over accounts that may lie in several stores.
+//! ledger over accounts that may be in several stores.
 //!
 //! In reading order: `call` (what is asked), `outcome` (what is answered),
 //! `input` (how calls are drawn), `data` (the initial rows), `sql` (the transactions), `crossing`, `two_phase` and `saga` (what is
@@ -63,7 +63,7 @@ const fn kind(name: &'static str, declines: bool) -> Kind {
     }
 }
 
-/// The kind of call that may lie in two stores.
+/// The kind of call that may be in two stores.
 const CROSSES: &str = "cross-transfer";
 
 impl Workload for Transfers {

@@ -22,7 +22,7 @@ impl Kept {
         }
     }
 
-    /// The same where the target lies in another store, and gets its money later.
+    /// The same where the target is in another store, and gets its money later.
     pub(crate) const fn promised(self) -> Kept {
         match self.state {
             State::Completed => Kept { state: State::Pending, ..self },

@@ -43,7 +43,7 @@ impl State {
         }
     }
 
-    /// As it is answered: whether the money arrived at once or later nobody asks.
+    /// As it is answered: whether the money arrived at once or later no one asks.
     #[must_use]
     pub const fn shown(self) -> State {
         match self {
@@ -170,7 +170,7 @@ pub(crate) fn check(call: &Call, outcome: &Outcome) -> Result<(), &'static str> 
         (Call::ReadTransfer { source, .. }, Outcome::Found { target, amount, .. }) => {
             match target != source && (1..=AMOUNT_MAX).contains(amount) {
                 true => Ok(()),
-                false => Err("a transfer is stored that nobody may ask for"),
+                false => Err("a transfer is stored that no one may ask for"),
             }
         }
         (Call::ReadTransfer { .. }, Outcome::Declined(Decline::NoSuchTransfer)) => Ok(()),

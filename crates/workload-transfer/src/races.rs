@@ -8,7 +8,7 @@ use model::{Race, Raced, total};
 const MEET: u32 = 8;
 
 pub(crate) fn races(size: &Cardinality, salt: u32, round: u32) -> Vec<Race<Transfers>> {
-    // Runs of verifications, beside those of trials.
+    // Runs of verifications, next to those of trials.
     let key =
         |worker: u32, sequence: u32| Key { run: u64::from(salt) << 32 | u64::from(round), worker, sequence };
     let ask = |key: Key, source: u32, target: u32, amount: i64| {
@@ -79,9 +79,9 @@ struct Places {
 const STEP: u32 = 5;
 
 impl Places {
-    /// In one store, accounts beside each other. Over several, who pays and who is paid lie in two of them, and each store has
-    /// its turn; the third lies beside who pays, so that a transfer that crosses meets one that does not. Who pay each other are
-    /// two of their own: money may be on its way to anybody who was paid before.
+    /// In one store, accounts next to each other. Over several, who pays and who is paid lie in two of them, and each store has
+    /// its turn; the third lies next to who pays, so that a transfer that crosses meets one that does not. Who pay each other are
+    /// two of their own: money may be on its way to anyone who was paid before.
     fn of(size: &Cardinality, round: u32) -> Places {
         let account = |part: Cardinality, offset: u32| part.ids().start() + offset % part.accounts_all();
         if size.shards == 1 {
@@ -260,7 +260,7 @@ mod tests {
     fn transfers(race: &Race<Transfers>) -> Vec<Transfer> {
         let transfer = |call: &Call| match call {
             Call::Transfer { transfer, .. } => *transfer,
-            call => panic!("{call:?} is no transfer"),
+            call => panic!("{call:?} is not a transfer"),
         };
         race.together.iter().map(transfer).collect()
     }

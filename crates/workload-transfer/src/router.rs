@@ -1,4 +1,4 @@
-//! Which store an account lies in: one map of ranges, made of what each store says of itself in its table `shard_range`.
+//! Which store an account is in: one map of ranges, made of what each store reports in its table `shard_range`.
 //!
 //! Everybody who has to know asks here: sessions over several stores, their recovery, relays, and who forgets keys.
 
@@ -100,7 +100,7 @@ impl Router {
         self.is_there(transfer.source).then_some(*transfer)
     }
 
-    /// Where a call goes. What a transfer's target is lies in another store perhaps, so that somebody has to know whether it
+    /// Where a call goes. What a transfer's target is is in another store perhaps, so that someone has to know whether it
     /// exists before the source is asked.
     pub(crate) fn way<'a>(&self, call: &'a Call) -> Result<Way<'a>, Fault> {
         let here = self.store_of(call.account());
@@ -157,8 +157,8 @@ mod tests {
     #[test]
     fn stores_that_are_not_one_after_the_other_are_refused_by_name() {
         let check = |held: &[[i64; 2]], at: usize, why: &str| {
-            let (found, said) = Router::of(held).unwrap_err();
-            assert!(found == at && said.contains(why), "{found} {said}");
+            let (found, text) = Router::of(held).unwrap_err();
+            assert!(found == at && text.contains(why), "{found} {text}");
         };
         check(&[[9, 24], [1, 8]], 0, "9 to 24, and those from 1 on");
         check(&[[1, 8], [1, 8]], 1, "1 to 8, and those from 9 on");

@@ -2,7 +2,7 @@
 //!
 //! The source's part commits with a row of the outbox. A [`SagaRelay`] brings what it finds there to the store of the target, where
 //! a row of the inbox keeps a transfer from being done twice, and settles the transfer in the store of its source; what is
-//! refused is given back. Nothing is locked in two stores at once, so that nobody waits for a store that is away but the
+//! refused is returned. Nothing is locked in two stores at once, so that no one waits for a store that is away but the
 //! money that is on its way there. Whatever a relay leaves half done the next one finds in the outbox, and several may
 //! work side by side.
 
@@ -98,7 +98,7 @@ const REFUNDED: i64 = 5;
 pub struct Relayed {
     /// Transfers whose money has arrived.
     pub settled: u64,
-    /// Transfers whose money was given back.
+    /// Transfers whose money was returned.
     pub refunded: u64,
     /// Batches that were made of them.
     pub batches: u64,
@@ -254,8 +254,8 @@ async fn given<C: SqlConn>(target: &mut C, batch: i64, messages: &mut [Message])
     Ok(())
 }
 
-/// Settles a batch where it came from. Gives how many transfers have arrived and how many were given back, of those that
-/// nobody had settled before.
+/// Settles a batch where it came from. Gives how many transfers have arrived and how many were returned, of those that
+/// no one had settled before.
 async fn settle<C: SqlConn>(source: &mut C, batch: i64, messages: &[Message]) -> Result<(u64, u64), Fault> {
     source.begin(TxKind::Write).await?;
     let settled = settled(source, batch, messages).await;
@@ -280,7 +280,7 @@ async fn settled<C: SqlConn>(source: &mut C, batch: i64, messages: &[Message]) -
     Ok((settled, refunded))
 }
 
-/// Gives the money back, unless somebody has done so.
+/// Gives the money back, unless someone has done so.
 async fn refund<C: SqlConn>(source: &mut C, message: &Message) -> Result<bool, Fault> {
     if source.exec(Stmt::RefundTransfer.id(), &message.names()).await? == 0 {
         return Ok(false);

@@ -62,7 +62,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         SqlSession { conn: Timed::new(conn, clock) }
     }
 
-    /// `away` is whether a transfer's target lies in another store.
+    /// `away` is whether a transfer's target is in another store.
     async fn call(&mut self, call: &Call, away: bool) -> Result<Outcome, Fault> {
         let kind = match call {
             Call::Transfer { .. } => TxKind::Write,
@@ -103,14 +103,14 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         Ok(kept.outcome())
     }
 
-    /// The source's part of a transfer whose target lies elsewhere, in a transaction that is open: what is answered, and
+    /// The source's part of a transfer whose target is elsewhere, in a transaction that is open: what is answered, and
     /// whether the money was taken just now.
     pub(crate) async fn take(&mut self, asked: &Transfer) -> Result<(Outcome, bool), Fault> {
         let held = self.held(asked).await?;
         self.take_as(asked, Kept::of(asked, held)).await
     }
 
-    /// The same as a call of its own: a message to the target's store is written beside it.
+    /// The same as a call of its own: a message to the target's store is written next to it.
     async fn promise(&mut self, asked: &Transfer) -> Result<Outcome, Fault> {
         let held = self.held(asked).await?;
         let (outcome, taken) = self.take_as(asked, Kept::of(asked, held).promised()).await?;

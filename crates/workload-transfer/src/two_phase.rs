@@ -87,12 +87,12 @@ async fn parts<C: TwoPhase, K: Clock>(
     asked: &Transfer,
     source_first: bool,
 ) -> Result<(Outcome, bool), Fault> {
-    let mut given = if source_first { false } else { target.give(asked).await? };
+    let mut wanted = if source_first { false } else { target.give(asked).await? };
     let (outcome, taken) = source.take(asked).await?;
     if source_first && taken {
-        given = target.give(asked).await?;
+        wanted = target.give(asked).await?;
     }
-    match taken && !given {
+    match taken && !wanted {
         true => Err(Fault::defect(DefectKind::BadData, "money has arrived that was not sent")),
         false => Ok((outcome, taken)),
     }
@@ -134,7 +134,7 @@ async fn logged<C: TwoPhase, K: Clock>(
     source_first: bool,
 ) -> Result<Outcome, Fault> {
     log.conn.begin(TxKind::Write).await?;
-    // Whatever ends before the log does lies in its time.
+    // Whatever ends before the log does is in its time.
     source.conn.counted_elsewhere(true);
     target.conn.counted_elsewhere(true);
     let parted = match log.log(asked).await {
@@ -148,7 +148,7 @@ async fn logged<C: TwoPhase, K: Clock>(
     if !matches!(parted, Ok(Some(_))) {
         let _ = log.conn.rollback().await;
     }
-    let Some(outcome) = parted? else { return alone(source, asked).await };
+    let Some(outcome) = parted? else { return in_one_store(source, asked).await };
     match log.conn.commit().await {
         Ok(()) => {}
         Err(fault @ Fault::InDoubt(_)) => return Err(fault),
@@ -205,18 +205,18 @@ async fn undo<C: TwoPhase, K: Clock>(ends: [&mut SqlSession<C, K>; 2], ids: [Bra
 }
 
 /// What the source has to say of a transfer that moves nothing, written by itself.
-async fn alone<C: TwoPhase, K: Clock>(
+async fn in_one_store<C: TwoPhase, K: Clock>(
     source: &mut SqlSession<C, K>,
     asked: &Transfer,
 ) -> Result<Outcome, Fault> {
     source.conn.begin(TxKind::Write).await?;
-    let said = match source.take(asked).await {
+    let text = match source.take(asked).await {
         Ok((outcome, false)) => Ok(outcome),
         // It holds more by now, and the money must go both ways or none.
         Ok((_, true)) => Err(Fault::Conflict(Conflict::Busy)),
         Err(fault) => Err(fault),
     };
-    source.end(said).await
+    source.end(text).await
 }
 
 impl<C: TwoPhase, K: Clock> Session<Transfers> for TwoPhaseSession<C, K> {
@@ -324,7 +324,7 @@ impl<C: TwoPhase, K: Clock> TwoPhaseSession<C, K> {
     }
 }
 
-/// Decides branches that somebody has prepared and not decided: each as the store of its source says, and those of the source
+/// Decides branches that someone has prepared and not decided: each as the store of its source says, and those of the source
 /// itself, which only a coordinator with a log leaves, as the log says. A session without one leaves those.
 ///
 /// # Errors
@@ -375,7 +375,7 @@ pub async fn recover<C: TwoPhase, K: Clock>(
 }
 
 /// The transfer of a key if it was made, found by writing one of the same key: it waits for whoever has written it and not
-/// decided yet, and nobody can write it until this transaction is rolled back.
+/// decided yet, and no one can write it until this transaction is rolled back.
 async fn decided<C: SqlConn, K: Clock>(
     decider: &mut SqlSession<C, K>,
     source: u32,

@@ -1,4 +1,4 @@
-//! What a read of the catalogue costs the load generator, whose answers it digests and holds to the data, beside wrk with the same
+//! What a read of the catalogue costs the load generator, whose answers it digests and holds to the data, next to wrk with the same
 //! requests. The server is the real one, on SQLite: its answers have the size and the headers of measured ones.
 
 use crate::{CONNECTIONS, Load, Run, SERVER_CORE, print_allocations, take_turns};
@@ -7,7 +7,7 @@ use model::{Mix, Workload};
 use stackmark_benches::data::Folder;
 use stackmark_benches::pairs::{Ratio, Spread};
 use stackmark_benches::server::Server;
-use stackmark_benches::{cli, say, wrk};
+use stackmark_benches::{cli, output, wrk};
 use workload_catalogue::FoodCatalogue;
 
 const KINDS: [&str; 2] = ["food-read", "categories"];
@@ -20,7 +20,7 @@ pub(crate) fn compare(folder: &Folder) {
         Some(SERVER_CORE),
     ) {
         Ok(server) => server,
-        Err(why) => return say::skipped(&format!("reads of the catalogue: {why}")),
+        Err(why) => return output::skipped(&format!("reads of the catalogue: {why}")),
     };
     let size = FoodCatalogue::standard(1);
     for only in KINDS {
@@ -39,21 +39,21 @@ pub(crate) fn compare(folder: &Folder) {
 fn print(only: &str, ours: &[Run], wrk: &[Run]) {
     let rates = |runs: &[Run]| runs.iter().map(|run| run.calls_a_second).collect::<Vec<_>>();
     let cpus = |runs: &[Run]| runs.iter().map(|run| run.cpu_seconds_a_million).collect::<Vec<_>>();
-    say::title(&format!(
+    output::title(&format!(
         "{only} over HTTP, {CONNECTIONS} connections on one core, against our server on another"
     ));
-    say::figure("calls", &format!("{}/s", say::spread(&rates(ours), 0)));
-    say::figure(
+    output::figure("calls", &format!("{}/s", output::spread(&rates(ours), 0)));
+    output::figure(
         "CPU of the generator's thread",
-        &format!("{} s a million calls", say::spread(&cpus(ours), 2)),
+        &format!("{} s a million calls", output::spread(&cpus(ours), 2)),
     );
     print_allocations(ours);
     if wrk.is_empty() {
-        return say::skipped("wrk with the same requests: it is not installed");
+        return output::skipped("wrk with the same requests: it is not installed");
     }
-    say::figure("wrk: calls", &format!("{}/s", say::spread(&rates(wrk), 0)));
-    say::figure("wrk: CPU", &format!("{} s a million calls", say::spread(&cpus(wrk), 2)));
-    say::ratio("  CPU, ours of wrk's", Ratio::of(&cpus(wrk), &cpus(ours)));
+    output::figure("wrk: calls", &format!("{}/s", output::spread(&rates(wrk), 0)));
+    output::figure("wrk: CPU", &format!("{} s a million calls", output::spread(&cpus(wrk), 2)));
+    output::ratio("  CPU, ours of wrk's", Ratio::of(&cpus(wrk), &cpus(ours)));
     let ratio = Spread::of(&cpus(ours)).median / Spread::of(&cpus(wrk)).median;
-    say::goal(&format!("at most {RATIO_MAX} times wrk's"), ratio <= RATIO_MAX);
+    output::goal(&format!("at most {RATIO_MAX} times wrk's"), ratio <= RATIO_MAX);
 }

@@ -1,7 +1,7 @@
 //! What a call through HTTP costs the load generator: New-Orders drawn, encoded, sent, their answers parsed, checked and
-//! recorded, 50 connections on one core, against a server on another core that answers at once. Beside it, if it is
+//! recorded, 50 connections on one core, against a server on another core that answers at once. Next to it, if it is
 //! installed, wrk with one fixed body: it builds nothing, parses a status and a length, and checks neither. Then the same of
-//! reads of the catalogue, whose answers are digested, beside wrk with the same requests.
+//! reads of the catalogue, whose answers are digested, next to wrk with the same requests.
 
 mod allocations;
 mod gets;
@@ -14,7 +14,7 @@ use stackmark_benches::data::Folder;
 use stackmark_benches::orders::{Inputs, Orders};
 use stackmark_benches::pairs::{Ratio, Side, Spread, turns};
 use stackmark_benches::server::Server;
-use stackmark_benches::{instant_server, process, say, wrk};
+use stackmark_benches::{instant_server, output, process, wrk};
 use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -67,11 +67,11 @@ fn main() {
     run_apart(&server.url, CONNECTIONS_MANY, &orders);
     // Of the whole process, and so no less than what the run with many connections took.
     let peak = process::resident_bytes_peak();
-    say::figure(
+    output::figure(
         &format!("memory with {CONNECTIONS_MANY} connections"),
         &format!("{:.1} MiB, peak", mib(peak)),
     );
-    say::goal(&format!("below {:.0} MiB", mib(MEMORY_BYTES_MANY_MAX)), peak < MEMORY_BYTES_MANY_MAX);
+    output::goal(&format!("below {:.0} MiB", mib(MEMORY_BYTES_MANY_MAX)), peak < MEMORY_BYTES_MANY_MAX);
     drop(server);
     gets::compare(&folder);
 }
@@ -145,7 +145,7 @@ fn run_ours<W: Wire>(url: &str, connections: u32, load: &Load<'_, W>) -> Run {
         &mut |_: &Progress<'_, W>| resident.push(process::resident_bytes()),
     );
     let trial = trial.expect("the plan is valid and the server answers");
-    assert_eq!(trial.failure, None, "a trial that fails is no measurement");
+    assert_eq!(trial.failure, None, "a trial that fails is not a measurement");
     let books = trial.totals.books();
     let p50 = trial.totals.kinds[load.kind].committed.response.quantile(0.5).unwrap_or_default();
     Run {
@@ -164,27 +164,27 @@ fn print(ours: &[Run], wrk: &[Run]) {
     let rates = |runs: &[Run]| runs.iter().map(|run| run.calls_a_second).collect::<Vec<_>>();
     let cpus = |runs: &[Run]| runs.iter().map(|run| run.cpu_seconds_a_million).collect::<Vec<_>>();
     let p50s = |runs: &[Run]| runs.iter().map(|run| run.p50_ms).collect::<Vec<_>>();
-    say::title(&format!(
+    output::title(&format!(
         "New-Order over HTTP, {CONNECTIONS} connections on one core, against a server on another that answers at once"
     ));
-    say::figure(
+    output::figure(
         "calls",
-        &format!("{}/s, p50 {} ms", say::spread(&rates(ours), 0), say::spread(&p50s(ours), 2)),
+        &format!("{}/s, p50 {} ms", output::spread(&rates(ours), 0), output::spread(&p50s(ours), 2)),
     );
-    let least = say::number(CALLS_A_SECOND_MIN, 0);
-    say::goal(&format!("at least {least}/s"), Spread::of(&rates(ours)).median >= CALLS_A_SECOND_MIN);
-    say::figure(
+    let least = output::number(CALLS_A_SECOND_MIN, 0);
+    output::goal(&format!("at least {least}/s"), Spread::of(&rates(ours)).median >= CALLS_A_SECOND_MIN);
+    output::figure(
         "CPU of the generator's thread",
-        &format!("{} s a million calls", say::spread(&cpus(ours), 2)),
+        &format!("{} s a million calls", output::spread(&cpus(ours), 2)),
     );
     let busy: Vec<f64> =
         ours.iter().map(|run| run.calls_a_second * run.cpu_seconds_a_million / 1e4).collect();
-    say::figure(
+    output::figure(
         "  of its core",
-        &format!("{} % (if far below 100, others held the cores)", say::spread(&busy, 0)),
+        &format!("{} % (if far below 100, others held the cores)", output::spread(&busy, 0)),
     );
     let met = Spread::of(&cpus(ours)).median <= CPU_SECONDS_A_MILLION_MAX;
-    say::goal(&format!("at most {CPU_SECONDS_A_MILLION_MAX:.0} s"), met);
+    output::goal(&format!("at most {CPU_SECONDS_A_MILLION_MAX:.0} s"), met);
 
     print_allocations(ours);
     // Of the first run: later ones find memory that is there already.
@@ -197,26 +197,26 @@ fn print(ours: &[Run], wrk: &[Run]) {
         mib(last),
         mib(peak)
     );
-    say::figure("memory, our HTTP client and all", &text);
-    say::goal(&format!("constant, below {:.0} MiB", mib(MEMORY_BYTES_MAX)), {
+    output::figure("memory, our HTTP client and all", &text);
+    output::goal(&format!("constant, below {:.0} MiB", mib(MEMORY_BYTES_MAX)), {
         last.abs_diff(first) < RESIDENT_BYTES_SLACK && peak < MEMORY_BYTES_MAX
     });
 
     if wrk.is_empty() {
-        return say::skipped("wrk, for scale: it is not installed");
+        return output::skipped("wrk, for scale: it is not installed");
     }
-    say::figure("wrk, one fixed body: calls", &format!("{}/s", say::spread(&rates(wrk), 0)));
-    say::figure("wrk: CPU", &format!("{} s a million calls", say::spread(&cpus(wrk), 2)));
-    say::ratio("  CPU, ours of wrk's", Ratio::of(&cpus(wrk), &cpus(ours)));
+    output::figure("wrk, one fixed body: calls", &format!("{}/s", output::spread(&rates(wrk), 0)));
+    output::figure("wrk: CPU", &format!("{} s a million calls", output::spread(&cpus(wrk), 2)));
+    output::ratio("  CPU, ours of wrk's", Ratio::of(&cpus(wrk), &cpus(ours)));
 }
 
 fn print_allocations(ours: &[Run]) {
     let known = ours.iter().filter_map(|run| run.ours.as_ref());
     let (calls, allocations) =
         known.fold((0, 0), |(calls, all), run| (calls + run.calls_watched, all + run.allocations));
-    let calls = say::number(calls as f64, 0);
-    say::figure("allocations of the thread", &format!("{allocations} in {calls} calls"));
-    say::goal("none", allocations == 0);
+    let calls = output::number(calls as f64, 0);
+    output::figure("allocations of the thread", &format!("{allocations} in {calls} calls"));
+    output::goal("none", allocations == 0);
 }
 
 /// Watches the allocations of the thread on which all sessions live: those of the load generator, of the inputs, of the
@@ -268,7 +268,7 @@ fn serve() {
     process::pin(SERVER_CORE);
     let address = instant_server::start().expect("the loopback address has a free port");
     let mut stdout = std::io::stdout();
-    writeln!(stdout, "http://{address}").expect("somebody waits for this line");
+    writeln!(stdout, "http://{address}").expect("someone waits for this line");
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
 }
 

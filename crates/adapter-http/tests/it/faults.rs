@@ -293,7 +293,7 @@ fn bytes_that_nobody_asked_for_are_a_defect_before_the_next_call_is_sent() {
         }
         match run(&mut session).await {
             Err(Fault::Defect(defect)) => {
-                assert!(defect.what.contains("nothing had asked for"), "{}", defect.what)
+                assert!(defect.what.contains("bytes without a request"), "{}", defect.what)
             }
             other => panic!("{other:?}"),
         }

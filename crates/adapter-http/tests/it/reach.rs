@@ -34,9 +34,9 @@ fn healthy() -> String {
 #[track_caller]
 fn is_unusable(about: impl Into<String>, why: &str) {
     match reached(about, healthy()) {
-        Err(OpenError::Unusable { what, why: told }) => {
+        Err(OpenError::Unusable { what, why: listed }) => {
             assert!(what.starts_with("http://127.0.0.1:"), "{what}");
-            assert!(told.contains(why), "{told}");
+            assert!(listed.contains(why), "{listed}");
         }
         other => panic!("{other:?}"),
     }
@@ -54,10 +54,13 @@ fn a_server_of_ours_is_described_by_its_own_stack() {
 
 #[test]
 fn a_server_that_is_not_ours_is_named_as_such() {
-    is_unusable(answer("404 Not Found", "text/html", "no"), "not ours: /about answered with status 404");
-    is_unusable(ok("<html>"), "not ours: /about");
-    is_unusable(ok(r#"{"name":"x"}"#), "not ours: /about: missing field");
-    is_unusable("SSH-2.0-OpenSSH_9.6\r\n", "not ours: /about: the answer is not HTTP/1.1");
+    is_unusable(
+        answer("404 Not Found", "text/html", "no"),
+        "not a Stackmark server: /about answered with status 404",
+    );
+    is_unusable(ok("<html>"), "not a Stackmark server: /about");
+    is_unusable(ok(r#"{"name":"x"}"#), "not a Stackmark server: /about: missing field");
+    is_unusable("SSH-2.0-OpenSSH_9.6\r\n", "not a Stackmark server: /about: the answer is not HTTP/1.1");
     is_unusable(
         about("tpcc/1", "tpcc", 1),
         "it speaks contract `tpcc/1` for workload `tpcc`, wanted is `toy/1`",

@@ -1,4 +1,4 @@
-//! The columns of a row, decoded where they lie.
+//! The columns of a row, decoded where they are.
 
 use sql::{ColumnError, Columns};
 use sqlx::mysql::{MySqlRow, MySqlValueRef};
@@ -74,7 +74,7 @@ fn whole(value: MySqlValueRef<'_>) -> Option<i64> {
     }
 }
 
-/// A decimal's text as the whole number of its last digit: `-12.3` with two digits is −1230. None for what is no decimal,
+/// A decimal's text as the whole number of its last digit: `-12.3` with two digits is −1230. None for what is not a decimal,
 /// has more of a fraction than `digits` hold, or is out of range.
 fn scaled(text: &[u8], digits: u32) -> Option<i64> {
     let (negative, text) = match text {

@@ -98,13 +98,13 @@ impl SqlxMySqlConn {
         params: &[Param<'_>],
         mut take: impl FnMut(&Current<'_>) -> Result<(), ColumnError>,
     ) -> Result<(), Fault> {
-        let told = self.faults();
+        let listed = self.faults();
         let query = self.statements[usize::from(stmt.0)].bind(params);
         let mut rows = query.fetch(&mut self.conn);
         let mut refused = Ok(());
         // To the end, also when a row was refused: what the server says last belongs to this statement, and not to the
         // next one, where sqlx would otherwise find it.
-        while let Some(row) = rows.try_next().await.map_err(told)? {
+        while let Some(row) = rows.try_next().await.map_err(listed)? {
             if refused.is_ok() {
                 refused = take(&Current(&row));
             }
@@ -166,9 +166,9 @@ impl SqlConn for SqlxMySqlConn {
     }
 
     async fn exec(&mut self, stmt: StmtId, params: &[Param<'_>]) -> Result<u64, Fault> {
-        let told = self.faults();
+        let listed = self.faults();
         let query = self.statements[usize::from(stmt.0)].bind(params);
-        query.execute(&mut self.conn).await.map(|done| done.rows_affected()).map_err(told)
+        query.execute(&mut self.conn).await.map(|done| done.rows_affected()).map_err(listed)
     }
 
     async fn row<T: Send>(

@@ -46,7 +46,7 @@ fn options(url: &ServerUrl) -> MySqlConnectOptions {
     if let (Tls::Verify, Some(authority)) = (url.tls, &url.authority) {
         options = options.ssl_ca(authority);
     }
-    // Nobody reads a log of statements here, and one would cost time.
+    // No one reads a log of statements here, and one would cost time.
     options.disable_statement_logging()
 }
 
@@ -62,11 +62,11 @@ async fn settle(url: &ServerUrl, conn: &mut MySqlConnection) -> Result<(), OpenE
     let level: String = ask(conn, "select @@tx_isolation").await.map_err(fail)?;
     if Isolation::named(&level) != Some(url.isolation) {
         let asked = url.isolation.name();
-        return Err(unusable(url, &format!("asked for isolation {asked}, in force is {level}")));
+        return Err(unusable(url, &format!("requested isolation {asked}, server uses {level}")));
     }
     let mode: String = ask(conn, "select @@sql_mode").await.map_err(fail)?;
     if !mode.contains("STRICT_ALL_TABLES") {
-        return Err(unusable(url, &format!("asked for strict mode, in force is sql_mode `{mode}`")));
+        return Err(unusable(url, &format!("requested strict mode, server uses sql_mode `{mode}`")));
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use sql::{Dialect, Isolation, ServerUrl, Tls, Use, is_direct, postgres};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgSslMode};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Error, Row as _};
 
-/// What a session says of itself after its settings were made, read back from the server.
+/// What a session reports after its settings were made, read back from the server.
 #[derive(Debug)]
 pub(crate) struct Facts {
     /// `server_version`: `15.20 (Debian …)`.
@@ -60,9 +60,9 @@ fn options(url: &ServerUrl) -> Result<PgConnectOptions, OpenError> {
     if let Some(password) = &url.password {
         options = options.password(password.reveal());
     }
-    if let Some(given) = &url.options {
-        let pairs = command_line(given).ok_or_else(|| {
-            unusable(format!("sqlx takes options of the form `-c NAME=VALUE` only, not `{given}`"))
+    if let Some(wanted) = &url.options {
+        let pairs = command_line(wanted).ok_or_else(|| {
+            unusable(format!("sqlx takes options of the form `-c NAME=VALUE` only, not `{wanted}`"))
         })?;
         options = options.options(pairs);
     }
@@ -70,7 +70,7 @@ fn options(url: &ServerUrl) -> Result<PgConnectOptions, OpenError> {
     if let (Tls::Verify, Some(authority)) = (url.tls, &url.authority) {
         options = options.ssl_root_cert(authority);
     }
-    // Nobody reads a log of statements here, and one would cost time.
+    // No one reads a log of statements here, and one would cost time.
     Ok(options.disable_statement_logging())
 }
 
@@ -99,33 +99,35 @@ async fn settle(conn: &mut PgConnection, url: &ServerUrl) -> Result<Facts, OpenE
          coalesce(current_setting('stackmark.connection', true), '')";
     let row = sqlx::raw_sql(text).fetch_one(conn).await;
     let row = row.map_err(|error| open_error(url, &error))?;
-    let said = |index: usize| row.try_get::<String, _>(index).unwrap_or_default();
-    let facts =
-        Facts { version: said(0), isolation: said(2), statement_timeout_ms: said(4).parse().unwrap_or(0) };
-    postgres::supported(url, said(1).parse().unwrap_or(0), &facts.version)?;
-    if !is_direct(&said(6)) {
+    let sentence = |index: usize| row.try_get::<String, _>(index).unwrap_or_default();
+    let facts = Facts {
+        version: sentence(0),
+        isolation: sentence(2),
+        statement_timeout_ms: sentence(4).parse().unwrap_or(0),
+    };
+    postgres::supported(url, sentence(1).parse().unwrap_or(0), &facts.version)?;
+    if !is_direct(&sentence(6)) {
         return Err(url.pooled());
     }
-    postgres::writable(url, said(3) == "true")?;
+    postgres::writable(url, sentence(3) == "true")?;
     let took = Isolation::named(&facts.isolation) == Some(url.isolation)
-        && said(5) == "UTC"
+        && sentence(5) == "UTC"
         && (url.statement_timeout_ms == 0 || facts.statement_timeout_ms == url.statement_timeout_ms);
     if took {
         return Ok(facts);
     }
     let why = format!(
-        "asked for isolation {}, time zone UTC and statement_timeout {} ms, in force are {}, {} and {} ms; is a pool \
-         between us and the server?",
+        "requested isolation {}, time zone UTC and statement_timeout {} ms, server uses {}, {} and {} ms\nhint: use the address of PostgreSQL itself, not that of a pooler",
         url.isolation.name(),
         url.statement_timeout_ms,
         facts.isolation,
-        said(5),
+        sentence(5),
         facts.statement_timeout_ms
     );
     Err(OpenError::Unusable { what: url.place(), why })
 }
 
-/// What an error means for somebody who connects.
+/// What an error means for someone who connects.
 pub(crate) fn open_error(url: &ServerUrl, error: &Error) -> OpenError {
     let Error::Database(error) = error else {
         return crate::fault::server_open_error(url, error);
@@ -133,7 +135,7 @@ pub(crate) fn open_error(url: &ServerUrl, error: &Error) -> OpenError {
     match error.code().as_deref().unwrap_or_default() {
         // sqlx answers the question for a password by an empty one.
         "28P01" | "08P01" if url.password.is_none() => {
-            let why = format!("it asks for the password of user `{}`, and none was given", url.user);
+            let why = format!("it asks for the password of user `{}`, and no password is set", url.user);
             OpenError::Unusable { what: url.place(), why }
         }
         code => postgres::open_error(url, code, error.message()),

@@ -22,7 +22,7 @@ impl SqlxPostgres {
     /// its schema, and reads back what is in force. `statements` are the texts in the order of their numbers.
     ///
     /// # Errors
-    /// [`OpenError::Unreachable`] when nothing answers, or nobody is let in now; [`OpenError::Unusable`] when trying again
+    /// [`OpenError::Unreachable`] when nothing answers, or no one is let in now; [`OpenError::Unusable`] when trying again
     /// will not help: password, database, encryption, a server that is too old or takes no writes, a setting that does not
     /// take, a statement that does not fit the schema. No error holds a password.
     pub async fn reach(url: &ServerUrl, statements: Vec<String>) -> Result<SqlxPostgres, OpenError> {

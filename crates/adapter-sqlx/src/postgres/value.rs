@@ -73,7 +73,7 @@ impl<'q> Encode<'q, Postgres> for Bound<'_> {
             Param::Text(text) => put_text(text, self.wanted, into),
             Param::Null => return Ok(IsNull::Yes),
         };
-        fits.map(|()| IsNull::No).ok_or_else(|| format!("{:?} is no {:?}", self.param, self.wanted).into())
+        fits.map(|()| IsNull::No).ok_or_else(|| format!("{:?} is not a {:?}", self.param, self.wanted).into())
     }
 }
 
@@ -196,7 +196,7 @@ fn float(raw: &[u8]) -> Option<f64> {
 }
 
 fn rounded(value: f64) -> Option<i64> {
-    // Beyond 2^53 a float is no count of cents any more.
+    // Beyond 2^53 a float is not a count of cents any more.
     let value = value.round();
     (value.abs() < 9e15).then_some(value as i64)
 }

@@ -71,7 +71,7 @@ impl SqlxSqliteConn {
         self.conn.close().await
     }
 
-    /// As a prepared statement too: sqlx would compile the text of its own `begin` anew each time.
+    /// As a prepared statement too: sqlx would compile the text of its own `begin` again each time.
     async fn control(&mut self, text: &'static str) -> Result<(), Error> {
         sqlx::query(text).execute(&mut self.conn).await.map(drop)
     }
@@ -144,9 +144,9 @@ impl SqlConn for SqlxSqliteConn {
     }
 
     async fn exec(&mut self, stmt: StmtId, params: &[Param<'_>]) -> Result<u64, Fault> {
-        let told = self.faults();
+        let listed = self.faults();
         let query = bind(&self.statements[usize::from(stmt.0)], params);
-        query.execute(&mut self.conn).await.map(|done| done.rows_affected()).map_err(told)
+        query.execute(&mut self.conn).await.map(|done| done.rows_affected()).map_err(listed)
     }
 
     async fn row<T: Send>(
@@ -155,15 +155,15 @@ impl SqlConn for SqlxSqliteConn {
         params: &[Param<'_>],
         read: Read<T>,
     ) -> Result<Option<T>, Fault> {
-        let told = self.faults();
+        let listed = self.faults();
         let query = bind(&self.statements[usize::from(stmt.0)], params);
         let row = if self.tx == TxKind::OneWrite {
-            // To the end, where it commits: nobody would be told of a commit that fails when the statement is reset.
-            let rows: Vec<SqliteRow> = query.fetch_all(&mut self.conn).await.map_err(told)?;
+            // To the end, where it commits: no one would be told of a commit that fails when the statement is reset.
+            let rows: Vec<SqliteRow> = query.fetch_all(&mut self.conn).await.map_err(listed)?;
             rows.into_iter().next()
         } else {
             // sqlx resets the statement before it hands out the row.
-            query.fetch_optional(&mut self.conn).await.map_err(told)?
+            query.fetch_optional(&mut self.conn).await.map_err(listed)?
         };
         Ok(row.map(|row| read(&Current(&row))).transpose()?)
     }
@@ -175,11 +175,11 @@ impl SqlConn for SqlxSqliteConn {
         state: &mut S,
         take: Take<S>,
     ) -> Result<(), Fault> {
-        let told = self.faults();
+        let listed = self.faults();
         let query = bind(&self.statements[usize::from(stmt.0)], params);
         let mut rows = query.fetch(&mut self.conn);
         // What is not read is thrown away by sqlx's thread, which resets the statement.
-        while let Some(row) = rows.try_next().await.map_err(told)? {
+        while let Some(row) = rows.try_next().await.map_err(listed)? {
             take(state, &Current(&row))?;
         }
         Ok(())

@@ -14,7 +14,7 @@ pub struct SqlxSqlite {
     url: SqliteUrl,
     statements: Vec<String>,
     settings: SqliteSettings,
-    /// Held while a connection is opened: the first one to a file makes its log anew and keeps everybody out for a moment,
+    /// Held while a connection is opened: the first one to a file makes its log again and keeps everybody out for a moment,
     /// which under a short busy timeout is a failure to open.
     opening: Mutex<()>,
 }
@@ -25,7 +25,7 @@ impl SqlxSqlite {
     ///
     /// # Errors
     /// [`OpenError::Unreachable`] when the file is missing, or locked by others for longer than the URL's `busy_ms`;
-    /// [`OpenError::Unusable`] when it is no database, or a setting or a statement does not take.
+    /// [`OpenError::Unusable`] when it is not a database, or a setting or a statement does not take.
     pub async fn reach(url: &SqliteUrl, statements: Vec<String>) -> Result<SqlxSqlite, OpenError> {
         let (conn, settings) = connect(url).await?;
         let conn = SqlxSqliteConn::prepare(conn, &statements, url).await?;
@@ -72,7 +72,7 @@ async fn open(url: &SqliteUrl) -> Result<SqliteConnection, OpenError> {
         return options(url).connect().await.map_err(fail);
     }
     if !url.storage.shared_memory {
-        // A file keeps a write-ahead log as its mode, and then nobody without shared memory can open it to change that:
+        // A file keeps a write-ahead log as its mode, and then no one without shared memory can open it to change that:
         // it has to be done where the file was made.
         options(url).connect().await.map_err(fail)?.close().await.map_err(fail)?;
     }
@@ -110,7 +110,7 @@ fn options(url: &SqliteUrl) -> SqliteConnectOptions {
         .pragma("mmap_size", url.mmap.to_string())
         .pragma("wal_autocheckpoint", url.checkpoint.to_string())
         .pragma("temp_store", "memory")
-        // Nobody reads a log of statements here, and one would cost time.
+        // No one reads a log of statements here, and one would cost time.
         .disable_statement_logging()
 }
 

@@ -96,7 +96,7 @@ fn a_transaction_that_was_given_up_is_undone_by_the_next_one() {
 
 #[test]
 fn a_statement_that_takes_too_long_is_a_conflict() {
-    // More than a statement that waits for nobody takes, however slow the machine.
+    // More than a statement that waits for no one takes, however slow the machine.
     let url = ServerUrl { statement_timeout_ms: 5_000, ..counters("timeout") };
     wait(async {
         let (mut one, mut two) = (open(&url).await, open(&url).await);

@@ -159,7 +159,7 @@ fn who_cannot_come_in_is_told_why_and_without_the_password() {
     let tcp = server().tcp_url("told");
     for (url, again_later, expected) in [
         (&wrong, false, "the password for user"),
-        (&ServerUrl { password: None, ..url.clone() }, false, "none was given"),
+        (&ServerUrl { password: None, ..url.clone() }, false, "no password is set"),
         (&url.with_database("nowhere"), false, "there is no database `nowhere`; create it with `createdb"),
         (&ServerUrl { port: 1, ..tcp.clone() }, true, "could not reach 127.0.0.1:1:"),
         (&ServerUrl { tls: sql::Tls::Require, ..tcp }, false, "TLS"),

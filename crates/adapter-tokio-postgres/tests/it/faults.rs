@@ -1,4 +1,4 @@
-//! What PostgreSQL's errors become, each made by a real one; and what somebody is told who cannot connect.
+//! What PostgreSQL's errors become, each made by a real one; and what someone is told who cannot connect.
 
 use crate::support::{batch, database, server, wait};
 use adapter_tokio_postgres::{Connected, PostgresConn, PostgresOpener, connect, connect_to_write};
@@ -93,7 +93,7 @@ fn a_statement_that_takes_too_long_is_a_conflict_and_leaves_nothing() {
         conn.begin(TxKind::Write).await.unwrap();
         assert_eq!(conn.exec(ADD, &[Param::Int(1)]).await, Ok(1));
         assert_eq!(conn.exec(SLEEP, &[]).await, Err(Fault::Conflict(Conflict::Busy)));
-        // An error that nobody heeds must not look like a commit, as it would in PostgreSQL's own answer.
+        // An error that no one heeds must not look like a commit, as it would in PostgreSQL's own answer.
         assert!(matches!(conn.commit().await, Err(Fault::Defect(_))));
         conn.begin(TxKind::Read).await.unwrap();
         assert_eq!(counter(&mut conn, 1).await, Ok(Some(0)));
@@ -254,7 +254,7 @@ fn who_cannot_connect_is_told_why_and_never_the_password() {
         let read_only = format!("alter database {} set default_transaction_read_only = on", url.database);
         for (url, expected) in [
             (&wrong, "the password for user"),
-            (&ServerUrl { password: None, ..url.clone() }, "none was given"),
+            (&ServerUrl { password: None, ..url.clone() }, "no password is set"),
             (&url.with_database("nowhere"), "there is no database `nowhere`; create it with `createdb"),
             (&nothing, "could not reach 127.0.0.1:1:"),
             (&ServerUrl { tls: sql::Tls::Require, ..server().tcp_url("told") }, "TLS"),
@@ -283,6 +283,6 @@ fn a_full_server_says_so_and_may_be_tried_again() {
             }
         };
         assert!(matches!(error, OpenError::Unreachable { .. }), "{error}");
-        assert!(error.to_string().contains("the server is full"), "{error}");
+        assert!(error.to_string().contains("the server has no free session"), "{error}");
     });
 }

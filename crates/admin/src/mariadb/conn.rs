@@ -134,7 +134,7 @@ async fn rows(
         .iter()
         .map(|place| params.get(usize::from(*place)).map(|value| mysql_async::Value::Int(*value)))
         .collect();
-    // A parameter that nobody gives is left to the server, which says so.
+    // A parameter that no one gives is left to the server, which says so.
     let values = values.map_or(Params::Empty, Params::Positional);
     let mut result = conn.exec_iter(statement.text, values).await?;
     let mut found = Vec::new();

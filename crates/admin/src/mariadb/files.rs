@@ -54,7 +54,7 @@ impl Folders {
         writable && tables.iter().all(readable)
     }
 
-    /// Copies tables into empty ones of the same make, several at a time. Nobody can write to the template meanwhile.
+    /// Copies tables into empty ones of the same make, several at a time. No one can write to the template meanwhile.
     ///
     /// # Errors
     /// For whatever the system or the server says.

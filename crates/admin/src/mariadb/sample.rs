@@ -1,4 +1,4 @@
-//! What MariaDB says of itself while it is measured, through a connection of its own.
+//! What MariaDB reports while it is measured, through a connection of its own.
 //!
 //! It costs the server a connection and a dozen short queries a second, which are part of the engine's CPU time. Nothing is
 //! switched on for it: what is not counted is not told.
@@ -128,7 +128,7 @@ impl EngineProbe for Probe {
         self.query(OTHERS)
     }
 
-    /// MariaDB counts statements in a schema that is off unless somebody has switched it on.
+    /// MariaDB counts statements in a schema that is off unless someone has switched it on.
     fn statements(&mut self) -> Vec<StatementCount> {
         Vec::new()
     }

@@ -29,7 +29,7 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// A connection and the executor that drives it while somebody waits.
+/// A connection and the executor that drives it while someone waits.
 pub(crate) struct Session {
     url: ServerUrl,
     conn: Option<Conn>,
@@ -61,18 +61,18 @@ impl Session {
         ask: impl AsyncFnOnce(&mut Conn) -> Result<T, E>,
     ) -> Result<T, Cause> {
         let conn = self.conn.as_mut().expect("taken only when the session is dropped");
-        // Behind a pointer, or the runtime would be compiled anew for each answer.
+        // Behind a pointer, or the runtime would be compiled again for each answer.
         let answer: Pin<&mut dyn Future<Output = Result<T, E>>> = pin!(ask(conn));
         Cause::of_driver(self.runtime.block_on(caught(answer)))
     }
 
-    /// Kills the query that runs. Whether it still does is not asked: one that has ended is no error.
+    /// Kills the query that runs. Whether it still does is not asked: one that has ended is not an error.
     pub(crate) fn canceller(&self) -> Canceller {
         let conn = self.conn.as_ref().expect("taken only when the session is dropped");
         let (url, kill) = (self.url.clone(), format!("kill query {}", conn.id()));
         Box::new(move || {
             let Ok(runtime) = Builder::new_current_thread().enable_all().build() else { return };
-            // A server that does not answer is no reason to wait with it.
+            // A server that does not answer is not a reason to wait with it.
             let kill = async {
                 let mut conn = reach(&url, false).await?;
                 conn.query_drop(&kill).await?;
@@ -125,7 +125,7 @@ pub(crate) async fn reach(url: &ServerUrl, database: bool) -> Result<Conn, Error
         }
         result => result,
     }?;
-    // Older ones do not know all that is asked of them, and would be told apart by what goes wrong then.
+    // Older ones do not know all that is asked of them, and would be distinguished by what goes wrong then.
     let (major, minor, patch) = conn.server_version();
     if major < 8 || ((10, 0)..(10, 6)).contains(&(major, minor)) {
         let why = format!("it is version {major}.{minor}.{patch}; MariaDB 10.6 or newer is needed");

@@ -170,7 +170,7 @@ pub(crate) async fn way(conn: &mut Conn) -> Result<Way, Error> {
     conn.set_infile_handler(async { Ok(Box::pin(Nothing) as InfileData) });
     match conn.query_drop(format!("load data local infile 'nothing' into table {TABLE}")).await {
         Ok(()) => Ok(Way::LoadData),
-        Err(Error::Server(said)) if FORBIDDEN.contains(&said.code) => Ok(Way::Inserts),
+        Err(Error::Server(words)) if FORBIDDEN.contains(&words.code) => Ok(Way::Inserts),
         Err(error) => Err(error),
     }
 }

@@ -172,7 +172,7 @@ fn put_numeric(into: &mut Vec<u8>, value: i64, scale: u32) {
     }
 }
 
-/// A numeric: its digits as a whole number, and how many of them stand after the point. `None` for what is no number or too
+/// A numeric: its digits as a whole number, and how many of them stand after the point. `None` for what is not a number or too
 /// large.
 pub(crate) fn numeric(bytes: &[u8]) -> Option<(i128, u32)> {
     let mut parts = bytes.chunks_exact(2).map(|pair| i16::from_be_bytes([pair[0], pair[1]]));

@@ -85,7 +85,7 @@ impl Conn for Session {
         self.batch(&format!("vacuum (analyze) {}", quoted(table)))
     }
 
-    /// By where its rows lie.
+    /// By where its rows are.
     fn parts(&mut self, table: &Table) -> Result<Vec<String>, Cause> {
         if self.version_num() < PLACES_SINCE {
             return Ok(vec!["true".into()]);
@@ -96,7 +96,7 @@ impl Conn for Session {
         let part = |part: i64| {
             let low = format!("ctid >= '({},0)'", part * PAGES_A_PART);
             match part + 1 == parts {
-                // The last part is open, so that no row can lie outside of all.
+                // The last part is open, so that no row can be outside of all.
                 true => low,
                 false => format!("{low} and ctid < '({},0)'", (part + 1) * PAGES_A_PART),
             }

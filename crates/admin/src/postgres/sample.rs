@@ -1,4 +1,4 @@
-//! What PostgreSQL says of itself while it is measured, through a connection of its own.
+//! What PostgreSQL reports while it is measured, through a connection of its own.
 //!
 //! It costs the server a backend and about a dozen short queries a second, which are part of the engine's CPU time. Nothing
 //! is switched on for it: what is not counted is not told.

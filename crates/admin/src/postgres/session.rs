@@ -23,7 +23,7 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// A connection and the executor that drives it while somebody waits.
+/// A connection and the executor that drives it while someone waits.
 pub(crate) struct Session {
     // In this order: the client goes before the executor that it speaks through.
     client: Option<Client>,
@@ -126,7 +126,7 @@ impl Session {
         Ok(row.and_then(|row| row.try_get(0).ok().flatten()).unwrap_or_default().to_owned())
     }
 
-    /// What the server says of itself, and as a number; 0 where it says nothing that we understand.
+    /// What the server reports, and as a number; 0 where it says nothing that we understand.
     fn version(&self, url: &ServerUrl) -> Result<(i64, String), Cause> {
         let asked = "select current_setting('server_version'), current_setting('server_version_num')";
         // A pooler takes connections without having any to the server.
@@ -138,8 +138,8 @@ impl Session {
             SimpleQueryMessage::Row(row) => Some(row),
             _ => None,
         });
-        let said = |index| row.and_then(|row| row.try_get(index).ok().flatten()).unwrap_or_default();
-        Ok((said(1).parse().unwrap_or(0), said(0).to_owned()))
+        let sentence = |index| row.and_then(|row| row.try_get(index).ok().flatten()).unwrap_or_default();
+        Ok((sentence(1).parse().unwrap_or(0), sentence(0).to_owned()))
     }
 
     /// `server_version_num`: 150020.
@@ -156,7 +156,7 @@ impl Session {
         &self,
         answer: impl Future<Output = Result<T, E>>,
     ) -> Result<T, Cause> {
-        // Behind a pointer, or the runtime would be compiled anew for each answer.
+        // Behind a pointer, or the runtime would be compiled again for each answer.
         let answer: Pin<&mut dyn Future<Output = Result<T, E>>> = pin!(answer);
         Cause::of_driver(self.runtime.block_on(caught(answer)))
     }
@@ -243,14 +243,16 @@ fn pooled(url: &ServerUrl) -> Cause {
 
 fn refused(url: &ServerUrl, error: tokio_postgres::Error) -> Cause {
     match error.as_db_error() {
-        Some(said) if said.code() == &tokio_postgres::error::SqlState::UNDEFINED_DATABASE => {
+        Some(sentence) if sentence.code() == &tokio_postgres::error::SqlState::UNDEFINED_DATABASE => {
             let name = &url.database;
             Cause::new(Kind::Missing, format!("there is no database `{name}` on the server; create it first"))
         }
-        Some(said) if postgres::open_error(url, said.code().code(), said.message()) == url.pooled() => {
+        Some(sentence)
+            if postgres::open_error(url, sentence.code().code(), sentence.message()) == url.pooled() =>
+        {
             pooled(url)
         }
-        Some(said) => postgres::open_error(url, said.code().code(), said.message()).into(),
+        Some(sentence) => postgres::open_error(url, sentence.code().code(), sentence.message()).into(),
         None => OpenError::Unreachable { what: url.place(), why: Cause::from(error).text }.into(),
     }
 }

@@ -1,6 +1,6 @@
 //! Storing rows: a stream a table, several tables at a time.
 //!
-//! One stream a table, and not several: so each table lies in the order of its key, whoever loads it, and its rows can be
+//! One stream a table, and not several: so each table is in the order of its key, whoever loads it, and its rows can be
 //! stored frozen, which spares the first run the rewriting of every page that it reads.
 
 use super::binary::{Encoder, Form, HEADER, TRAILER};
@@ -42,7 +42,7 @@ pub(crate) fn store(session: &mut Session, fill: &Fill<'_>, forms: &[Form]) -> R
     })
 }
 
-/// Makes chunks in order, until all are made or nobody takes them any more.
+/// Makes chunks in order, until all are made or no one takes them any more.
 fn make(
     fill: &Fill<'_>,
     forms: &[Form],

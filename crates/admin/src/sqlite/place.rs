@@ -41,7 +41,7 @@ fn remove_if_there(file: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes a database with its log, its index of the log and its journal: the database first, because an old log beside
+/// Removes a database with its log, its index of the log and its journal: the database first, because an old log next to
 /// another database would be taken for that one's.
 pub(crate) fn remove_database(file: &Path) -> io::Result<()> {
     for suffix in ["", "-wal", "-shm", "-journal"] {

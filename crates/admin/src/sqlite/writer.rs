@@ -118,7 +118,7 @@ fn store_batches(
         if unflushed > FLUSH_EVERY && begin_flush.try_send(()).is_ok() {
             unflushed = 0;
         }
-        // Where the makers have ended, nobody needs the batch.
+        // Where the makers have ended, no one needs the batch.
         let _ = give_back.send(batch);
     }
     drop(insert);

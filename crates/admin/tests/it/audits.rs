@@ -178,7 +178,7 @@ const SABOTAGE: &[(&str, &str)] = &[
     ("bad-credit", "update customer set c_credit = 'BC' where c_id % 2 = 0"),
     // A customer without an order, whom Order-Status would ask for in vain.
     ("order-customers", "update orders set o_c_id = 1 where o_w_id = 1 and o_d_id = 1 and o_c_id = 7"),
-    // A name of which a district has nobody, whom Payment would ask for in vain.
+    // A name of which a district has no one, whom Payment would ask for in vain.
     (
         "last-names",
         "update customer set c_last = 'BARBARBAR' where c_w_id = 2 and c_d_id = 3 and c_last = 'BARBAREING'",
@@ -290,7 +290,7 @@ fn each_large_table_is_read_as_a_whole_by_few_audits() {
             }
         }
     }
-    // A look at any one row is no reading of the whole.
+    // A look at any one row is not a reading of the whole.
     let wholly = |table: &str| {
         let reads =
             |step: &str| step == format!("SCAN {table}") || step.starts_with(&format!("SCAN {table} "));

@@ -94,7 +94,7 @@ fn another_seed_size_or_schema_is_named_and_replaced_only_when_asked() {
     let error = load_quietly(&url, other.clone()).unwrap_err();
     let text = error.to_string();
     for part in
-        ["tpcc at scale 2, seed 11", "asked for is tpcc at scale 2, seed 12", "stackmark load tpcc --fresh"]
+        ["tpcc at scale 2, seed 11", "requested tpcc at scale 2, seed 12", "stackmark load tpcc --fresh"]
     {
         assert!(text.contains(part), "{text}");
     }
@@ -157,10 +157,10 @@ fn what_is_not_ours_is_named_and_never_touched() {
                 "half.db",
                 "create table stackmark_load (name text, value text); insert into stackmark_load values ('state', 'loading')",
             ),
-            "no record of a load",
+            "no record of a Stackmark load",
         ),
-        (text, "no SQLite database"),
-        (short, "no SQLite database"),
+        (text, "not a SQLite database"),
+        (short, "not a SQLite database"),
     ];
     let template = tiny(folder.path());
     for (file, expected) in cases {
@@ -448,7 +448,7 @@ fn a_restored_database_is_the_one_that_was_copied() {
     }
     run_calls(&to, Cardinality::tiny(), 100);
     assert!(orders(&to) > orders(&from));
-    // A log that a killed server left would be read into whatever stands beside it.
+    // A log that a killed server left would be read into whatever stands next to it.
     fs::write(folder.path().join("copy.db-wal"), "left").unwrap();
     store(&from).copy_to(&to, false).unwrap();
     assert_eq!(orders(&to), orders(&from));

@@ -1,4 +1,4 @@
-//! What servers say of themselves, on private servers.
+//! What servers report, on private servers.
 
 use observe::Gauge;
 use rig::{Engine, Options};
@@ -19,12 +19,12 @@ fn check(engine: Engine, expected: &[&str]) {
     let store = admin::store(url);
     store.create().unwrap();
     let mut probe = store.probe().unwrap();
-    assert_eq!(probe.states(), None, "nobody has connected yet");
+    assert_eq!(probe.states(), None, "no one has connected yet");
     let (gauges, states) = answered(|| Some((probe.gauges()?, probe.states()?)));
     for name in expected {
         assert!(names(&gauges).contains(name), "{name} is missing: {:?}", names(&gauges));
     }
-    assert_eq!(states, [], "nobody but the probe is here");
+    assert_eq!(states, [], "no one but the probe is here");
     assert_eq!(probe.statements(), [], "they are not counted");
     // The connection outlives what the server refuses, or is opened again.
     answered(|| probe.gauges());

@@ -1,4 +1,4 @@
-//! The witness gives up when told to, and refuses what does not hold still.
+//! The witness stops when told to, and refuses what does not hold still.
 
 use crate::support::tiny;
 use admin::{AuditGroup, AuditQuery, Error, store};

@@ -96,7 +96,7 @@ async fn error_of<A: Future<Output = std::io::Result<()>>>(answer: impl Fn(TcpSt
     let address: Address = listener.local_addr().unwrap().to_string().parse().unwrap();
     let answering = async {
         loop {
-            // A client that has gone before its answer is no error.
+            // A client that has gone before its answer is not an error.
             let _ = answer(listener.accept().await.unwrap().0).await;
         }
     };

@@ -40,7 +40,7 @@ impl Amounts {
         let scale = default_for::<W>(engines, clients);
         if scale != W::SCALE_DEFAULT {
             let (amount, clients) = (amount::<W>(scale.into()), counted(clients.into(), "client"));
-            ui.say(&format!(
+            ui.remark(&format!(
                 "{amount}, the default for {clients} on a database server; --scale sets another"
             ));
         }

@@ -86,6 +86,6 @@ fn setting(text: &str) -> Result<(String, String), String> {
 fn rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(rate) if (1.0..=100_000.0).contains(&rate) => Ok(rate),
-        _ => Err("a rate is 1 to 100000 calls a second".into()),
+        _ => Err("a rate is 1 to 100000 calls per second".into()),
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct LoadArgs {
     pub(crate) through_checkpoints: bool,
     #[command(flatten)]
     pub(crate) mix: MixArgs,
-    /// Distances of the calls of an open loop.
+    /// Arrival process of an open loop.
     #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson)]
     pub(crate) arrivals: ArrivalsArg,
     /// How long a call may take before it is given up as in doubt.

@@ -30,7 +30,7 @@ pub(crate) struct LiveArgs {
 
 #[derive(Debug, Args, Clone, Default)]
 pub(crate) struct Checks {
-    /// Exit with 1, and say why, if any audit of the stored data did not run: at --url without --db nobody looks at the
+    /// Exit with 1, and say why, if any audit of the stored data did not run: at --url without --db no one looks at the
     /// data, and a second Ctrl-C ends the audits.
     #[arg(long)]
     pub(crate) require_audit: bool,
@@ -109,14 +109,14 @@ pub(crate) struct PlanArgs {
     /// Have a private PostgreSQL write everything back at least twice within the measured time, which is then 75 s at least.
     #[arg(long, conflicts_with = "warmup_max")]
     pub(crate) through_checkpoints: bool,
-    /// Open loop: calls a second over all clients, due whether or not earlier ones were answered.
+    /// Open loop: calls per second over all clients, due whether or not earlier ones were answered.
     #[arg(long, group = "open_loop", conflicts_with = "think", value_parser = rate, allow_hyphen_values = true)]
     pub(crate) rate: Option<f64>,
     /// Open loop in stages, each with its length and calls per second: `30s@100,1m@500,10s@2000`; `30s@100~500` goes from 100 to 500
     /// in a straight line. Their sum is the measured time.
     #[arg(long, group = "open_loop", conflicts_with_all = ["think", "duration", "calls", "warmup_max", "through_checkpoints"], value_parser = stages, allow_hyphen_values = true)]
     pub(crate) stages: Option<Stages>,
-    /// Distances of the calls of an open loop.
+    /// Arrival process of an open loop.
     #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson, requires = "open_loop")]
     pub(crate) arrivals: ArrivalsArg,
     /// Think times: `spec` for the keying and think times of the standard, ten terminals a warehouse; `100ms` for as long after
@@ -134,7 +134,7 @@ pub(crate) struct PlanArgs {
     /// How long after the window calls due in it may still end.
     #[arg(long, default_value = "30s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) drain: Duration,
-    /// How long what has been acknowledged and is still on its way then, such as an event that nobody has read, is waited for
+    /// How long what has been acknowledged and is still on its way then, such as an event that no one has read, is waited for
     /// before the stored data is audited.
     #[arg(long, default_value = "60s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) settle: Duration,

@@ -56,14 +56,14 @@ impl Stores {
             let place = match name {
                 None if count == 1 => 0,
                 None => bail!(
-                    "{count} databases are named, and nothing says which is which\nhint: write --db shard-0=URL, --db \
+                    "{count} databases are named without their stores\nhint: write --db shard-0=URL, --db \
                      shard-1=URL and so on"
                 ),
                 Some(name) => {
                     match name.strip_prefix("shard-").and_then(|number| number.parse::<usize>().ok()) {
                         Some(place) if place < named.len() => place,
                         _ => bail!(
-                            "there is no store `{name}`: the {count} that are named are called shard-0 to shard-{}\nhint: \
+                            "no store `{name}`: the {count} stores are shard-0 to shard-{}\nhint: \
                          write --db shard-0=URL",
                             count - 1
                         ),
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!((named.len(), broker.as_deref()), (1, Some("kafka://me@h:1")));
         for (given, why) in [
             (&["broker=h:1", "broker=h:2"][..], "--db broker=… is given more than once"),
-            (&["broker=kafka://me:secret@h"], "`…@h` is no address of a broker"),
+            (&["broker=kafka://me:secret@h"], "`…@h` is not an address of a broker"),
             (&["shard-1=sqlite:b.db", "broker=h:1"], "no store `shard-1`"),
         ] {
             let error = with_broker(given).unwrap_err().to_string();

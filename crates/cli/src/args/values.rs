@@ -48,7 +48,7 @@ pub(crate) struct ThinkArg(pub(crate) Option<Think>);
 pub(super) fn think(text: &str) -> Result<ThinkArg, String> {
     let time = |text: &str| {
         let time = Nanos::from(span(text).map_err(|_| {
-            format!("`{text}` is no think time; write none, spec, 100ms or exp:100ms, a week at most")
+            format!("`{text}` is not a think time; write none, spec, 100ms or exp:100ms, a week at most")
         })?);
         if time > Nanos::ZERO {
             Ok(time)
@@ -88,7 +88,7 @@ const RATE_MAX: f64 = 1e7;
 pub(super) fn rate(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(rate) if rate > 0.0 && rate <= RATE_MAX => Ok(rate),
-        _ => Err(format!("write calls a second, more than 0 and at most {RATE_MAX}")),
+        _ => Err(format!("write calls per second, more than 0 and at most {RATE_MAX}")),
     }
 }
 
@@ -103,9 +103,10 @@ pub(super) fn stages(text: &str) -> Result<Stages, String> {
         let rate = |text: &str| rate(text.trim()).ok().map(RatePerSecond);
         Some(Stage { length: Nanos::from(span(length).ok()?), from: rate(from)?, to: rate(to)? })
     };
-    let said =
-        |part: &str| one(part).ok_or_else(|| format!("`{part}` is no stage; write 30s@100 or 30s@100~500"));
-    text.split(',').map(said).collect::<Result<_, _>>().map(Stages)
+    let sentence = |part: &str| {
+        one(part).ok_or_else(|| format!("`{part}` is not a stage; write 30s@100 or 30s@100~500"))
+    };
+    text.split(',').map(sentence).collect::<Result<_, _>>().map(Stages)
 }
 
 /// Weights of kinds of call, as they were given.
@@ -119,7 +120,7 @@ pub(super) fn weights(text: &str) -> Result<Weights, String> {
             (weight >= 0.0 && weight.is_finite()).then(|| (kind.trim().to_owned(), weight))
         });
         weight.ok_or_else(|| {
-            format!("`{part}` is no kind and its weight of 0 or more; write new-order=45,payment=43")
+            format!("`{part}` is not a kind and its weight of 0 or more; write new-order=45,payment=43")
         })
     };
     text.split(',').map(one).collect::<Result<_, _>>().map(Weights)
@@ -135,7 +136,7 @@ const LOADS_MAX: usize = 64;
 pub(super) fn clients_list(text: &str) -> Result<Loads, String> {
     let one = |text: &str| match text.trim().parse::<u32>() {
         Ok(clients) if (1..=100_000).contains(&clients) => Ok(f64::from(clients)),
-        _ => Err(format!("`{text}` is no number of clients from 1 to 100000; write 1,2,4,8 or 1..32")),
+        _ => Err(format!("`{text}` is not a number of clients from 1 to 100000; write 1,2,4,8 or 1..32")),
     };
     loads(text, one)
 }
@@ -206,7 +207,7 @@ mod tests {
             ("4,4", "4 follows 4"),
             ("8..2", "2 follows 8"),
             ("0,1", "from 1 to 100000"),
-            ("1,x", "`x` is no number of clients"),
+            ("1,x", "`x` is not a number of clients"),
             ("", "1,2,4,8"),
             ("8", "`stackmark run`"),
         ] {

@@ -11,17 +11,17 @@ pub(crate) struct Verify {
     /// What to verify: a server that is running, `http://127.0.0.1:8080`, or a subject through HTTP that is started here on
     /// private data, `catalogue/postgres/axum+tokio-postgres`. With --server which of the subjects that it serves, where
     /// there are several.
-    #[arg(required_unless_present = "given")]
+    #[arg(required_unless_present = "source")]
     pub(crate) target: Option<String>,
     /// Verify the server in this folder, which has a `server.toml` (docs/servers.md); with @REVISION as it was at that
     /// revision of its git repository.
     #[arg(long = "server", value_name = "PATH[@REVISION]")]
-    pub(crate) given: Option<String>,
+    pub(crate) source: Option<String>,
     /// The workload that a running server serves: `catalogue`.
     #[arg(long, value_name = "WORKLOAD")]
     pub(crate) workload: Option<String>,
     /// The database behind a running server, loaded with `stackmark load --golden`; where a subject is started, the server
-    /// on which a database of ours is made for it. Without it nobody looks at what a running server stores.
+    /// on which a database of ours is made for it. Without it no one looks at what a running server stores.
     #[arg(long, env = "STACKMARK_DB", hide_env_values = true, value_name = "[NAME=]URL")]
     pub(crate) db: Vec<String>,
     #[command(flatten)]

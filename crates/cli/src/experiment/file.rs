@@ -46,10 +46,10 @@ pub(crate) const BUILT_IN: [(&str, &str); 9] = [
 /// # Errors
 /// When there is none, or something is wrong with it.
 pub(crate) fn find(name_or_path: &str, resolve: Resolve<'_>) -> Result<Experiment> {
-    let given = Path::new(name_or_path);
-    let is_path = given.extension().is_some_and(|end| end == "toml") || given.components().count() > 1;
-    if is_path || given.is_file() {
-        return read(given, resolve);
+    let passed = Path::new(name_or_path);
+    let is_path = passed.extension().is_some_and(|end| end == "toml") || passed.components().count() > 1;
+    if is_path || passed.is_file() {
+        return read(passed, resolve);
     }
     let here = Path::new(FOLDER).join(format!("{name_or_path}.toml"));
     if here.is_file() {
@@ -207,7 +207,7 @@ fn notes(source: &Source<'_>, top: &[Entry]) -> Result<Vec<String>> {
         .collect()
 }
 
-/// The variants of one `[[variant]]`, which are held against the first of them if it is a base.
+/// The variants of one `[[variant]]`, which are compared with the first of them if it is a base.
 struct Group {
     drafts: Vec<Draft>,
 }
@@ -247,7 +247,7 @@ fn drafts<W: Driven>(common: &Common<'_>, top: &[Entry]) -> Result<Vec<Group>> {
     Ok(groups)
 }
 
-/// Names the variants and finds what each is held against.
+/// Names the variants and finds what each is compared with.
 fn settle(common: &Common<'_>, groups: Vec<Group>, experiment: &mut Experiment) -> Result<()> {
     let source = &common.source;
     let all = || groups.iter().flat_map(|group| &group.drafts);
@@ -266,8 +266,8 @@ fn settle(common: &Common<'_>, groups: Vec<Group>, experiment: &mut Experiment) 
                 return Err(source.wrong(span, format!("two variants are called `{name}`: {what}")));
             }
             let base = base(source, &draft, index, first, &names, &groups_named, experiment)?;
-            if let (Some((given, _)), true) = (&draft.named, index == first) {
-                groups_named.insert(given.clone(), index);
+            if let (Some((passed, _)), true) = (&draft.named, index == first) {
+                groups_named.insert(passed.clone(), index);
             }
             let mut variant = draft.variant;
             variant.name = name;
@@ -295,7 +295,7 @@ fn name(common: &Common<'_>, draft: &Draft, one_subject: bool) -> String {
     }
 }
 
-/// The place of the variant that a draft at `index` is held against; none for a base. Its group begins at `first`.
+/// The place of the variant that a draft at `index` is compared with; none for a base. Its group begins at `first`.
 fn base(
     source: &Source<'_>,
     draft: &Draft,
@@ -307,10 +307,10 @@ fn base(
 ) -> Result<Option<usize>> {
     let variants = &experiment.variants;
     if let Some((_, span)) = draft.against.as_ref().filter(|_| draft.is_base) {
-        return Err(source.wrong(span, "a base is held against nothing: leave `base` or `against` out"));
+        return Err(source.wrong(span, "a base is compared with nothing: leave `base` or `against` out"));
     }
     if draft.is_base {
-        // Of a list the first is the base, and the others are held against it.
+        // Of a list the first is the base, and the others are compared with it.
         return Ok((index != first).then_some(first));
     }
     let Some((wanted, span)) = &draft.against else { return Ok((index != 0).then_some(0)) };
@@ -323,7 +323,7 @@ fn base(
         Some((_, Some(its))) => Err(source.wrong(
             span,
             format!(
-                "`{wanted}` is no base: it is held against `{}` itself\nhint: name that one, or give `{wanted}` the key \
+                "`{wanted}` is not a base: it is compared with `{}` itself\nhint: name that one, or give `{wanted}` the key \
                  base = true",
                 variants[its].name
             ),

@@ -10,7 +10,7 @@ pub(crate) struct Board {
     pub(crate) title: String,
     /// Blocks, loads or rates that are done.
     pub(crate) done: usize,
-    /// Of so many; nothing where nobody knows.
+    /// Of so many; nothing where no one knows.
     pub(crate) planned: Option<usize>,
     /// What `done` counts.
     pub(crate) unit: &'static str,

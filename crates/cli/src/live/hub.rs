@@ -48,7 +48,7 @@ struct State {
     report: Option<String>,
     /// No trial runs.
     resting: bool,
-    /// What goes on meanwhile, if anybody said so.
+    /// What goes on meanwhile, if anyone said so.
     doing: Option<Doing>,
     ended: bool,
 }
@@ -58,7 +58,7 @@ struct State {
 pub(super) struct Doing {
     /// As a person says it: `loading 10 warehouses`.
     pub(super) words: String,
-    /// How far it is, in words; empty where nobody knows.
+    /// How far it is, in words; empty where no one knows.
     pub(super) detail: String,
     /// The same from 0 to 1.
     pub(super) share: Option<f64>,
@@ -124,7 +124,7 @@ impl Hub {
         state.slices += 1;
         (state.resting, state.doing) = (false, None);
         let entry = Entry { at: state.slices, trial: state.trials, now };
-        self.tell("slice", &entry);
+        self.announce("slice", &entry);
         if state.history.len() == HISTORY_MAX {
             state.history.pop_front();
         }
@@ -136,19 +136,19 @@ impl Hub {
         let mut state = self.lock();
         state.counters.rest();
         (state.resting, state.doing) = (true, None);
-        self.tell("rest", &());
+        self.announce("rest", &());
     }
 
     /// What goes on until the next slice.
     pub(super) fn put_doing(&self, doing: Doing) {
         let mut state = self.lock();
-        self.tell("doing", &doing);
+        self.announce("doing", &doing);
         state.doing = Some(doing);
     }
 
     pub(super) fn put_board(&self, board: Board) {
         let mut state = self.lock();
-        self.tell("board", &board);
+        self.announce("board", &board);
         state.board = Some(board);
     }
 
@@ -162,7 +162,7 @@ impl Hub {
     pub(super) fn end(&self) {
         let mut state = self.lock();
         state.ended = true;
-        self.tell("end", &End { report: &state.report });
+        self.announce("end", &End { report: &state.report });
     }
 
     /// The whole state, and everything that comes after it; nothing with too many readers.
@@ -171,7 +171,7 @@ impl Hub {
         if self.news.receiver_count() >= READERS_MAX {
             return None;
         }
-        // Under the lock, so that nothing lies between the two.
+        // Under the lock, so that nothing is between the two.
         Some((whole(&state), self.news.subscribe()))
     }
 
@@ -187,8 +187,8 @@ impl Hub {
         self.lock().counters.render()
     }
 
-    fn tell(&self, event: &'static str, data: &impl Serialize) {
-        // Nobody listens: nothing is made.
+    fn announce(&self, event: &'static str, data: &impl Serialize) {
+        // No one listens: nothing is made.
         if self.news.receiver_count() > 0 {
             let _ = self.news.send(News { event, data: json(data) });
         }
@@ -280,7 +280,7 @@ mod tests {
         assert!(doing().is_null(), "calls are counted now");
         hub.put_doing(Doing { words: "ending".into(), ..Doing::default() });
         hub.rest();
-        assert!(doing().is_null(), "nobody has said yet what comes after a trial");
+        assert!(doing().is_null(), "no one has said yet what comes after a trial");
     }
 
     #[test]

@@ -140,7 +140,7 @@ impl Counters {
         };
         self.present = Some(((now.subject.clone(), self.variant.clone()), sums));
         for (busy, usage) in now.processes.iter().zip(usage) {
-            // Never back: a counter that falls would be taken for one that began anew.
+            // Never back: a counter that falls would be taken for one that began again.
             let cpu_s = self.present_cpu.entry(role(&busy.role)).or_default();
             *cpu_s = cpu_s.max(usage.cpu_s);
         }
@@ -208,7 +208,11 @@ impl Counters {
             "Calls in flight on average in the last slice, by Little's law.",
             now.in_flight.unwrap_or(0.0),
         );
-        gauge("stackmark_away", "1 while the engine or the server is away.", f64::from(u8::from(now.away)));
+        gauge(
+            "stackmark_away",
+            "1 while the engine or the server is unavailable.",
+            f64::from(u8::from(now.away)),
+        );
         page.family(
             "stackmark_process_resident_memory_bytes",
             "gauge",
@@ -247,7 +251,7 @@ impl Counters {
                 page.sample("stackmark_retries_total", &labels, of_kind.retries);
             }
         }
-        page.family("stackmark_calls_never_begun_total", "counter", "Calls that were due and never begun.");
+        page.family("stackmark_calls_never_begun_total", "counter", "Calls that were due and dropped.");
         for ((subject, variant), sums) in &all {
             let labels = [("subject", &**subject), ("variant", variant)];
             page.sample("stackmark_calls_never_begun_total", &labels, sums.never_begun);

@@ -1,4 +1,4 @@
-//! A trial in a few lines of a terminal, drawn anew with every slice. Readable without colour.
+//! A trial in a few lines of a terminal, drawn again with every slice. Readable without colour.
 
 use super::snapshot::{Part, Snapshot};
 use result::words::seconds;
@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 /// Steps of the small curve.
 const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Parts of the budget told apart without colour, the largest first.
+/// Parts of the budget distinguished without colour, the largest first.
 const FILLS: [char; 4] = ['█', '▓', '▒', '░'];
 /// And with it: numbers of the 16 colours that every terminal has.
 const COLOURS: [u8; 4] = [34, 36, 33, 35];
@@ -24,7 +24,7 @@ pub(super) fn render(now: &Snapshot, rates: &VecDeque<f64>, width: usize, colour
 }
 
 fn head(now: &Snapshot, width: usize) -> String {
-    let away = if now.away { ", engine or server away" } else { "" };
+    let away = if now.away { ", engine or server unavailable" } else { "" };
     let tail = format!(
         "{:>3.0} %  {}{away}, {} left",
         now.share.clamp(0.0, 1.0) * 100.0,

@@ -81,7 +81,7 @@ pub(super) fn serve(hub: &Arc<Hub>, page: Option<Bound>, metrics: Option<Bound>)
                     .collect();
                 // A sender that is gone says the same.
                 let _ = stopped.await;
-                // Time for the end to be written out; whoever does not read it holds nobody up.
+                // Time for the end to be written out; whoever does not read it holds no one up.
                 tokio::time::sleep(if tasks.is_empty() { Duration::ZERO } else { END_MAX / 5 }).await;
             });
             runtime.shutdown_timeout(END_MAX);

@@ -55,7 +55,7 @@ static ALLOCATOR: Counting = Counting;
 const SETTLED: u64 = 200;
 
 /// Trials of a plan, until one shows nothing. What happens once in the life of a thread, such as its first wait for a lock
-/// that somebody holds, may come after it has settled, and a machine may not run us; what a call does, every trial shows.
+/// that someone holds, may come after it has settled, and a machine may not run us; what a call does, every trial shows.
 const TRIALS_MAX: usize = 5;
 /// What is allocated once, on the way. A call that allocates does so again and again.
 const A_FEW: u64 = 8;

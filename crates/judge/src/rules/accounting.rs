@@ -8,14 +8,14 @@ use result::{AuditWhen, Books, Check, Class, Rule, Settled, Trial, UNVERIFIED};
 const UNPLANNED_MAX: f64 = 0.05;
 /// The same for calls that did not complete.
 const FAULTS_MAX: f64 = 0.01;
-/// How far the rate and its slices may differ, as a share, beside a call a client: a page that is handed over late counts in
+/// How far the rate and its slices may differ, as a share, next to a call a client: a page that is handed over late counts in
 /// the slice after its own.
 const SLICES_MARGIN: f64 = 0.01;
 /// A window that its slices cover but for less was not cut short.
 const EDGE_S: f64 = 1e-3;
 /// Calls settled only after the load ended, as a share of those accepted in the window.
 const LEFT_MAX: f64 = 0.1;
-/// Calls due and never begun, as a share of those due.
+/// Calls due and dropped, as a share of those due.
 const NEVER_BEGUN_MAX: f64 = 0.001;
 
 /// The accounting identities.
@@ -26,7 +26,7 @@ pub(super) fn books(trial: &Trial) -> Option<Rule> {
         return fine(format!("all {} calls that were due are accounted for", figures::count(due)));
     }
     bad(
-        format!("calls got lost or were counted twice ({}): the number is void", listed(&broken)),
+        format!("call counts do not add up ({}): result invalid", listed(&broken)),
         "report this as a bug of Stackmark, with the result file",
     )
 }
@@ -131,7 +131,7 @@ pub(super) fn audit(trial: &Trial) -> Option<Rule> {
             more => format!(" and {more} more"),
         };
         return bad(
-            format!("failed: {}{more}: the number is void", what.join("; ")),
+            format!("failed: {}{more}: result invalid", what.join("; ")),
             "find out what broke the data or the answers before measuring again",
         );
     }
@@ -140,15 +140,12 @@ pub(super) fn audit(trial: &Trial) -> Option<Rule> {
         let audits = trial.audits.iter().map(|audit| audit.check);
         let checks = audits.chain(trial.ledger.iter().map(|ledger| ledger.check));
         let checks = checks.chain(trial.inputs.iter().map(|input| input.check));
-        return fine(format!("the data hold what the calls were told: {}", findings::passed_of(checks)));
+        return fine(format!("stored data matches all acknowledged calls: {}", findings::passed_of(checks)));
     }
     let unverified = if trial.is_unverified() { format!("{UNVERIFIED}: ") } else { String::new() };
     warning(
-        format!(
-            "{unverified}not checked: {}; nothing shows that the work behind the number was done rightly",
-            listed(&missing)
-        ),
-        "run without leaving checks out",
+        format!("{unverified}not checked: {}; correctness is unverified", listed(&missing)),
+        "pass --db, with the right to create databases",
     )
 }
 
@@ -214,14 +211,14 @@ pub(super) fn outcome_mix(trial: &Trial) -> Option<Rule> {
     }
     if share(books.never_begun, books.due) > NEVER_BEGUN_MAX {
         odd.push(format!(
-            "{} of the calls that were due were never begun",
+            "{} of the calls that were due were dropped",
             figures::percent(share(books.never_begun, books.due))
         ));
     }
     if !odd.is_empty() {
         return warning(
-            format!("{}: the rate counts only the rest, and so do its times", listed(&odd)),
-            "look at the books, and compare it only with a result of the same mix",
+            format!("{}: throughput and latency exclude them", listed(&odd)),
+            "see the call accounting, and compare only results with the same mix of outcomes",
         );
     }
     let planned: Vec<String> = trial
@@ -247,12 +244,10 @@ pub(super) fn outcome_mix(trial: &Trial) -> Option<Rule> {
 pub(super) fn settled(trial: &Trial) -> Option<Rule> {
     let Settled { pending_first, pending_last, took_s, max_s, ref settlement } = *trial.settled.as_ref()?;
     if pending_first == 0 {
-        return fine("nothing was still on its way when the load ended");
+        return fine("nothing was pending when the load ended");
     }
-    let first = format!(
-        "{} acknowledged results were still on their way when the load ended",
-        figures::count(pending_first)
-    );
+    let first =
+        format!("{} acknowledged results were pending when the load ended", figures::count(pending_first));
     let took = figures::seconds(took_s);
     let accepted = settlement.as_ref().map_or(0, |settlement| settlement.times.count);
     let is_late = accepted > 0 && pending_first as f64 > LEFT_MAX * accepted as f64;
@@ -320,7 +315,7 @@ mod tests {
                     Some(Settled { pending_first, pending_last: 0, took_s: 1.2, max_s: 60.0, settlement });
             }
         };
-        let words = "805 acknowledged results were still on their way when the load ended, of 849 accepted";
+        let words = "805 acknowledged results were pending when the load ended, of 849 accepted";
         after(settled(805), "settled", Warning, words);
         after(settled(8), "settled", result::Severity::Ok, "the last arrived 1.2 s later");
     }

@@ -4,7 +4,7 @@ use super::{fine, hint, warning};
 use crate::figures;
 use result::{Engine, Rule, Trial};
 
-/// The first and the last part of the interval that are held against each other: a quarter each.
+/// The first and the last part of the interval that are compared with each other: a quarter each.
 const PARTS: usize = 4;
 /// Looks of the engine from which there are such parts.
 const STEPS_MIN: usize = 8;
@@ -93,7 +93,7 @@ pub(super) mod tests {
         check("checkpoints", &trial(1.0, 7e3, 7e3), Info, "1 checkpoint fell into");
         check("checkpoints", &trial(3.0, 7e3, 7e3), Fine, "held 3 checkpoints");
         check("checkpoints", &trial(2.0, 15.4e3, 7.2e3), Fine, "held 2 checkpoints");
-        // Somebody else on the server asked for these.
+        // Someone else on the server asked for these.
         let mut asked = trial(0.0, 15.4e3, 7.2e3);
         asked.engine.as_mut().unwrap().gauges[3].total = Some(2.0);
         check("checkpoints", &asked, Warning, "(2 checkpoints)");

@@ -1,4 +1,4 @@
-//! What clocks inside calls add up to, held against the clock of their caller.
+//! What clocks inside calls add up to, compared with the clock of their caller.
 
 use super::{fine, listed, warning};
 use crate::figures;

@@ -1,4 +1,4 @@
-//! Whether trials of two subjects may be held against each other: the whole comparison key, and the work a call takes.
+//! Whether trials of two subjects may be compared with each other: the whole comparison key, and the work a call takes.
 
 use crate::{figures, findings};
 use result::{Engine, FingerprintDifference, KeyDifference, Process, Role, Setting, Trial, Verdict};
@@ -247,7 +247,7 @@ fn key_differences(a: &Trial, b: &Trial, intended: &[&str]) -> Vec<KeyDifference
     };
     // A result from before this was asked says nothing about it.
     let references_differ = a.data.references.zip(b.data.references).is_some_and(|(a, b)| a != b);
-    let told = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some();
+    let listed = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some();
     let counts_log = |trial: &Trial| trial.engine.as_ref().and_then(Engine::log_bytes).is_some();
     let warms_on = counts_log(a) && counts_log(b);
     let (m, n, of_a, of_b) = (&a.machine, &b.machine, &a.data, &b.data);
@@ -256,10 +256,10 @@ fn key_differences(a: &Trial, b: &Trial, intended: &[&str]) -> Vec<KeyDifference
         "data.references" => references_differ,
         // Where the log is not counted no warm-up goes on.
         "plan.warmup_max_s" => a != b && warms_on,
-        "data.mount_options" => a != b && told(&of_a.mount_options, &of_b.mount_options),
-        "machine.affinity" => a != b && told(&m.affinity, &n.affinity),
-        "machine.smt" => a != b && told(&m.smt, &n.smt),
-        "machine.huge_pages" => a != b && told(&m.huge_pages, &n.huge_pages),
+        "data.mount_options" => a != b && listed(&of_a.mount_options, &of_b.mount_options),
+        "machine.affinity" => a != b && listed(&m.affinity, &n.affinity),
+        "machine.smt" => a != b && listed(&m.smt, &n.smt),
+        "machine.huge_pages" => a != b && listed(&m.huge_pages, &n.huge_pages),
         _ => a != b,
     });
     pairs.extend(setting_differences(&a.stack.settings, &b.stack.settings));

@@ -1,4 +1,4 @@
-//! What may be held against each other.
+//! What may be compared with each other.
 
 use super::*;
 use result::{Arrivals, Effort, Gauge, Limits, Setting, Tier};
@@ -119,7 +119,7 @@ fn limits_of_several_engines_are_compared_and_told_once_where_they_agree() {
     assert_eq!(limits([half_a_processor(); 2], [half_a_processor(); 2]), []);
     let [found] = &limits([half_a_processor(); 2], [half_a_processor(), None])[..] else { panic!() };
     assert_eq!(found.field, "limits.engine");
-    assert_eq!((&*found.a, &*found.b), ("0.50 processors, 1 GiB", "0.50 processors, 1 GiB; none"));
+    assert_eq!((&*found.a, &*found.b), ("0.50 cores, 1 GiB", "0.50 cores, 1 GiB; none"));
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn log_and_reads_of_the_engine_are_work_too() {
     };
     assert_eq!(
         found([7_200.0, 15_400.0], [1.5, 2.2]),
-        ["log bytes a call of all kinds", "pages read a call of all kinds"]
+        ["log bytes per call of all kinds", "pages read per call of all kinds"]
     );
     assert_eq!(found([7_200.0, 8_200.0], [1.5, 1.8]), [""; 0]);
     // The slower side reads no more pages, only more for each of its fewer calls.
@@ -351,7 +351,7 @@ fn log_and_reads_of_the_engine_are_work_too() {
             .filter(|found| found.kind == "all kinds")
             .map(FingerprintDifference::words)
             .collect::<Vec<_>>(),
-        ["log bytes a call of all kinds"]
+        ["log bytes per call of all kinds"]
     );
     // A page more in a thousand calls is another share and no other work.
     assert_eq!(found([7_200.0, 7_200.0], [0.001, 0.002]), [""; 0]);

@@ -36,17 +36,16 @@ fn key(comparison: &Comparison) -> Option<Rule> {
         .map(|difference| difference.field.as_str())
         .collect();
     if fields.is_empty() {
-        let sentence =
-            format!("nothing differs in the comparison key but what {} changes", comparison.factor);
+        let sentence = format!("the comparison key differs only in what {} changes", comparison.factor);
         return fine(sentence);
     }
     bad(
         format!(
-            "more differs than {}: {}; the ratio cannot be put down to any one of them",
+            "{} is not the only difference: {}; the effect has no single cause",
             comparison.factor,
             listed(&some_of(&fields))
         ),
-        "make these the same on both sides, or name them as factors",
+        "make them equal on both sides, or name them as factors",
     )
 }
 
@@ -62,7 +61,7 @@ fn fingerprint(comparison: &Comparison) -> Option<Rule> {
             .filter(|difference| work_is_intended(comparison, &difference.measure) == intended)
             .map(|difference| {
                 let [a, b] = figures::both(difference);
-                format!("{}, {a} and {b}", difference.words())
+                format!("{}: A {a}, B {b}", difference.words())
             })
             .collect()
     };
@@ -73,10 +72,7 @@ fn fingerprint(comparison: &Comparison) -> Option<Rule> {
         return note(sentence);
     }
     bad(
-        format!(
-            "the two do different work: {}; their rates are not of the same thing",
-            listed(&some_of(&unintended))
-        ),
+        format!("not comparable: {}", listed(&some_of(&unintended))),
         "compare subjects that do the same work",
     )
 }
@@ -123,7 +119,7 @@ mod tests {
     use result::{FingerprintDifference, Interval, KeyDifference};
 
     /// What a rule says of the sample comparison after a change.
-    fn said(name: &str, change: impl FnOnce(&mut Comparison)) -> Rule {
+    fn judged(name: &str, change: impl FnOnce(&mut Comparison)) -> Rule {
         let mut comparison = sample_documents::compared(&sample_documents::comparison()).clone();
         change(&mut comparison);
         let rules = judge_comparison(&comparison);
@@ -136,17 +132,22 @@ mod tests {
 
     #[test]
     fn the_key_rule_fires_on_what_is_not_the_factor() {
-        assert_eq!(said("key", |_| ()).severity, Fine);
-        let rule = said("key", |comparison| comparison.key_differences.push(differs("plan.clients", false)));
+        assert_eq!(judged("key", |_| ()).severity, Fine);
+        let rule =
+            judged("key", |comparison| comparison.key_differences.push(differs("plan.clients", false)));
         assert_eq!(rule.severity, Bad);
-        assert!(rule.sentence.contains("more differs than route: plan.clients"), "{}", rule.sentence);
-        let rule = said("key", |comparison| comparison.key_differences.push(differs("plan.clients", true)));
+        assert!(
+            rule.sentence.contains("route is not the only difference: plan.clients"),
+            "{}",
+            rule.sentence
+        );
+        let rule = judged("key", |comparison| comparison.key_differences.push(differs("plan.clients", true)));
         assert_eq!(rule.severity, Fine);
     }
 
     #[test]
     fn a_long_list_of_differences_is_cut() {
-        let rule = said("key", |comparison| {
+        let rule = judged("key", |comparison| {
             comparison.key_differences =
                 ["a", "b", "c", "d", "e"].map(|field| differs(field, false)).to_vec();
         });
@@ -155,7 +156,7 @@ mod tests {
 
     #[test]
     fn the_fingerprint_rule_fires_on_work_that_the_factor_does_not_change() {
-        assert_eq!(said("fingerprint", |_| ()).severity, Fine);
+        assert_eq!(judged("fingerprint", |_| ()).severity, Fine);
         let less = |factors: &[&str], measure: &str| {
             let difference = FingerprintDifference {
                 kind: "payment".to_owned(),
@@ -163,14 +164,14 @@ mod tests {
                 a: 5.6,
                 b: 1.0,
             };
-            said("fingerprint", |comparison| {
+            judged("fingerprint", |comparison| {
                 comparison.factors = factors.iter().map(|factor| (*factor).to_owned()).collect();
                 comparison.fingerprint_differences = vec![difference];
             })
         };
         let rule = less(&["route"], "statements");
         assert_eq!(rule.severity, Bad);
-        assert!(rule.sentence.contains("statements a call of payment, 5.6 and 1"), "{}", rule.sentence);
+        assert!(rule.sentence.contains("statements per call of payment: A 5.6, B 1"), "{}", rule.sentence);
         assert_eq!(less(&["style"], "statements").severity, Info);
         assert_eq!(less(&["route", "style"], "rows").severity, Info);
         assert_eq!(less(&["route", "engine", "pool"], "rows").severity, Info);
@@ -180,7 +181,7 @@ mod tests {
     #[test]
     fn a_control_that_differs_from_itself_is_called_a_bias_and_an_effect_within_its_interval_is_none() {
         let of = |low: f64, high: f64| {
-            said("noise", |comparison| {
+            judged("noise", |comparison| {
                 comparison.noise.as_mut().unwrap().ratio =
                     Interval { value: f64::midpoint(low, high), low: Some(low), high: Some(high) };
             })
@@ -189,15 +190,15 @@ mod tests {
         assert_eq!(of(1.001, 1.01).severity, Warning);
         assert_eq!(of(0.97, 0.999).severity, Warning);
         assert!(of(0.97, 0.999).sentence.contains("direct measured twice gave 98."), "{:?}", of(0.97, 0.999));
-        let within = said("noise", |comparison| {
+        let within = judged("noise", |comparison| {
             comparison.ratio = Some(Interval { value: 0.997, low: Some(0.996), high: Some(0.998) });
         });
         assert_eq!(within.severity, Fine, "the scatter of a control is demanded once more");
-        let few = said("noise", |comparison| {
+        let few = judged("noise", |comparison| {
             comparison.noise.as_mut().unwrap().ratio = Interval { value: 1.1, low: None, high: None };
         });
         assert_eq!(few.severity, Info);
-        assert_eq!(said("noise", |comparison| comparison.noise = None).severity, Info);
+        assert_eq!(judged("noise", |comparison| comparison.noise = None).severity, Info);
         let mut void = sample_documents::compared(&sample_documents::comparison()).clone();
         void.ratio = None;
         assert!(

@@ -26,18 +26,18 @@ fn suspect(trial: &Trial) -> Suspect {
     find(trial).unwrap().suspect
 }
 
-/// "Likely: the engine's CPU limits" stood beside "sessions mostly wait for flushes (88.7 %), 9.3 % running".
+/// "Likely: the engine's CPU limits" stood next to "sessions mostly wait for flushes (88.7 %), 9.3 % running".
 #[test]
 fn busy_processors_and_sessions_that_wait_for_something_else_name_no_bottleneck() {
     for (state, words) in [
         ("IO:WALSync", "spent 88 % of their time waiting for the log to be flushed: the evidence disagrees"),
-        ("Lock:transactionid", "waiting for rows that others held: the evidence disagrees"),
+        ("Lock:transactionid", "waiting for row locks of other sessions: the evidence disagrees"),
     ] {
         let mut trial = served(3.7, 0.4);
         check(RULE, &trial, Info, "likely the maximum throughput on this machine");
         trial.engine = Some(sampled(&[(state, 0.88), ("running", 0.12)]));
         check(RULE, &trial, Info, words);
-        check(RULE, &trial, Info, "all 4 processors of the machine were busy (");
+        check(RULE, &trial, Info, "all 4 cores of the machine were busy (");
         assert_eq!(suspect(&trial), Suspect::Unknown);
         assert_eq!(find(&trial).unwrap().rule.full, None);
     }

@@ -32,7 +32,7 @@ pub(super) fn silence(trial: &Trial) -> Option<Rule> {
             figures::seconds(found.total_s),
             whole_percent(share.min(1.0)),
         ),
-        "look at what everything waited for then: garbage collection, a checkpoint, a lock that one call held, a disk that stalled",
+        "check what all calls waited for: garbage collection, a checkpoint, a lock, a stalled disk",
     )
 }
 
@@ -45,7 +45,7 @@ pub(super) fn gap(trial: &Trial) -> Option<Rule> {
     let missing_s: f64 = trial.gaps.iter().map(|gap| gap.missing_s(trial.measured_s)).sum();
     if missing_s <= 0.0 {
         // A time of day that was set, and what was lost in the warm-up: durations are clocked by another clock.
-        return note(format!("{found}; no time that was measured is touched by it"));
+        return note(format!("{found}; the window is not affected"));
     }
     let slept = trial
         .gaps
@@ -54,15 +54,13 @@ pub(super) fn gap(trial: &Trial) -> Option<Rule> {
     let share = missing_s / trial.measured_s;
     if slept || (missing_s >= MISSING_MIN_S && share >= MISSING_MIN) {
         return bad(
-            format!(
-                "{found}: the rate is that of an interval in which nothing ran for a part of the time, and is no result"
-            ),
-            "run again on a machine that stays awake and a process that nobody stops",
+            format!("{found}: nothing ran during part of the window: invalid result"),
+            "run again without suspending the machine or the process",
         );
     }
     warning(
         format!(
-            "{found}: {} of the measured time is missing ({}), and calls that were under way took that much longer",
+            "{found}: {} of the measured time is missing ({}), and calls in flight took that much longer",
             whole_percent(share.min(1.0)),
             figures::seconds(missing_s)
         ),

@@ -39,7 +39,7 @@ fn commits_that_calls_share_are_not_added_up() {
     check("saturation", &trial, Info, "the speed of 8 clients, not a maximum throughput");
     trial.stack.style = "plain".to_owned();
     check("saturation", &trial, Info, "SQLite's one writer was busy 100 % of the time");
-    // A single client shares with nobody.
+    // A single client shares with no one.
     grouped(&mut trial, 0.0, 0.1, 0.85);
     trial.plan.clients = 1;
     check("saturation", &trial, Info, "SQLite's one writer was busy 100 % of the time");

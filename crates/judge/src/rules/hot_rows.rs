@@ -36,7 +36,7 @@ pub(super) fn hot_rows(trial: &Trial) -> Option<Rule> {
         );
     };
     let seen = format!(
-        "{}; the engine's sessions spent {} of the sampled time waiting for locks that others held",
+        "{}; the engine's sessions spent {} of the sampled time waiting for locks of other sessions",
         shared.words,
         whole_percent(waited)
     );

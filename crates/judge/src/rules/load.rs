@@ -17,7 +17,7 @@ const OTHERS_MAX: f64 = 0.05;
 /// of a second, and what is cut off at once is read later than it ends.
 pub const SHORTEST_S: f64 = 0.1;
 
-/// Processors kept busy on average over the measured interval.
+/// CPU cores used on average over the measured interval.
 pub(super) struct Load {
     /// Processors that there are.
     pub(super) cores: f64,
@@ -68,7 +68,7 @@ impl Load {
 
     /// What the processors did, and how many there are: `1.4 of 4 processors busy`.
     pub(super) fn words(&self) -> String {
-        format!("{} of {} processors busy", figures::trimmed(self.busy(), 1), self.cores)
+        format!("{} of {} cores busy", figures::trimmed(self.busy(), 1), self.cores)
     }
 }
 
@@ -81,7 +81,7 @@ pub(super) fn co_located(trial: &Trial) -> Option<Rule> {
     let load = Load::of(trial)?;
     if load.shared > 0.0 {
         return note(format!(
-            "generator and engine are one process, which kept {} of {} processors busy: its cost is that of both",
+            "generator and engine are one process, which used {} of {} cores: its cost covers both",
             figures::trimmed(load.shared, 1),
             load.cores
         ));
@@ -92,39 +92,37 @@ pub(super) fn co_located(trial: &Trial) -> Option<Rule> {
     }
     if !load.is_system_observed() {
         return note(
-            "no process of the system under test was observed; if it runs on this machine, the generator takes processor \
-             time from it",
+            "no process of the system under test was observed; if it runs on this machine, the generator takes CPU time from it",
         );
     }
     let part = load.generator / (load.generator + load.system);
     let sentence = format!(
-        "generator and system share this machine: the generator took {} of the processor time of both ({})",
+        "generator and system share this machine: the generator took {} of the CPU time of both ({})",
         whole_percent(part),
         load.words()
     );
     if part >= GENERATOR_HEAVY && load.busy() >= FULL * load.cores {
         return warning(
-            format!("{sentence}, so the system had less than the machine and alone would do more"),
+            format!("{sentence}, so the system did not have the whole machine and would be faster alone"),
             "run the server on another machine and name it with --url",
         );
     }
     note(sentence)
 }
 
-/// Whether somebody else used the machine.
+/// Whether someone else used the machine.
 pub(super) fn noisy_machine(trial: &Trial) -> Option<Rule> {
     let (steal, others) = (trial.machine.steal_share, trial.machine.other_load_share);
     let mut noise = Vec::new();
     if let Some(steal) = steal.filter(|steal| *steal > STEAL_MAX) {
-        noise
-            .push(format!("the hypervisor gave {} of the processor time to others", figures::percent(steal)));
+        noise.push(format!("the hypervisor gave {} of the CPU time to others", figures::percent(steal)));
     }
     if let Some(others) = others.filter(|others| *others > OTHERS_MAX) {
         noise.push(format!("processes outside the trial used {} of it", figures::percent(others)));
     }
     if !noise.is_empty() {
         return warning(
-            format!("{}: the number may be too low, and another run may differ", listed(&noise)),
+            format!("{}: throughput may be too low, and other runs may differ", listed(&noise)),
             "run again on a quiet machine",
         );
     }

@@ -13,7 +13,7 @@ const LITTLE_MARGIN: f64 = 0.05;
 const SLOW_SHARE: f64 = 0.20;
 /// And by this many times the usual deviation (1.48 × the median one, which for normal scatter is one standard deviation).
 const SLOW_DEVIATIONS: f64 = 4.0;
-/// Committed calls a second below which counting alone scatters too much for single slices to be called slow.
+/// Committed calls per second below which counting alone scatters too much for single slices to be called slow.
 const SLOW_RATE_MIN: f64 = 25.0;
 
 /// Whether the think times set the rate, and not the system.
@@ -27,7 +27,7 @@ pub(super) fn think_cap(trial: &Trial) -> Option<Rule> {
     }
     hint(
         format!(
-            "clients spent {} of their time keying and thinking: this pace sets the rate, and the system could do more",
+            "clients spent {} of their time keying and thinking: think time limits throughput",
             whole_percent(1.0 - busy)
         ),
         "raise the number of clients (TPC-C: warehouses) to learn what the system can do",
@@ -45,7 +45,7 @@ fn busy(trial: &Trial) -> Option<f64> {
         return None;
     }
     // By Little's law throughput ÷ (clients ÷ think) = think ÷ (think + response), so the share of their time that
-    // clients spend inside calls tells how far throughput lies below what the pace allows.
+    // clients spend inside calls tells how far throughput is below what the pace allows.
     Some(occupied(trial, Times::Response)?.clients / f64::from(trial.plan.clients.max(1)))
 }
 
@@ -54,7 +54,7 @@ pub(super) fn little(trial: &Trial) -> Option<Rule> {
     let times = if trial.plan.arrivals.is_open() { Times::Service } else { Times::Response };
     let all = f64::from(trial.plan.clients);
     let Occupied { clients: busy, calls_per_s } = occupied(trial, times)?;
-    // A call that lies across the beginning or the end of the interval counts whole or not at all.
+    // A call that is across the beginning or the end of the interval counts whole or not at all.
     let calls_a_client = calls_per_s * trial.measured_s / all.max(1.0);
     let margin = LITTLE_MARGIN + 1.0 / calls_a_client.max(1.0);
     let found = format!("{} were in a call on average", figures::short(busy));
@@ -87,7 +87,7 @@ pub(super) fn little(trial: &Trial) -> Option<Rule> {
                 clients(trial.plan.clients),
                 whole_percent(1.0 - busy / all)
             ),
-            "see whether the generator had enough processor time, and whether calls were lost",
+            "see whether the generator had enough CPU time, and whether calls were lost",
         );
     }
     fine(format!("clients and times agree: {product} of {}", clients(trial.plan.clients)))
@@ -108,7 +108,7 @@ struct Occupied {
 }
 
 /// Nothing where the times of more than 1 % of the calls are not known. A call that was queued and done later keeps no
-/// client: its times are those of somebody else's work.
+/// client: its times are those of someone else's work.
 fn occupied(trial: &Trial, times: Times) -> Option<Occupied> {
     let classes =
         [Class::Committed, Class::Declined, Class::Conflict, Class::Refused, Class::InDoubt, Class::Defect];
@@ -163,7 +163,7 @@ pub(super) fn limits(trial: &Trial) -> Option<Rule> {
         .filter(|(_, limit)| limit.passed == Some(false))
         .map(|(name, limit)| {
             format!(
-                "p90 of {name} is {} and may be {}",
+                "p90 of {name} is {} (limit {})",
                 figures::maybe_duration(limit.p90_ns),
                 figures::duration(limit.p90_max_ns as f64)
             )
@@ -171,7 +171,7 @@ pub(super) fn limits(trial: &Trial) -> Option<Rule> {
         .collect();
     if let Some(efficiency) = trial.efficiency.filter(|efficiency| !efficiency.passed) {
         missed.push(format!(
-            "{} a warehouse lies outside {} to {}",
+            "{} per warehouse is outside {} to {}",
             figures::short(efficiency.per_warehouse),
             efficiency.per_warehouse_min,
             efficiency.per_warehouse_max
@@ -189,10 +189,10 @@ pub(super) fn limits(trial: &Trial) -> Option<Rule> {
     let unknown = limits.iter().filter(|(_, limit)| limit.passed.is_none()).count();
     if unknown > 0 {
         let sentence =
-            format!("{unknown} of {} limits on the 90th percentile have too few calls to tell", limits.len());
+            format!("{unknown} of {} limits on the 90th percentile have too few calls", limits.len());
         return note(sentence);
     }
-    fine(format!("all {} limits on the 90th percentile were kept", limits.len()))
+    fine(format!("all {} limits on the 90th percentile were met", limits.len()))
 }
 
 /// Whether the rate held over the interval.
@@ -206,12 +206,12 @@ pub(super) fn steady(trial: &Trial) -> Option<Rule> {
     };
     match steadiness(&rates) {
         Steadiness::TooFew => hint(
-            format!("{} slices are too few to tell whether the rate had settled", rates.len()),
+            format!("{} slices are too few to check whether the rate was steady", rates.len()),
             "measure for at least ten seconds",
         ),
         Steadiness::Drift { change } => warning(
             format!(
-                "not steady: the rate drifted and ended {} than it began, so its mean depends on when one looks",
+                "not steady: the rate drifted and ended {} than it began, so the mean is not representative",
                 percent(change)
             ),
             "warm up for longer, and see what grows or fills up",
@@ -222,7 +222,7 @@ pub(super) fn steady(trial: &Trial) -> Option<Rule> {
                 figures::seconds(starts_s[at]),
                 percent(change)
             ),
-            "see what happened then: another process, a checkpoint, a cache that was full",
+            "check for another process, a checkpoint, or a cache that filled up",
         ),
         Steadiness::Steady => match slow(&rates) {
             0 => fine(format!("the rate held over {} slices", rates.len())),
@@ -238,8 +238,8 @@ pub(super) fn steady(trial: &Trial) -> Option<Rule> {
     }
 }
 
-/// Start in seconds and committed calls a second of each measured slice. A rest at the end shorter than half a slice says
-/// too little, and so does a slice in which nobody ran: that is told of on its own.
+/// Start in seconds and committed calls per second of each measured slice. A rest at the end shorter than half a slice says
+/// too little, and so does a slice in which no one ran: that is told of on its own.
 fn rates(trial: &Trial) -> Vec<(f64, f64)> {
     let measured = || trial.slices.iter().filter(|slice| trial.is_rated(slice) && slice.length_s > 0.0);
     let longest = measured().map(|slice| slice.length_s).fold(0.0, f64::max);

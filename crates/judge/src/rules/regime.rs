@@ -5,11 +5,11 @@ use super::{listed, share, warning, whole_percent};
 use crate::{engine_findings, figures};
 use result::{Engine, Rule, Slice, Trial};
 
-/// The first and the last part of the interval that are held against each other: a quarter each.
+/// The first and the last part of the interval that are compared with each other: a quarter each.
 const PARTS: usize = 4;
 /// Slices from which there are such parts.
 const SLICES_MIN: usize = 8;
-/// Change of the share of declined calls, as a share of all, that is no chance.
+/// Change of the share of declined calls, as a share of all, that is not a chance.
 const DECLINED_MIN: f64 = 0.05;
 /// Calls of a kind in each of the two parts, below which a share of them is chance.
 const CALLS_MIN: u64 = 400;
@@ -107,7 +107,7 @@ fn measured_steps(engine: &Engine, measured_s: f64) -> impl Iterator<Item = usiz
 }
 
 /// An embedded database that was smaller than its cache at the start and is not at the end. For an engine of its own the
-/// files are no measure: logs and other databases lie among them.
+/// files are not a measure: logs and other databases are among them.
 fn cache_outgrown(trial: &Trial) -> Option<String> {
     if trial.stack.engine != "sqlite" {
         return None;

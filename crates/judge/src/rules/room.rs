@@ -28,11 +28,8 @@ struct Resource {
 impl Room {
     pub(super) fn of(trial: &Trial, load: &Load, busiest: Suspect) -> Room {
         let mut words = vec![load.words()];
-        let mut resources = vec![Resource {
-            name: "the processors".into(),
-            used: load.busy() / load.cores,
-            suspect: busiest,
-        }];
+        let mut resources =
+            vec![Resource { name: "the cores".into(), used: load.busy() / load.cores, suspect: busiest }];
         let threads = f64::from(trial.plan.generator_threads).min(load.cores);
         if load.generator > 0.0 && threads > 0.0 {
             let used = load.generator / threads;
@@ -44,8 +41,8 @@ impl Room {
             let limit = process.limits.and_then(|limits| limits.cpu).filter(|cpu| *cpu > 0.0);
             let Some(cpu) = limit.filter(|_| trial.measured_s > 0.0) else { continue };
             let used = process.cpu_s() / trial.measured_s / cpu;
-            words.push(format!("{} {} of its processor limit", process.roles_words(), whole_percent(used)));
-            let name = format!("the processor limit of {}", process.roles_words());
+            words.push(format!("{} {} of its CPU limit", process.roles_words(), whole_percent(used)));
+            let name = format!("the CPU limit of {}", process.roles_words());
             resources.push(Resource { name, used, suspect: Suspect::Limit });
         }
         for (process, used) in server_threads(trial) {
@@ -67,7 +64,7 @@ impl Room {
             ));
         }
         let fullest = resources.into_iter().max_by(|a, b| a.used.total_cmp(&b.used));
-        Room { fullest: fullest.expect("there are always the processors"), words: words.join(", ") }
+        Room { fullest: fullest.expect("there are always the cores"), words: words.join(", ") }
     }
 
     /// That of which nearly all is used, if anything.
@@ -85,7 +82,7 @@ impl Room {
             factor if factor < 20.0 => format!("{} times the", figures::trimmed(factor, 1)),
             _ => return None,
         };
-        let verb = if name.ends_with("processors") { "are" } else { "is" };
+        let verb = if name.ends_with("cores") { "are" } else { "is" };
         Some(format!("more clients could bring at most {most} throughput before {name} {verb} full"))
     }
 }
@@ -117,7 +114,7 @@ mod tests {
     #[test]
     fn nearly_full_processors_are_said_and_more_clients_are_not_advised() {
         let trial = busy(3.5);
-        check(RULE, &trial, Info, "the processors are nearly full");
+        check(RULE, &trial, Info, "the cores are nearly full");
         check(RULE, &trial, Info, "more clients could bring at most 14 % more throughput");
         let found = super::super::saturation::find(&trial).unwrap();
         // The server's process hosts the engine, so neither is named alone.
@@ -128,7 +125,7 @@ mod tests {
     #[test]
     fn how_near_to_full_each_is_and_what_clients_bring_at_most_is_said() {
         let trial = busy(2.0);
-        check(RULE, &trial, Info, "was full (2 of 4 processors busy, generator ");
+        check(RULE, &trial, Info, "saturated (2 of 4 cores busy, generator ");
         check(RULE, &trial, Info, "more clients could bring at most 2 times the throughput");
         let advice = super::super::saturation::find(&trial).unwrap().rule.advice.unwrap();
         assert!(advice.starts_with("raise the number of clients"), "{advice}");

@@ -24,7 +24,7 @@ pub(super) fn min_samples(trial: &Trial) -> Option<Rule> {
     if counts.is_empty() {
         return warning(
             "no call was committed, so there is no time to show",
-            "look at the books for what became of the calls",
+            "see the call accounting for the outcomes",
         );
     }
     let below = |bound: u64| -> Vec<String> {
@@ -36,7 +36,7 @@ pub(super) fn min_samples(trial: &Trial) -> Option<Rule> {
     if headline_count < P99_MIN {
         return warning(
             format!(
-                "only {} calls of {headline} were committed: its p99 is not shown, because fewer than ten calls lie \
+                "only {} calls of {headline} were committed: its p99 is not shown, because fewer than ten calls are \
                  beyond it",
                 figures::count(headline_count)
             ),
@@ -45,10 +45,10 @@ pub(super) fn min_samples(trial: &Trial) -> Option<Rule> {
     }
     let (p99, p999) = (below(P99_MIN), below(P999_MIN));
     if !p99.is_empty() {
-        return note(format!("p99 is not shown for {}: fewer than ten calls lie beyond it", listed(&p99)));
+        return note(format!("p99 is not shown for {}: fewer than ten calls are beyond it", listed(&p99)));
     }
     if !p999.is_empty() {
-        return note(format!("p99.9 is not shown for {}: fewer than ten calls lie beyond it", listed(&p999)));
+        return note(format!("p99.9 is not shown for {}: fewer than ten calls are beyond it", listed(&p999)));
     }
     fine("every percentile has at least ten calls beyond it")
 }
@@ -78,7 +78,7 @@ pub(super) fn monotone(trial: &Trial) -> Option<Rule> {
     }
     impossible.truncate(3);
     bad(
-        format!("times that cannot be ({}): do not use them", listed(&impossible)),
+        format!("impossible latencies ({}): result invalid", listed(&impossible)),
         "report this as a bug of Stackmark, with the result file",
     )
 }

@@ -26,7 +26,7 @@ pub(super) fn saturation(trial: &Trial) -> Option<Rule> {
     if matches!(suspect, Suspect::Pace | Suspect::GeneratorCpu | Suspect::Unknown) || !keeps_rate(trial) {
         return Some(rule);
     }
-    Some(Rule { sentence: format!("the rate that was asked for is kept; {}", rule.sentence), ..rule })
+    Some(Rule { sentence: format!("the requested rate was met; {}", rule.sentence), ..rule })
 }
 
 /// The first that fits. What all calls queue for comes before what the few that are let through wait for. Busy processors are weighed
@@ -37,7 +37,7 @@ pub(crate) fn find(trial: &Trial) -> Option<Found> {
     }
     let Some(load) = Load::of(trial) else {
         let rule = warning(
-            "no process was observed, so nothing tells whether the system or the load generator set the rate",
+            "no process was observed, so it is unknown whether the system or the load generator limits throughput",
             "observe the processes (Linux), or vary the number of clients",
         )?;
         return Some(Found { suspect: Suspect::Unknown, rule });
@@ -106,7 +106,7 @@ fn of_strangers(load: &Load) -> bool {
     load.others > MOST * load.busy()
 }
 
-/// Whose processor time is the most, of processors that are all busy: a part of the system where it has most of them.
+/// Whose CPU time is the most, of processors that are all busy: a part of the system where it has most of them.
 fn busiest(trial: &Trial) -> Suspect {
     let all: f64 = trial.processes.iter().map(Process::cpu_s).sum();
     let most = |role: Role| {
@@ -120,7 +120,7 @@ fn busiest(trial: &Trial) -> Suspect {
     }
 }
 
-/// A generator with a process of its own that used all the processor time that its threads could get.
+/// A generator with a process of its own that used all the CPU time that its threads could get.
 fn generator(trial: &Trial, load: &Load) -> Option<Rule> {
     let most = f64::from(trial.plan.generator_threads).min(load.cores);
     if most <= 0.0 || load.generator < FULL * most {
@@ -128,31 +128,30 @@ fn generator(trial: &Trial, load: &Load) -> Option<Rule> {
     }
     bad(
         format!(
-            "the load generator was full ({} of {most} processors that its threads can use): this is its speed, not \
-             that of the system",
+            "load generator saturated ({} of {most} cores that its threads can use): it limits throughput",
             figures::trimmed(load.generator, 1)
         ),
         "give the generator more threads or a machine of its own",
     )
 }
 
-/// A process used all the processor time that its limit gives it.
+/// A process used all the CPU time that its limit gives it.
 fn limit(trial: &Trial) -> Option<Rule> {
-    let held = |process: &&result::Process| {
+    let stored = |process: &&result::Process| {
         let Some(limits) = process.limits else { return false };
         let busy = process.cpu_s() / trial.measured_s.max(f64::MIN_POSITIVE);
         limits.cpu.is_some_and(|cpu| busy >= FULL * cpu)
             || limits.throttling.is_some_and(|met| super::share(met.throttled_periods, met.periods) >= MOST)
     };
-    let process = trial.processes.iter().find(held)?;
+    let process = trial.processes.iter().find(stored)?;
     let cpu = process.limits.and_then(|limits| limits.cpu);
     hint(
         format!(
-            "{} used all the processor time that its limit{} gives: the limit is likely what sets the maximum throughput",
+            "{} used all the CPU time that its limit{} gives: the limit is likely what sets the maximum throughput",
             process.roles_words(),
-            cpu.map_or_else(String::new, |cpu| format!(" of {} processors", figures::short(cpu)))
+            cpu.map_or_else(String::new, |cpu| format!(" of {} cores", figures::short(cpu)))
         ),
-        "raise the limit to learn what the rest can do",
+        "raise the limit and run again",
     )
 }
 
@@ -166,7 +165,7 @@ fn waited(trial: &Trial) -> Option<(Suspect, String)> {
         return None;
     }
     let (suspect, share, what) = if locked > flushing {
-        (Suspect::Lock, locked, "rows that others held")
+        (Suspect::Lock, locked, "row locks of other sessions")
     } else {
         (Suspect::CommitFlush, flushing, "the log to be flushed")
     };
@@ -197,7 +196,7 @@ fn processors(load: &Load) -> Option<Rule> {
     if taken >= GENERATOR_HEAVY {
         let rule = warning(
             format!(
-                "{found}: {} of that went to others than the system, which alone would do more",
+                "{found}: other processes used {} of that; the system would be faster alone",
                 whole_percent(taken)
             ),
             "run the generator on another machine, or keep the machine free of others",
@@ -221,7 +220,7 @@ fn all_busy(load: &Load) -> String {
         .filter(|(_, cores)| *cores >= 0.05)
         .map(|(name, cores)| format!("{name} {}", figures::trimmed(*cores, 1)))
         .collect();
-    format!("all {} processors of the machine were busy ({})", load.cores, parts.join(", "))
+    format!("all {} cores of the machine were busy ({})", load.cores, parts.join(", "))
 }
 
 /// The device under the database had something to do all the time, and the calls waited for their commits.
@@ -258,7 +257,7 @@ fn writer(trial: &Trial) -> Option<Found> {
     if busy < FULL && wanted < FULL {
         return None;
     }
-    let held = lane.held_s.max(f64::MIN_POSITIVE);
+    let stored = lane.held_s.max(f64::MIN_POSITIVE);
     let flushing = lane.commit_s > lane.statements_s;
     let (most, part) = if flushing { ("commit", lane.commit_s) } else { ("statements", lane.statements_s) };
     let found = if busy >= FULL {
@@ -272,7 +271,7 @@ fn writer(trial: &Trial) -> Option<Found> {
         )
     };
     let went = match (lane.shares_commits, flushing) {
-        (false, _) => format!("{} of that in {most}", whole_percent(part / held)),
+        (false, _) => format!("{} of that in {most}", whole_percent(part / stored)),
         (true, true) => {
             let rest = whole_percent(part / trial.measured_s);
             format!("and up to {rest} of the lane's own time went into the commits that they share")
@@ -282,9 +281,8 @@ fn writer(trial: &Trial) -> Option<Found> {
             whole_percent(part / trial.measured_s)
         ),
     };
-    let rule = note(format!(
-        "{found}, {went}: the engine's one writer is full, and this is likely its maximum throughput"
-    ))?;
+    let rule =
+        note(format!("{found}, {went}: the engine's one writer is saturated and likely limits throughput"))?;
     // A writer that mostly flushes would do more if it did not have to.
     let durable = trial.stack.durability.tier == Tier::Durable && !super::setting::in_memory(trial);
     let suspect = if flushing && durable { Suspect::CommitFlush } else { Suspect::Writer };
@@ -309,7 +307,7 @@ impl Lane {
     /// With several clients a kind that never waited for the lane doesn't use it: readers on a snapshot don't. A single
     /// client never waits, and with it every kind counts.
     pub(super) fn of(trial: &Trial) -> Lane {
-        // Alone, a client shares with nobody.
+        // Alone, a client shares with no one.
         let shares_commits = trial.stack.style == "grouped" && trial.plan.clients > 1;
         let mut lane = Lane { shares_commits, ..Lane::default() };
         for tally in trial.kinds.iter().map(|kind| &kind.tally) {
@@ -369,11 +367,10 @@ fn queue(trial: &Trial) -> Option<Rule> {
     }
     hint(
         format!(
-            "calls spent {} of their time waiting for {whose}: {what} is full, and this is likely the maximum throughput \
-             with it",
+            "calls spent {} of their time waiting for {whose}: {what} is saturated and likely limits throughput",
             whole_percent(budget.share(part))
         ),
-        "raise it to learn what the rest can do",
+        "increase it and run again",
     )
 }
 
@@ -401,16 +398,19 @@ fn nobody(trial: &Trial, load: &Load) -> Option<Found> {
     let budget = trial.overall.budget.unwrap_or_default();
     let room = Room::of(trial, load, if of_strangers(load) { Suspect::AllCores } else { busiest(trial) });
     let found = if trial.data.elsewhere {
-        format!("nothing on this machine was full ({}), and the engine is on another one", room.words)
+        format!(
+            "no resource of this machine was saturated ({}), and the engine is on another machine",
+            room.words
+        )
     } else if load.is_system_observed() {
-        format!("nothing that was observed was full ({})", room.words)
+        format!("no observed resource was saturated ({})", room.words)
     } else {
-        format!("the generator was not full, and nothing else was observed ({})", room.words)
+        format!("the load generator was not saturated, and nothing else was observed ({})", room.words)
     };
     let of = |suspect, rule: Option<Rule>| Some(Found { suspect, rule: rule? });
     if trial.plan.arrivals.is_open() {
         if !lacks_clients(trial) {
-            let sentence = format!("{found}: the rate is the one that was asked for, not a maximum");
+            let sentence = format!("{found}: this is the requested rate, not a maximum");
             return of(Suspect::Pace, fine(sentence));
         }
         if backlog_grew(trial) {
@@ -424,7 +424,7 @@ fn nobody(trial: &Trial, load: &Load) -> Option<Found> {
         return Some(full(Suspect::Clients, rule));
     }
     if trial.plan.arrivals.is_paced() {
-        let sentence = format!("{found}: the pace sets the rate, and this is not a maximum");
+        let sentence = format!("{found}: think time limits throughput; this is not a maximum");
         return of(Suspect::Pace, fine(sentence));
     }
     if flushes(trial, &budget) {
@@ -437,7 +437,7 @@ fn nobody(trial: &Trial, load: &Load) -> Option<Found> {
     let bound = room.bound().map_or_else(String::new, |bound| format!("; {bound}"));
     if let Some((name, suspect)) = room.nearly_full() {
         let sentence = format!("{found}, but {}{bound}", nearly(name));
-        let advice = "lower what a call takes of it, or give it more: more clients alone bring little";
+        let advice = "reduce its use per call or provide more of it: more clients alone bring little";
         return Some(full(suspect, hint(sentence, advice)?));
     }
     let rule = hint(
@@ -445,13 +445,13 @@ fn nobody(trial: &Trial, load: &Load) -> Option<Found> {
             "{found}: this is the speed of {}, not a maximum throughput{bound}",
             clients(trial.plan.clients)
         ),
-        "raise the number of clients until something is full",
+        "raise the number of clients until a resource is saturated",
     );
     of(Suspect::Clients, rule)
 }
 
 fn nearly(name: &str) -> String {
-    format!("{name} {} nearly full", if name.ends_with("processors") { "are" } else { "is" })
+    format!("{name} {} nearly full", if name.ends_with("cores") { "are" } else { "is" })
 }
 
 /// An open loop past what its system does with its clients, and nothing that was observed was full. Whether more clients
@@ -461,11 +461,10 @@ fn behind(trial: &Trial, found: &str, room: &Room) -> Option<Found> {
     let near = nearly_full.map_or_else(String::new, |(name, _)| format!(", but {}", nearly(name)));
     let rule = warning(
         format!(
-            "{found}{near}; the backlog grew: {} did not keep the rate that was asked for, which is past the capacity of this \
-             set-up",
+            "{found}{near}; the backlog grew: {} did not keep up with the requested rate, which exceeds the capacity of this setup",
             clients(trial.plan.clients)
         ),
-        "lower the rate, or search the highest that is kept with find-max",
+        "lower the rate, or find the highest rate with find-max",
     )?;
     let nearly = nearly_full.map(|(_, suspect)| suspect);
     Some(Found { suspect: nearly.unwrap_or(Suspect::Unknown), rule: Rule { full: nearly, ..rule } })

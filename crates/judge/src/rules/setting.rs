@@ -87,7 +87,7 @@ fn unknown_fields(trial: &Trial) -> Vec<&'static str> {
         (data.bytes.is_none(), "the size of the data"),
         (data.file_system.as_deref().is_none_or(is_unknown), "the file system"),
         (data.checksum.is_none(), "the checksum of the data"),
-        (is_unknown(&machine.cpu) || machine.cores == 0, "the processor"),
+        (is_unknown(&machine.cpu) || machine.cores == 0, "the CPU"),
         (is_unknown(&machine.kernel) || is_unknown(&machine.os), "the operating system"),
         (machine.memory_bytes == 0, "the memory"),
     ]
@@ -96,7 +96,7 @@ fn unknown_fields(trial: &Trial) -> Vec<&'static str> {
     .collect()
 }
 
-/// Whether the data lies in memory, so that a flush costs nothing and keeps nothing.
+/// Whether the data is in memory, so that a flush costs nothing and keeps nothing.
 pub(super) fn in_memory(trial: &Trial) -> bool {
     trial.data.file_system.as_deref().is_some_and(|on| on.ends_with("(memory)"))
 }
@@ -113,7 +113,7 @@ pub(super) fn durability(trial: &Trial) -> Option<Rule> {
     }
     match tier {
         Tier::Durable if in_memory(trial) => warning(
-            "the data lies in memory, where a flush costs nothing and keeps nothing: commits are faster than on any disk",
+            "the data is in memory: commits are fast but not durable",
             "put the database on a disk, or compare only with results in memory",
         ),
         Tier::Durable => fine(format!("{}: {}", tier.word(), tier.meaning())),

@@ -25,14 +25,14 @@ const fn row(rule: &'static str, severity: Severity, words: &'static str, fire: 
 
 /// Every rule of trials, in the order of the code. "Complains" is a warning or worse, but for those that only inform.
 const ROWS: [Row; 27] = [
-    row("books", Bad, "calls got lost", |trial| trial.overall.books.committed -= 1),
+    row("books", Bad, "call counts do not add up", |trial| trial.overall.books.committed -= 1),
     row("audit", Bad, "ledger", |trial| trial.ledger[0].check = Check::Failed),
-    row("saturation", Bad, "the load generator was full", |trial| {
+    row("saturation", Bad, "load generator saturated", |trial| {
         trial.plan.generator_threads = 1;
         trial.processes[0].roles.truncate(1);
         trial.processes[0].cpu_user_s = trial.measured_s;
     }),
-    row("think-cap", Info, "this pace sets the rate", |trial| {
+    row("think-cap", Info, "think time limits throughput", |trial| {
         trial.plan.arrivals = Arrivals::Paced { think: "spec".to_owned() };
         trial.plan.clients = 1_000;
     }),
@@ -40,7 +40,7 @@ const ROWS: [Row; 27] = [
     row("outcome-mix", Warning, "5.0 % of the calls did not complete", |trial| {
         trial.overall.books.in_doubt = trial.overall.books.begun / 20;
     }),
-    row("limits", Warning, "p90 of payment is 7 s and may be 5 s", |trial| {
+    row("limits", Warning, "p90 of payment is 7 s (limit 5 s)", |trial| {
         trial.kinds[1].limit = Some(Limit::new(5_000_000_000, Some(7_000_000_000)));
     }),
     row("steady", Warning, "not steady", |trial| {
@@ -56,7 +56,7 @@ const ROWS: [Row; 27] = [
     row("checkpoints", Warning, "logged whole", |trial| {
         *trial = super::checkpoints::tests::trial(0.0, 15.4e3, 7.2e3);
     }),
-    row("gap", Bad, "was not run for 6 s, from 20 s on", |trial| {
+    row("gap", Bad, "suspended for 6 s at 20 s", |trial| {
         trial.gaps = vec![Gap { kind: GapKind::Stalled, from_s: 20.0, length_s: 6.0 }];
     }),
     row("silence", Warning, "no call completed for 1.2 s, from 4 s on, and for 2.5 s in all", |trial| {
@@ -64,7 +64,7 @@ const ROWS: [Row; 27] = [
     }),
     row("fingerprint", Warning, "behind delivery are not known", |trial| trial.kinds[3].tally.effort = None),
     row("key", Warning, "the checksum of the data", |trial| trial.data.checksum = None),
-    row("durability", Warning, "the data lies in memory", |trial| {
+    row("durability", Warning, "the data is in memory", |trial| {
         trial.data.file_system = Some("tmpfs (memory)".to_owned());
     }),
     row("min-samples", Warning, "only 900 calls of new-order", |trial| {
@@ -89,7 +89,7 @@ const ROWS: [Row; 27] = [
     row("hot-rows", Warning, "waits for those rows", |trial| {
         trial.stack.engine = "postgres".to_owned();
     }),
-    row("co-located", Warning, "alone would do more", |trial| {
+    row("co-located", Warning, "would be faster alone", |trial| {
         let mut server = trial.processes[0].clone();
         trial.processes[0].roles.truncate(1);
         trial.processes[0].cpu_user_s = 1.2 * trial.measured_s;
@@ -104,7 +104,7 @@ const ROWS: [Row; 27] = [
         let throttling = Some(Throttling { periods: 600, throttled_periods: 540, throttled_s: 12.0 });
         trial.processes[0].limits = Some(Limits { cpu: Some(4.0), memory_bytes: None, throttling });
     }),
-    row("outage", Warning, "without the engine for 3.5 s, from 20 s on: 8 calls in doubt", |trial| {
+    row("outage", Warning, "engine unavailable for 3.5 s, from 20 s on: 8 calls in doubt", |trial| {
         trial.outages = vec![Outage {
             missing: Missing::Everything,
             from_s: 20.0,
@@ -183,8 +183,8 @@ fn what_is_missing_of_the_interval_decides_what_a_gap_is_worth() {
     let gap = |kind, from_s, length_s| Gap { kind, from_s, length_s };
     check(gap(GapKind::Asleep, 12.0, 3_600.0), Bad, "the machine slept for 3 600 s, at 12 s");
     check(gap(GapKind::Stalled, 12.0, 0.7), Warning, "1 % of the measured time is missing (0.7 s)");
-    check(gap(GapKind::Stalled, -8.0, 4.0), Info, "no time that was measured");
-    check(gap(GapKind::ClockStep, 5.0, -3_600.0), Info, "set back by 3 600 s, at 5 s");
+    check(gap(GapKind::Stalled, -8.0, 4.0), Info, "the window is not affected");
+    check(gap(GapKind::ClockStep, 5.0, -3_600.0), Info, "set back by 3 600 s at 5 s");
     check(gap(GapKind::ClockStep, 5.0, 60.0), Info, "set forward by 60 s");
 }
 

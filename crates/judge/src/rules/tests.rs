@@ -130,7 +130,7 @@ fn a_full_generator_voids_the_number() {
     trial.plan.generator_threads = 1;
     check("saturation", &trial, Info, "one writer");
     trial.processes[0].cpu_user_s = 0.95 * trial.measured_s;
-    check("saturation", &trial, Bad, "the load generator was full");
+    check("saturation", &trial, Bad, "load generator saturated");
     // Interrupted as soon as it began: the processes are read a moment later, over many times what was measured.
     trial.measured_s = 0.0005;
     let silent =
@@ -140,8 +140,8 @@ fn a_full_generator_voids_the_number() {
 
 #[test]
 fn maximum_throughput_is_only_said_where_the_system_was_full() {
-    check("saturation", &direct(), Info, "maximum throughput");
-    check("saturation", &through_http(), Info, "the engine's one writer is full");
+    check("saturation", &direct(), Info, "likely limits throughput");
+    check("saturation", &through_http(), Info, "the engine's one writer is saturated");
 
     after(on_postgres, "saturation", Info, "the speed of 8 clients, not a maximum throughput");
     // None of the calls' time belongs to the writer: SQLite or not, it was not full.
@@ -152,7 +152,7 @@ fn maximum_throughput_is_only_said_where_the_system_was_full() {
     check("saturation", &trial, Info, "maximum throughput on this machine");
     trial.processes[1].cpu_user_s = 2.6 * trial.measured_s;
     trial.processes[0].cpu_user_s = 1.2 * trial.measured_s;
-    check("saturation", &trial, Warning, "the system, which alone would do more");
+    check("saturation", &trial, Warning, "the system would be faster alone");
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn an_open_loop_that_kept_up_and_whose_calls_waited_for_clients_had_too_few() {
     wait(&mut trial, |budget| &mut budget.client_wait_ns);
     check("saturation", &trial, Warning, "too few for this rate");
     trial.overall.budget.as_mut().unwrap().client_wait_ns = 0.0;
-    check("saturation", &trial, Fine, "asked for");
+    check("saturation", &trial, Fine, "the requested rate");
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn outcomes_that_the_workload_does_not_plan_are_shown() {
     };
     after(|trial| decline(trial, 0.01), "outcome-mix", Info, "does not plan for");
     after(|trial| decline(trial, 0.06), "outcome-mix", Warning, "6.0 % of the calls were declined");
-    check("outcome-mix", &sample_documents::open_trial().trials[0], Warning, "never begun");
+    check("outcome-mix", &sample_documents::open_trial().trials[0], Warning, "dropped");
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn limits_of_the_workload_are_held() {
         |trial| trial.efficiency = Some(Efficiency::tpcc(7.5, 1)),
         "limits",
         Warning,
-        "7.5 a warehouse lies outside 9 to 12.86",
+        "7.5 per warehouse is outside 9 to 12.86",
     );
     after(
         |trial| trial.kinds[3].limit = Some(Limit::new(5_000_000_000, None)),
@@ -306,7 +306,7 @@ fn a_rate_that_did_not_hold_is_not_steady() {
         "from 40 s on the rate was 30 % lower",
     );
     after(|trial| trial.slices.truncate(15), "steady", Info, "5 slices are too few");
-    // The warm-up may be as slow as it likes, and a short rest at the end is no slice.
+    // The warm-up may be as slow as it likes, and a short rest at the end is not a slice.
     let mut trial = direct();
     trial.slices.iter_mut().filter(|slice| slice.warmup).for_each(|slice| slice.kinds.clear());
     let rest = trial.slices.last_mut().unwrap();
@@ -405,7 +405,7 @@ fn what_is_full_at_a_rate_that_is_kept_does_not_hide_that_it_is() {
     trial.processes[0].limits = Some(Limits { cpu: Some(1e-3), memory_bytes: None, throttling: None });
     let books = trial.overall.books;
     trial.overall.books = Books { conflict: 0, refused: 0, in_doubt: 0, never_begun: 0, ..books };
-    let kept = "the rate that was asked for is kept; ";
+    let kept = "the requested rate was met; ";
     check("saturation", &trial, Info, kept);
     check("saturation", &trial, Info, "the limit is likely what sets");
     trial.overall.books.refused = books.due / 3;
@@ -434,7 +434,7 @@ fn what_the_engines_sessions_wait_for_is_named() {
         }
     };
     after(with("IO:WALSync"), "saturation", Info, "waiting for the log to be flushed");
-    after(with("Lock:transactionid"), "saturation", Info, "waiting for rows that others held");
+    after(with("Lock:transactionid"), "saturation", Info, "waiting for row locks of other sessions");
 }
 
 #[test]
@@ -444,7 +444,7 @@ fn the_generators_share_of_the_machine_is_told() {
     check("co-located", &trial, Info, "the generator took 11 %");
     trial.processes[0].cpu_user_s = 1.2 * trial.measured_s;
     trial.processes[1].cpu_user_s = 2.4 * trial.measured_s;
-    check("co-located", &trial, Warning, "the system had less than the machine");
+    check("co-located", &trial, Warning, "the system did not have the whole machine");
     trial.processes.truncate(1);
     check("co-located", &trial, Info, "no process of the system under test was observed");
     trial.data.elsewhere = true;
@@ -480,17 +480,17 @@ fn what_the_kernel_writes_back_fills_processors_and_is_no_stranger_s_load() {
     // What cannot be seen is in what others took.
     trial.writeback.as_mut().expect("as above").cpu_s = None;
     trial.machine.other_load_share = Some(0.3);
-    check("saturation", &trial, Warning, "went to others than the system");
+    check("saturation", &trial, Warning, "other processes used");
 }
 
-/// With one warehouse nothing is remote; that is no reason to doubt the rest.
+/// With one warehouse nothing is remote; that is not a reason to doubt the rest.
 #[test]
 fn a_check_that_the_data_cannot_decide_is_no_missing_check() {
     let mut document = sample_documents::trial();
     document.trials[0].audits[3].check = Check::NotTold;
     let rule = super::judge(&document.trials[0]).into_iter().find(|rule| rule.name == "audit").unwrap();
     assert_eq!(rule.severity, Fine);
-    assert!(rule.sentence.contains("1 cannot be told"), "{}", rule.sentence);
+    assert!(rule.sentence.contains("1 inconclusive"), "{}", rule.sentence);
 }
 
 #[test]
@@ -503,7 +503,7 @@ fn a_disk_that_commits_wait_for_is_named() {
         budget.response_ns *= 11.0;
     };
     after(full, "saturation", Info, "the disk nvme0n1 was busy 97 % of the time, a flush 9.5 ms");
-    // Busy with somebody else's writes: the calls do not wait for it.
+    // Busy with someone else's writes: the calls do not wait for it.
     let others = |trial: &mut Trial| {
         trial.disk.as_mut().expect("the sample has one").busy_share = 0.97;
         let budget = trial.overall.budget.as_mut().expect("the sample has one");

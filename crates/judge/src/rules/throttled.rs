@@ -7,7 +7,7 @@ use result::{Rule, Trial};
 /// Share of scheduling periods with throttling from which the limit sets the number.
 pub(super) const THROTTLED_MIN: f64 = 0.05;
 
-/// Whether a process was held back by the limit on its processor time.
+/// Whether a process was held back by the limit on its CPU time.
 pub(super) fn throttled(trial: &Trial) -> Option<Rule> {
     let limits: Vec<_> =
         trial.processes.iter().filter_map(|process| Some((process, process.limits?))).collect();
@@ -21,8 +21,7 @@ pub(super) fn throttled(trial: &Trial) -> Option<Rule> {
         .iter()
         .filter(|(.., met)| share(met.throttled_periods, met.periods) >= THROTTLED_MIN)
         .map(|(process, limits, met)| {
-            let cpu =
-                limits.cpu.map_or_else(String::new, |cpu| format!(" of {} processors", figures::short(cpu)));
+            let cpu = limits.cpu.map_or_else(String::new, |cpu| format!(" of {} cores", figures::short(cpu)));
             format!(
                 "{} met its limit{cpu} in {} of the scheduling periods and waited {}",
                 process.roles_words(),
@@ -34,10 +33,7 @@ pub(super) fn throttled(trial: &Trial) -> Option<Rule> {
     if held.is_empty() {
         return fine("no process was held back by its limit");
     }
-    warning(
-        format!("{}: the number is that of the limit", listed(&held)),
-        "raise the limit to learn what the rest can do",
-    )
+    warning(format!("{}: throughput is that of the limit", listed(&held)), "raise the limit and run again")
 }
 
 /// Share of calls with a reconnect from which the measured time is partly that of connecting.
@@ -64,7 +60,7 @@ pub(super) fn reconnects(trial: &Trial) -> Option<Rule> {
     hint(sentence, advice)
 }
 
-/// Whether somebody else used the database.
+/// Whether someone else used the database.
 pub(super) fn others(trial: &Trial) -> Option<Rule> {
     let others = trial.engine.as_ref()?.others.as_ref().filter(|others| !others.is_empty())?;
     warning(
@@ -84,7 +80,7 @@ pub(super) fn outages(trial: &Trial) -> Option<Rule> {
     if trial.lacked_writes() {
         let why = crate::engine_findings::refusals(trial).unwrap_or_default();
         return bad(
-            format!("{found}; refused {why}: the number is that of an engine that could not write"),
+            format!("{found}; refused {why}: the engine could not write; invalid result"),
             "give the database room, or leave to write, and measure again",
         );
     }

@@ -9,10 +9,10 @@ use diesel::{ConnectionError, QueryableByName, sql_query};
 use model::OpenError;
 use sql::{Dialect, Isolation, ServerUrl, Tls, Use, is_direct, postgres};
 
-/// How long a server may take to let somebody in, in seconds.
+/// How long a server may take to let someone in, in seconds.
 const CONNECT_SECONDS_MAX: u32 = 10;
 
-/// What a session says of itself after its settings were made, read back from the server.
+/// What a session reports after its settings were made, read back from the server.
 #[derive(Debug, QueryableByName)]
 pub(super) struct Facts {
     #[diesel(sql_type = Text)]
@@ -82,8 +82,7 @@ pub(super) fn connect(url: &ServerUrl) -> Result<(PgConnection, Facts), OpenErro
         return Ok((conn, facts));
     }
     Err(unusable(format!(
-        "asked for isolation {}, time zone UTC and statement_timeout {} ms, in force are {}, {} and {} ms; is a pool \
-         between us and the server?",
+        "requested isolation {}, time zone UTC and statement_timeout {} ms, server uses {}, {} and {} ms\nhint: use the address of PostgreSQL itself, not that of a pooler",
         url.isolation.name(),
         url.statement_timeout_ms,
         facts.isolation,
@@ -127,7 +126,7 @@ fn english(language: &str) -> bool {
     matches!(language, "C" | "POSIX" | "") || language.starts_with("C.") || language.starts_with("en")
 }
 
-/// What an error of a statement means for somebody who connects.
+/// What an error of a statement means for someone who connects.
 pub(super) fn failed(url: &ServerUrl, error: &Error) -> OpenError {
     let (what, why) = (url.place(), error.to_string());
     match sqlstate_of(&why) {
@@ -136,13 +135,13 @@ pub(super) fn failed(url: &ServerUrl, error: &Error) -> OpenError {
     }
 }
 
-/// Why nobody was let in. libpq says it in a text that has no password in it, and the server in its own language, since this
+/// Why no one was let in. libpq says it in a text that has no password in it, and the server in its own language, since this
 /// comes before any setting.
 fn not_let_in(url: &ServerUrl, error: &ConnectionError) -> OpenError {
     let said = error.to_string();
     let what = url.place();
     if said.contains("no password supplied") {
-        let why = format!("it asks for the password of user `{}`, and none was given", url.user);
+        let why = format!("it asks for the password of user `{}`, and no password is set", url.user);
         return OpenError::Unusable { what, why };
     }
     let sqlstate = match sqlstate_of(&said) {
@@ -152,7 +151,7 @@ fn not_let_in(url: &ServerUrl, error: &ConnectionError) -> OpenError {
     };
     let why = last_line(&said);
     match sqlstate {
-        // The server let nobody in for another reason that lasts: no such role, no entry in its access file.
+        // The server let no one in for another reason that lasts: no such role, no entry in its access file.
         "" if said.contains("FATAL:") => OpenError::Unusable { what, why },
         "" => OpenError::Unreachable { what, why },
         sqlstate => postgres::open_error(url, sqlstate, &why),

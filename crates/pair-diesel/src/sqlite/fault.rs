@@ -55,8 +55,8 @@ mod tests {
                 continue;
             }
             // SAFETY: the text of a code is static.
-            let said = unsafe { CStr::from_ptr(ffi::sqlite3_errstr(code)) };
-            assert_eq!(said.to_str().unwrap(), text);
+            let words = unsafe { CStr::from_ptr(ffi::sqlite3_errstr(code)) };
+            assert_eq!(words.to_str().unwrap(), text);
         }
     }
 }

@@ -33,7 +33,7 @@ fn open(url: &SqliteUrl) -> Result<SqliteConnection, OpenError> {
         return through("");
     }
     if !url.storage.shared_memory {
-        // A file keeps a write-ahead log as its mode, and then nobody without shared memory can open it to change that:
+        // A file keeps a write-ahead log as its mode, and then no one without shared memory can open it to change that:
         // it has to be done where the file was made.
         let (busy_ms, journal) = (url.busy_ms, url.journal.name());
         let text = format!("pragma busy_timeout = {busy_ms}; pragma journal_mode = {journal}");

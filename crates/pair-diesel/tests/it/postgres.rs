@@ -1,4 +1,4 @@
-//! Diesel on a real PostgreSQL: the vectors and the oracle, sessions at once beside those of the plain style, and faults.
+//! Diesel on a real PostgreSQL: the vectors and the oracle, sessions at once next to those of the plain style, and faults.
 
 use crate::support::{Answers, answers, server, tiny, wait};
 use adapter_tokio_postgres::PostgresOpener;
@@ -191,7 +191,7 @@ fn payment() -> Call {
 const WAITING: &str = "select count(*) from pg_locks join pg_stat_activity using (pid)
                        where datname = current_database() and not granted";
 
-/// What a payment gives that meets a district locked by somebody else, who then does `then`.
+/// What a payment gives that meets a district locked by someone else, who then does `then`.
 fn meeting(url: &ServerUrl, then: impl FnOnce(&mut PgConnection)) -> Result<Outcome, Fault> {
     let mut holder = other(url);
     holder.batch_execute("set deadlock_timeout = '60s'; begin").unwrap();
@@ -239,7 +239,7 @@ fn what_cannot_be_serialized_and_what_waits_too_long_are_conflicts() {
     let url = tiny("conflicts");
     let strict = ServerUrl { isolation: Isolation::RepeatableRead, ..url.clone() };
     assert_eq!(meeting(&strict, commit), Err(Fault::Conflict(Conflict::Serialization)));
-    // More than a statement that waits for nobody takes, however slow the machine.
+    // More than a statement that waits for no one takes, however slow the machine.
     let hasty = ServerUrl { statement_timeout_ms: 5_000, ..url.clone() };
     let late = |holder: &mut PgConnection| {
         while number(holder, WAITING) > 0 {
@@ -303,15 +303,15 @@ fn who_cannot_connect_is_told_why_and_never_the_password() {
             false,
             "the password for user",
         ),
-        (ServerUrl { password: None, ..tcp.clone() }, false, "none was given"),
+        (ServerUrl { password: None, ..tcp.clone() }, false, "no password is set"),
         (url.with_database("nowhere"), false, "there is no database `nowhere`; create it with `createdb"),
         (ServerUrl { port: 1, ..tcp.clone() }, true, "refused"),
         (ServerUrl { tls: Tls::Require, ..tcp }, false, "compiled in without TLS"),
     ] {
         let error = DieselPostgres::reach(&url, Monotonic::start()).unwrap_err();
-        let said = error.to_string();
-        assert_eq!(matches!(error, OpenError::Unreachable { .. }), again_later, "{said}");
-        assert!(said.contains(expected) && !said.contains("-hush"), "{said}, expected {expected}");
+        let words = error.to_string();
+        assert_eq!(matches!(error, OpenError::Unreachable { .. }), again_later, "{words}");
+        assert!(words.contains(expected) && !words.contains("-hush"), "{words}, expected {expected}");
     }
     let read_only = format!("alter database {} set default_transaction_read_only = on", url.database);
     other(&url).batch_execute(&read_only).unwrap();

@@ -76,7 +76,7 @@ fn an_effort_says_what_was_done() {
         assert_eq!(found[..2], [(1, 5 + 3 * 5 + 1, 5 + 3 * 5 + 5, 1), (1, 5 + 3 * 4 + 1, 5 + 3 * 4, 0)]);
         assert_eq!((found[2].0, found[2].1, found[2].3), (1, 10 * 6, 1));
 
-        // A file that somebody else writes.
+        // A file that someone else writes.
         let busy = SqliteUrl { busy_ms: 0, ..url.clone() };
         let mut session = target(&busy).open(0).await.unwrap();
         let other = Connection::open(&url.path).unwrap();
@@ -145,7 +145,7 @@ fn payments_made_at_once_lose_not_a_cent_under_either_journal() {
                     let calls: Vec<Call> = amounts.iter().map(|amount| Call::Payment(pay(*amount))).collect();
                     let (target, start) = (&target, &start);
                     scope.spawn(move || {
-                        // Nobody waits for SQLite's locks: the lane lets one after the other through.
+                        // No one waits for SQLite's locks: the lane lets one after the other through.
                         for answer in answers(target, &calls, start) {
                             answer.unwrap();
                         }
@@ -173,8 +173,8 @@ fn what_cannot_be_opened_is_said() {
     let error = |url| DieselSqlite::new(url, Monotonic::start()).unwrap_err();
     assert!(matches!(error(&url), OpenError::Unreachable { .. }));
     std::fs::write(&url.path, "this is a text of more than a few bytes, and no database at all").unwrap();
-    let said = error(&url).to_string();
-    assert!(said.contains("not a database"), "{said}");
+    let words = error(&url).to_string();
+    assert!(words.contains("not a database"), "{words}");
 
     let url = tiny_file(folder.path(), "b.db");
     let other = Connection::open(&url.path).unwrap();

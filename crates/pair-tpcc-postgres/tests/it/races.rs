@@ -1,4 +1,4 @@
-//! Eight sessions at once on tiny data: all three styles beside each other, and in the extended tests each beside itself.
+//! Eight sessions at once on tiny data: all three styles next to each other, and in the extended tests each next to itself.
 //! Nothing is lost, nothing is done twice, and the order of locks leaves no deadlock.
 
 use crate::support::{number, tiny, wait};

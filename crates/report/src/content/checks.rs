@@ -102,8 +102,8 @@ fn conformance(trial: &Trial) -> Vec<Block<'_>> {
 }
 
 fn rules(trial: &Trial) -> Table {
-    let columns = [words("rule"), words(""), words("what it means for the number")];
-    Table::new("What the rules say", columns).of(trial.rules.iter().map(|rule| {
+    let columns = [words("rule"), words(""), words("What it means")];
+    Table::new("Findings", columns).of(trial.rules.iter().map(|rule| {
         let word = rule.severity.word().to_owned();
         let advice = rule.advice.clone().into_iter().collect();
         [

@@ -36,7 +36,7 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
         blocks.extend(document.trials.iter().find_map(loud_tier));
     }
     blocks.extend([
-        Block::Alarm("No number is given for what failed", rows.iter().flat_map(Row::failures).collect()),
+        Block::Alarm("Failed parts have no result", rows.iter().flat_map(Row::failures).collect()),
         differences(&rows, false).into(),
         Block::Gap,
         match &pair {
@@ -80,14 +80,14 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
     );
     blocks.extend([
         Block::section("Values", values),
-        Block::section("How response times are spread", spread(&rows)),
+        Block::section("Latency distribution", spread(&rows)),
         Block::section("Where the time goes", time_goes),
     ]);
     let run = vec![spent(document, experiment), trials(document, experiment, &rows)];
     let folded = vec![
-        Block::section("What it costs", costs(&rows, pair.is_some())),
+        Block::section("Resource use", costs(&rows, pair.is_some())),
         Block::section("What differs", vec![all_differences(&rows)]),
-        Block::section("What vouches for it", vec![Block::Gap, audits(document), checks(&rows)]),
+        Block::section("Validation", vec![Block::Gap, audits(document), checks(&rows)]),
         Block::section("The experiment itself", run),
         Block::section("Set-up", set_up(&rows)),
     ];
@@ -98,7 +98,7 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
 /// The answer, as far as there is one.
 pub(super) fn answer(experiment: &Experiment) -> Vec<String> {
     match experiment.answer.is_empty() {
-        true => vec!["There is no answer yet.".to_owned()],
+        true => vec!["No result yet.".to_owned()],
         false => experiment.answer.clone(),
     }
 }
@@ -145,8 +145,8 @@ fn overview<'a>(experiment: &Experiment, rows: &[Row<'_>]) -> Vec<Block<'a>> {
     }
     let kind = rows.iter().find_map(|row| row.pooled.kinds.get(headline_kind(row)));
     let of_kind = |kind: &PooledKind<'_>| {
-        let said = format!("p50 and p99 are response times of committed {} calls.", kind.name);
-        Block::Caption(said).at(Level::Page)
+        let text = format!("p50 and p99 are response times of committed {} calls.", kind.name);
+        Block::Caption(text).at(Level::Page)
     };
     std::iter::once(table.into()).chain(kind.map(of_kind)).collect()
 }
@@ -176,7 +176,7 @@ fn headline_kind(row: &Row<'_>) -> usize {
     row.pooled.trials.first().map_or(0, |trial| trial.headline_kind())
 }
 
-/// What the rules say of the comparisons, said with the variant's name, or once where they say the same of several. What
+/// Findings of the comparisons, said with the variant's name, or once where they say the same of several. What
 /// differs between two variants does so whatever is compared, so of further metrics only their own noise is told.
 fn rules_of(headline: &ByMetric<'_>, further: &[ByMetric<'_>]) -> Vec<Rule> {
     let measured = |row: &&Row<'_>| row.standing.is_measured() && row.comparison.is_some();
@@ -188,19 +188,19 @@ fn rules_of(headline: &ByMetric<'_>, further: &[ByMetric<'_>]) -> Vec<Rule> {
         to_mind.map(|rule| Rule { sentence: format!("{name}{}", rule.sentence), ..rule }).collect::<Vec<_>>()
     };
     let same = |a: &Rule, b: &Rule| (&a.name, a.severity) == (&b.name, b.severity);
-    let mut said = findings::gathered(headline.rows.iter().filter(measured).flat_map(of_row), same);
+    let mut text = findings::gathered(headline.rows.iter().filter(measured).flat_map(of_row), same);
     for by in further {
         let noise = by.rows.iter().filter(measured).flat_map(of_row).filter(|rule| rule.name == NOISE);
         let noise =
             noise.map(|rule| Rule { sentence: format!("{}: {}", by.metric.name, rule.sentence), ..rule });
-        said.extend(findings::gathered(noise, same));
+        text.extend(findings::gathered(noise, same));
     }
-    said.sort_by_key(|(rule, _)| std::cmp::Reverse(rule.severity));
+    text.sort_by_key(|(rule, _)| std::cmp::Reverse(rule.severity));
     let told = |(rule, variants): (Rule, usize)| match variants {
         1 => rule,
         _ => Rule { sentence: format!("{variants} variants, such as {}", rule.sentence), ..rule },
     };
-    said.into_iter().map(told).collect()
+    text.into_iter().map(told).collect()
 }
 
 fn effects_chart<'a>(by: &ByMetric<'a>) -> Block<'a> {
@@ -318,15 +318,14 @@ fn bars_of<'a>(rows: &[Row<'_>], pair: Option<&Pair<'_, '_>>) -> Vec<Block<'a>> 
         let budget = row.pooled.budget?;
         Some(Bar { name: row.label().into(), budget, full_ns: budget.response_ns, apart: false })
     };
-    let caption = "Each bar is the mean response time of all committed calls of a variant, which stands beside it, and \
-                   sums to 100\u{a0}%.";
+    let caption = "Each bar is the mean response time of all committed calls of a variant (shown next to it) and sums to 100\u{a0}%.";
     budgets("variant", shown.filter_map(bar).collect(), caption, Level::Page)
 }
 
 /// What the engines' sessions did; nothing where no engine tells.
 fn waits(rows: &[Row<'_>]) -> Table {
     let titles = [words("variant"), words("state"), figure("share of time"), words("which is")];
-    let mut table = Table::new("What the engine's sessions did, where it tells", titles);
+    let mut table = Table::new("Engine wait events", titles);
     for row in rows.iter().filter(|row| row.standing.is_measured()) {
         for (i, (name, share)) in row.pooled.waits().into_iter().take(3).enumerate() {
             let label = if i == 0 { row.label() } else { String::new() };
@@ -439,7 +438,7 @@ fn spent<'a>(document: &'a Document, experiment: &'a Experiment) -> Block<'a> {
         .collect();
     let restore_s = experiment.spent.restore_s / document.trials.len().max(1) as f64;
     let words = format!(
-        "{}: {}; restoring took {} a trial",
+        "{}: {}; restoring took {} per trial",
         variants::wall(experiment.spent.total_s),
         parts.join(", "),
         figures::duration(restore_s * 1e9)
@@ -495,7 +494,7 @@ fn set_up<'a>(rows: &[Row<'_>]) -> Vec<Block<'a>> {
     let first = rows.iter().find_map(|row| row.pooled.trials.first().map(|trial| (row, *trial)));
     if let Some((row, trial)) = first {
         let sentence = format!(
-            "Read back from the first trial of {}; the others differ from it as told above.",
+            "Read back from the first trial of {}; the others differ as listed above.",
             row.variant.name
         );
         blocks.extend([Block::Caption(sentence).at(Level::Full), setup(trial)]);

@@ -56,7 +56,7 @@ pub(crate) fn blocks(history: &History) -> Vec<Block<'_>> {
 fn extent(history: &History, courses: usize) -> String {
     let runs: usize = history.series.iter().map(|series| series.points.len()).sum();
     if runs == 0 {
-        return "There is no result to show.".to_owned();
+        return "No results.".to_owned();
     }
     let all = history.series.len();
     let series = match (all, all - courses) {
@@ -88,7 +88,7 @@ fn key_words(series: &Series) -> String {
 /// The value of a run with its interval, or that it is void.
 pub(crate) fn value_words(point: &Point) -> String {
     let value = figures::with_margin(point.value);
-    if point.void { format!("void ({value})") } else { value }
+    if point.void { format!("invalid ({value})") } else { value }
 }
 
 /// The tail of a run, or the sign for none.
@@ -109,27 +109,24 @@ fn against(point: &Point, before: &Point) -> String {
 
 fn overview(courses: &[&Series]) -> Table {
     let columns = super::columns(["subject", "runs", "latest", "of the run before", "p99", "when"], 1..5);
-    Table::new("Of the runs that are not void", columns).of(courses.iter().enumerate().map(
-        |(index, series)| {
-            let valid = series.points.iter().filter(|point| !point.void).count();
-            let found = latest(series);
-            [
-                Cell::Link(format!("#{}", anchor(index)), series.subject.clone(), vec![key_words(series)]),
-                figures::count(valid as u64).into(),
-                found.map_or_else(
-                    || figures::NONE.into(),
-                    |(point, _)| Cell::Detailed(figures::with_margin(point.value), vec![series.unit.clone()]),
-                ),
-                figures::or_none(
-                    found.and_then(|(point, before)| Some((point, before?))),
-                    |(point, before)| against(point, before),
-                )
-                .into(),
-                figures::or_none(found, |(point, _)| p99_words(point)).into(),
-                figures::or_none(found, |(point, _)| point.started.readable()).into(),
-            ]
-        },
-    ))
+    Table::new("Of the valid runs", columns).of(courses.iter().enumerate().map(|(index, series)| {
+        let valid = series.points.iter().filter(|point| !point.void).count();
+        let found = latest(series);
+        [
+            Cell::Link(format!("#{}", anchor(index)), series.subject.clone(), vec![key_words(series)]),
+            figures::count(valid as u64).into(),
+            found.map_or_else(
+                || figures::NONE.into(),
+                |(point, _)| Cell::Detailed(figures::with_margin(point.value), vec![series.unit.clone()]),
+            ),
+            figures::or_none(found.and_then(|(point, before)| Some((point, before?))), |(point, before)| {
+                against(point, before)
+            })
+            .into(),
+            figures::or_none(found, |(point, _)| p99_words(point)).into(),
+            figures::or_none(found, |(point, _)| point.started.readable()).into(),
+        ]
+    }))
 }
 
 fn course(series: &Series) -> Vec<Block<'_>> {
@@ -154,20 +151,20 @@ fn course(series: &Series) -> Vec<Block<'_>> {
     blocks
 }
 
-/// The latest run beside the one before, and the extent of all.
+/// The latest run next to the one before, and the extent of all.
 fn sentence(series: &Series) -> String {
     let unit = &series.unit;
     let Some((last, before)) = latest(series) else {
-        return "No run of this series counts: something makes each of them void.".to_owned();
+        return "Every run of this series is invalid.".to_owned();
     };
-    let mut said =
+    let mut message =
         format!("Latest: {} {unit} on {}", figures::with_margin(last.value), last.started.readable());
     if let Some(before) = before {
-        said.push_str(&format!(", {} of the run before", against(last, before)));
+        message.push_str(&format!(", {} of the run before", against(last, before)));
         let (a, b) = (last.value, before.value);
         if let (Some(low), Some(high), Some(low_before), Some(high_before)) = (a.low, a.high, b.low, b.high) {
             let overlap = low <= high_before && low_before <= high;
-            said.push_str(if overlap {
+            message.push_str(if overlap {
                 "; the intervals of the two overlap"
             } else {
                 "; their intervals do not meet"
@@ -175,16 +172,16 @@ fn sentence(series: &Series) -> String {
         }
         let values = || series.points.iter().filter(|point| !point.void).map(|point| point.value.value);
         let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-        let alone = |value| figures::value_alone(Interval { value, low: None, high: None });
-        said.push_str(&format!(". All runs lie between {} and {}", alone(least), alone(most)));
+        let exclusive = |value| figures::value_alone(Interval { value, low: None, high: None });
+        message.push_str(&format!(". All runs lie between {} and {}", exclusive(least), exclusive(most)));
     }
-    said.push('.');
+    message.push('.');
     match series.points.iter().filter(|point| point.void).count() {
         0 => (),
-        1 => said.push_str(" One run is void and not counted."),
-        void => said.push_str(&format!(" {void} runs are void and not counted.")),
+        1 => message.push_str(" One run is invalid and not counted."),
+        void => message.push_str(&format!(" {void} runs are invalid and not counted.")),
     }
-    said
+    message
 }
 
 fn runs<'p>(caption: &str, series: &Series, points: impl Iterator<Item = &'p Point>) -> Table {

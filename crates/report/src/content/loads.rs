@@ -18,7 +18,7 @@ fn opening<'a>(document: &'a Document, title: String, headline: Headline) -> Vec
         blocks.extend(loud_tier(trial));
     }
     blocks.extend([
-        Block::Alarm("This number is not a result", findings::failures_of_all(document)),
+        Block::Alarm("Invalid result", findings::failures_of_all(document)),
         Block::Gap,
         Block::Headline(headline),
         Block::Late(rules(document)),
@@ -39,7 +39,7 @@ fn closing<'a>(document: &'a Document) -> Vec<Block<'a>> {
 /// What all trials have in common: engine, durability, length.
 fn circumstances(trial: &Trial) -> String {
     format!(
-        "{} {}, {}, {} a trial",
+        "{} {}, {}, {} per trial",
         trial.stack.engine,
         trial.stack.engine_version,
         trial.stack.durability.word(),
@@ -163,7 +163,7 @@ pub(super) fn search<'a>(document: &'a Document, search: &'a Search) -> Vec<Bloc
         number: search.highest_per_s.map(|highest| Number {
             value: figures::short(highest),
             margin: String::new(),
-            unit: format!("calls a second within {}", search.slo),
+            unit: format!("calls per second within {}", search.slo),
             label: String::new(),
         }),
         badges: vec![badge],

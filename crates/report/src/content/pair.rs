@@ -10,7 +10,7 @@ use crate::variants::{Row, Standing};
 use judge::figures;
 use result::{BudgetPart, Comparison, Experiment, Side};
 
-/// A base and the one variant that is held against it, where an experiment is of no others.
+/// A base and the one variant that is compared with it, where an experiment is of no others.
 pub(super) struct Pair<'r, 'a> {
     pub(super) comparison: &'a Comparison,
     pub(super) a: &'r Row<'a>,
@@ -39,7 +39,7 @@ pub(super) fn verdict(experiment: &Experiment, pair: &Pair<'_, '_>) -> Headline 
     });
     let mut words = answer(experiment);
     let retention = comparison.retention().filter(|_| comparison.higher_is_better());
-    let retention = retention.map(|said| format!("{}, {}.", figures::capital(&said), comparison.metric));
+    let retention = retention.map(|text| format!("{}, {}.", figures::capital(&text), comparison.metric));
     // What is said of further metrics comes after it.
     words.splice(1..1, retention);
     let party =

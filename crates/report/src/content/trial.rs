@@ -1,4 +1,4 @@
-//! The report of one trial: the number and what vouches for it first, then where it comes from.
+//! The report of one trial: the number and what validates it first, then where it comes from.
 
 use super::{budgets, checks, cost, durability, loud_tier, setup, times};
 use crate::block::{Badge, Block, Cell, Headline, Level, Number, Table, Tone, figure, words};
@@ -25,16 +25,16 @@ pub(crate) fn trial(trial: &Trial) -> Vec<Block<'_>> {
     ];
     blocks.extend(loud_tier(trial));
     blocks.extend([
-        Block::Alarm("This number is not a result", failures),
+        Block::Alarm("Invalid result", failures),
         Block::Headline(headline(trial, is_void)),
         Block::Late(late),
         Block::section("Rates and response times", rates_section(trial)),
         Block::section("Over time", over_time(trial)),
-        Block::section("How response times are spread", vec![Block::chart(|markup| spectra(markup, trial))]),
+        Block::section("Latency distribution", vec![Block::chart(|markup| spectra(markup, trial))]),
         Block::section("Where the time goes", where_time_goes(trial)),
     ]);
     if trial.engine.is_some() {
-        blocks.push(Block::section("What the engine says", engine(trial)));
+        blocks.push(Block::section("Engine statistics", engine(trial)));
     }
     blocks.extend([
         Block::section(
@@ -46,8 +46,8 @@ pub(crate) fn trial(trial: &Trial) -> Vec<Block<'_>> {
                 Block::chart(|markup| lines::machine_wide(markup, trial)),
             ],
         ),
-        Block::section("What vouches for it", checks::all(trial)),
-        Block::section("Books", books(trial)),
+        Block::section("Validation", checks::all(trial)),
+        Block::section("Call accounting", books(trial)),
         Block::section("Set-up", vec![Block::chart(|markup| deployment(markup, trial)), setup(trial)]),
         Block::Late(vec![Block::Notes(trial.notes.clone())]),
     ]);
@@ -70,7 +70,7 @@ fn headline(trial: &Trial, void: bool) -> Headline {
         badges.push(Badge { meaning, ..Badge::new(Tone::Warn, figures::TOO_SHORT) });
     }
     if trial.is_unverified() {
-        let meaning = "nobody looked at the stored data after the run";
+        let meaning = "the stored data was not audited after the run";
         badges.push(Badge { meaning, ..Badge::new(Tone::Bad, UNVERIFIED) });
     }
     if trial.state != State::Complete {
@@ -108,8 +108,8 @@ fn facts(trial: &Trial) -> Vec<(String, String)> {
             ("audits", findings::passed_of(trial.audits.iter().map(|audit| audit.check))),
             ("declined", declined),
             ("in doubt", figures::count(books.in_doubt)),
-            ("conflicts, given up", figures::count(books.conflict)),
-            ("never begun", figures::count(books.never_begun)),
+            ("conflicts after retries", figures::count(books.conflict)),
+            ("dropped", figures::count(books.never_begun)),
         ]
         .map(|(name, value)| (name.to_owned(), value)),
     );
@@ -349,7 +349,7 @@ fn fingerprint(trial: &Trial) -> Block<'_> {
     Block::from(table).at(Level::Page)
 }
 
-/// What the engine said of itself.
+/// What the engine reported.
 fn engine(trial: &Trial) -> Vec<Block<'_>> {
     let Some(engine) = &trial.engine else { return Vec::new() };
     let mut blocks = vec![Block::chart(|markup| lines::sessions(markup, engine))];
@@ -390,7 +390,7 @@ fn costs(trial: &Trial) -> Block<'_> {
         words("process"),
         figure("CPU / 1000 calls"),
         // Ready to run, with no processor: on full processors this is much of what is called network and statements.
-        figure("waits for one / 1000").at(Level::Brief),
+        figure("CPU wait per 1,000 calls").at(Level::Brief),
         figure("CPU user").at(Level::Page),
         figure("CPU kernel").at(Level::Page),
         figure("run-queue wait").at(Level::Page),
@@ -421,7 +421,7 @@ fn costs(trial: &Trial) -> Block<'_> {
             figures::or_none(process.io_written_bytes, figures::bytes).into(),
         ]);
     }
-    // Without a process nobody asks what the kernel did for them.
+    // Without a process no one asks what the kernel did for them.
     for writeback in trial.writeback.iter().filter(|_| !trial.processes.is_empty()) {
         let told = cost(writeback.cpu_ms_per_1000_committed);
         let told = if writeback.cpu_s.is_none() { Writeback::HIDDEN.to_owned() } else { told };
@@ -433,7 +433,7 @@ fn costs(trial: &Trial) -> Block<'_> {
     table.into()
 }
 
-/// What nobody in particular is charged for.
+/// What no one in particular is charged for.
 fn machine_wide(trial: &Trial) -> Block<'_> {
     let told = trial.machine_wide.iter().flat_map(|seen| {
         let switches =
@@ -447,7 +447,7 @@ fn machine_wide(trial: &Trial) -> Block<'_> {
         [Some(switches), network, merged].into_iter().flatten()
     });
     let told: Vec<String> = told.collect();
-    let sentence = format!("The whole machine, whoever it was for: {}.", told.join(", "));
+    let sentence = format!("The whole machine, all processes: {}.", told.join(", "));
     let shown = if told.is_empty() { Vec::new() } else { vec![Block::Caption(sentence)] };
     Block::At(Level::Page, shown)
 }
@@ -458,7 +458,7 @@ type Count = fn(&Books) -> u64;
 /// The columns of the books.
 const BOOKS: [(&str, Count); 10] = [
     ("due", |books| books.due),
-    ("never begun", |books| books.never_begun),
+    ("dropped", |books| books.never_begun),
     ("begun", |books| books.begun),
     ("committed", |books| books.committed),
     ("declined", |books| books.declined),
@@ -481,7 +481,6 @@ fn books(trial: &Trial) -> Vec<Block<'_>> {
         true => ("balanced", Tone::Good),
         false => ("not balanced", Tone::Bad),
     };
-    let law =
-        "due = begun + never begun; begun = committed + declined + conflict + refused + in doubt + defect";
+    let law = "due = begun + dropped; begun = committed + declined + conflict + refused + in doubt + defect";
     vec![Block::At(Level::Page, vec![table.into(), Block::told(word, law, tone)])]
 }

@@ -105,7 +105,7 @@ fn draw_bar(canvas: &mut Canvas, row: &Bar, parts: &[(u8, BudgetPart)], span: (f
     for (index, part) in parts {
         let share = row.budget.part_ns(*part).max(0.0) / drawn_ns.max(f64::MIN_POSITIVE);
         let to = from + share * width;
-        // The gap between neighbours tells them apart without colour.
+        // The gap between neighbours distinguishes them without colour.
         let gap = if to - from > 3.0 { 1.0 } else { 0.0 };
         if to - from >= 0.4 {
             canvas.bar((from, top), (to - gap, top + BAR), Paint::Part(*index), 1.0);

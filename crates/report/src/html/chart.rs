@@ -132,7 +132,7 @@ impl Canvas {
         self.shape(&[(at - 6.0, y), (at, y - 6.0), (at + 6.0, y), (at, y + 6.0)], paint, 1.0);
     }
 
-    /// An upright interval; an end beyond the scale is left open, so that nobody takes the edge of the picture for it.
+    /// An upright interval; an end beyond the scale is left open, so that no one takes the edge of the picture for it.
     pub(super) fn upright(&mut self, x: f64, y: Scale, interval: Interval, paint: Paint, cap: f64) {
         let (Some(low), Some(high)) = (interval.low, interval.high) else { return };
         // Behind the dot of its value there is nothing to see of it but corners.
@@ -224,14 +224,14 @@ impl Scale {
         Scale { ends: (low, ends.1.max(1e-9).log10().max(low + 0.3)), span, log: true }
     }
 
-    /// Where a value lies; values beyond the ends lie at the ends.
+    /// Where a value lies; values beyond the ends are at the ends.
     pub(super) fn at(&self, value: f64) -> f64 {
         let value = if self.log { value.max(1e-9).log10() } else { value };
         let part = ((value - self.ends.0) / (self.ends.1 - self.ends.0)).clamp(0.0, 1.0);
         self.span.0 + part * (self.span.1 - self.span.0)
     }
 
-    /// Whether a value lies within the ends.
+    /// Whether a value is within the ends.
     fn holds(&self, value: f64) -> bool {
         let value = if self.log { value.max(1e-9).log10() } else { value };
         (self.ends.0..=self.ends.1).contains(&value)
@@ -264,7 +264,7 @@ impl Scale {
     }
 }
 
-/// The next of 1, 2, 5, 10, … that is no smaller.
+/// The next of 1, 2, 5, 10, … that is not a smaller.
 pub(super) fn round_step(least: f64) -> f64 {
     let power = 10_f64.powf(least.max(1e-12).log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].into_iter().find(|step| step * power >= least * 0.999);

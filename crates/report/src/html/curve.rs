@@ -6,7 +6,7 @@ use judge::curve::load_words;
 use judge::figures;
 use result::{Axis, Curve, Interval, Point};
 
-/// Height of a chart, and of what lies under its axis.
+/// Height of a chart, and of what is under its axis.
 const HEIGHT: f64 = 300.0;
 const FOOT: f64 = 42.0;
 /// Loads whose labels are nearer than this are not all labelled.
@@ -41,10 +41,10 @@ pub(crate) fn throughput(section: &mut Markup, curve: &Curve, unit: &str) {
     let figure = Figure {
         title: &figures::capital(unit),
         caption: if rates().any(|rate| rate.high.is_some_and(|end| end > highest)) {
-            "Loads are set out in powers, so that each doubling takes the same room. An interval without an end reaches \
+            "Logarithmic axis. An interval without an end reaches \
              beyond the picture."
         } else {
-            "Loads are set out in powers, so that each doubling takes the same room."
+            "Logarithmic axis."
         },
         description: format!("Throughput in {unit}: {}.", said.join(", ")),
         legend,

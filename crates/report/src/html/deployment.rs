@@ -20,7 +20,7 @@ struct Part {
     title: String,
     lines: Vec<String>,
     paint: Paint,
-    /// Whether what is above it calls it; a relay is called by nobody.
+    /// Whether what is above it calls it; a relay is called by no one.
     is_called: bool,
 }
 
@@ -30,18 +30,18 @@ pub(crate) fn deployment(markup: &mut Markup, trial: &Trial) {
         return;
     }
     let rows = [callers(trial), between(trial), stores(trial, STORES_MAX[0])];
-    let told = rows.iter().flatten().map(|part| format!("{}: {}", part.title, part.lines.join(", ")));
+    let listed = rows.iter().flatten().map(|part| format!("{}: {}", part.title, part.lines.join(", ")));
     let machine = &trial.machine;
     let place = format!(
         "Cores kept busy in the measured window and peak memory, of what each may use. {} of a machine with {} and {}.",
-        if trial.data.elsewhere { "The engine is elsewhere; the rest is part" } else { "All are part" },
+        if trial.data.elsewhere { "The engine is remote; the rest is part" } else { "All are part" },
         figures::counted(machine.cores.into(), "core"),
         figures::bytes(machine.memory_bytes)
     );
     let figure = Figure {
         title: "What ran, and what it was connected to",
         caption: &place,
-        description: format!("A diagram of processes and stores. {}.", told.collect::<Vec<_>>().join("; ")),
+        description: format!("A diagram of processes and stores. {}.", listed.collect::<Vec<_>>().join("; ")),
         legend: Vec::new(),
     };
     let levels = rows.iter().filter(|row| !row.is_empty()).count() as f64;
@@ -59,7 +59,7 @@ pub(crate) fn deployment(markup: &mut Markup, trial: &Trial) {
     );
 }
 
-/// Who makes the calls; beside it a relay, where both speak to the stores.
+/// Who makes the calls; next to it a relay, where both speak to the stores.
 fn callers(trial: &Trial) -> Vec<Part> {
     let mut found: Vec<Part> =
         of_role(trial, Role::Generator).map(|process| part(trial, process, Paint::Series(1))).collect();
@@ -102,7 +102,7 @@ fn stores(trial: &Trial, most: usize) -> Vec<Part> {
         let store = trial.data.stores.get(at);
         let name = store.map_or("store", |store| store.name.as_str());
         let bytes = store.map_or(trial.data.bytes, |store| store.bytes);
-        let held = bytes.map(|bytes| format!("{} at the start", figures::bytes(bytes)));
+        let locked = bytes.map(|bytes| format!("{} at the start", figures::bytes(bytes)));
         // Several stores may be databases of one server.
         match engines.get(if engines.len() == 1 { 0 } else { at }) {
             Some(engine) => {
@@ -110,7 +110,7 @@ fn stores(trial: &Trial, most: usize) -> Vec<Part> {
                 Part { title, ..part(trial, engine, Paint::Series(4)) }
             }
             None => {
-                let lines = held.into_iter().collect();
+                let lines = locked.into_iter().collect();
                 let title = format!("{name}: {}", trial.stack.engine);
                 Part { title, lines, paint: Paint::Muted, is_called: true }
             }
@@ -216,9 +216,10 @@ mod tests {
     /// Titles and lines, a row of boxes each.
     fn rows(trial: &Trial) -> Vec<String> {
         let rows = [callers(trial), between(trial), stores(trial, STORES_MAX[0])];
-        let told = |part: &Part| format!("{} ({})", part.title, part.lines.join(", ")).replace('\u{a0}', " ");
+        let listed =
+            |part: &Part| format!("{} ({})", part.title, part.lines.join(", ")).replace('\u{a0}', " ");
         let rows = rows.iter().filter(|row| !row.is_empty());
-        rows.map(|row| row.iter().map(told).collect::<Vec<_>>().join(" | ")).collect()
+        rows.map(|row| row.iter().map(listed).collect::<Vec<_>>().join(" | ")).collect()
     }
 
     fn process(role: Role, name: &str, limits: Option<Limits>) -> Process {
@@ -234,7 +235,7 @@ mod tests {
         }
     }
 
-    /// Over so many stores, each on an engine of its own, through a server with a relay beside it.
+    /// Over so many stores, each on an engine of its own, through a server with a relay next to it.
     fn over(count: usize) -> Trial {
         let mut trial = sample_documents::engine_trial().trials.remove(0);
         let limits = Limits { cpu: Some(0.5), memory_bytes: Some(1 << 30), throttling: None };

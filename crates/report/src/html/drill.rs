@@ -5,7 +5,7 @@ use super::markup::Markup;
 use judge::figures;
 use result::{Drill, DrillFault};
 
-/// More faults than this are too narrow to be told apart.
+/// More faults than this are too narrow to be distinguished.
 const FAULTS_MAX: usize = 40;
 /// More points than this say no more on a screen.
 const POINTS_MAX: usize = 480;

@@ -46,13 +46,13 @@ pub(crate) fn render(markup: &mut Markup, metric: &Metric, rows: &[Row<'_>]) {
     let (measured, void): (Vec<&Row<'_>>, Vec<&Row<'_>>) =
         rows.iter().partition(|row| row.standing.is_measured());
     let mut legend = vec![
-        Key::new("diamond s1", "surely better"),
-        Key::new("diamond s2", "surely worse"),
+        Key::new("diamond s1", "better"),
+        Key::new("diamond s2", "worse"),
         Key::new("diamond none-told", "neither"),
         Key::new("dot faint", "one block"),
     ];
     if rows.iter().any(|row| row.standing == Standing::Held(Verdict::DifferentWork)) {
-        let key = Key::new("diamond bad-told", "different work");
+        let key = Key::new("diamond bad-told", "not comparable");
         legend.insert(3, key);
     }
     if rows.iter().any(|row| row.noise.is_some()) {

@@ -15,7 +15,7 @@ const BOTTOM: f64 = 40.0;
 const INSET: f64 = 16.0;
 /// Above this many runs marks are drawn smaller, so that neighbours stay apart.
 const MANY: usize = 60;
-/// Runs within this time, in seconds, are told apart by the hour rather than the day: three days.
+/// Runs within this time, in seconds, are distinguished by the hour rather than the day: three days.
 const HOURS_MAX: u64 = 3 * 86_400;
 
 /// The page.
@@ -53,9 +53,9 @@ pub(crate) fn values(section: &mut Markup, series: &Series) {
     let figure = Figure {
         title: &figures::capital(&series.unit),
         caption: if beyond {
-            "One step a run, whatever time lies between two of them. An interval without an end reaches beyond the picture."
+            "One step per run, whatever time is between two of them. An arrow marks an interval that extends beyond the axis."
         } else {
-            "One step a run, whatever time lies between two of them."
+            "One step per run, whatever time is between two of them."
         },
         description: format!(
             "{} runs of {}, the last one {last} {}. The table below has every value.",
@@ -97,7 +97,7 @@ pub(crate) fn response_times(section: &mut Markup, series: &Series) {
     let last = times.last().map_or_else(String::new, |time| figures::duration(time.value));
     let figure = Figure {
         title: "p99 response time",
-        caption: "Of the committed calls that the headline counts; void runs are left out.",
+        caption: "Of the committed calls that the headline counts; invalid runs are left out.",
         description: format!("p99 of {} runs of {}, the last one {last}.", times.len(), series.subject),
         legend: vec![Key::new("dot s2", "run")],
     };

@@ -19,13 +19,13 @@ struct Line {
     name: String,
     /// Its place among the colours.
     series: u8,
-    /// Seconds and values; a step in which nobody looked breaks the line.
+    /// Seconds and values; a step in which no one looked breaks the line.
     points: Vec<(f64, Option<f64>)>,
     /// What the pointer reads out at each.
     words: Vec<String>,
 }
 
-/// Draws the states that sessions of the engine were in most; nothing where nobody looked.
+/// Draws the states that sessions of the engine were in most; nothing where no one looked.
 pub(crate) fn sessions(markup: &mut Markup, engine: &Engine) {
     let word = |value: Option<f64>| figures::or_none(value, |value| figures::trimmed(value, 1));
     let line = |(i, wait): (u8, &Wait)| Line {
@@ -69,10 +69,9 @@ pub(crate) fn processors(markup: &mut Markup, trial: &Trial) {
     });
     let lines: Vec<Line> = processes.chain(kernel).collect();
     let cores = trial.machine.cores;
-    let description =
-        format!("Line chart of processors kept busy by {} over time, of {cores}.", names(&lines));
-    let caption = "The dashed line is all the processors that there are.";
-    write(markup, "Processors kept busy", caption, description, &lines, Some(f64::from(cores)));
+    let description = format!("Line chart of cores kept busy by {} over time, of {cores}.", names(&lines));
+    let caption = "The dashed line is all the cores that there are.";
+    write(markup, "CPU cores used", caption, description, &lines, Some(f64::from(cores)));
 }
 
 /// Draws the backlog of an outbox at the end of each second; nothing where it was not measured.
@@ -101,8 +100,8 @@ pub(crate) fn backlog(markup: &mut Markup, trial: &Trial) {
 pub(crate) fn machine_wide(markup: &mut Markup, trial: &Trial) {
     type Value = fn(&MachineWideSample) -> Option<f64>;
     let drawn: [(&str, &str, Value); 3] = [
-        ("Context switches", "thousand a second", |sample| Some(sample.context_switches_per_s / 1e3)),
-        ("Network", "MB a second", |sample| Some(sample.network_bytes_per_s? / 1e6)),
+        ("Context switches", "thousand per second", |sample| Some(sample.context_switches_per_s / 1e3)),
+        ("Network", "MB per second", |sample| Some(sample.network_bytes_per_s? / 1e6)),
         ("Merged disk requests", "a second", |sample| sample.merged_requests_per_s),
     ];
     let samples = trial.machine_wide.as_ref().map_or(&[][..], |seen| &seen.samples);
@@ -123,7 +122,7 @@ pub(crate) fn machine_wide(markup: &mut Markup, trial: &Trial) {
         let words = points.iter().map(word).collect();
         let line = Line { name: format!("the whole machine, {unit}"), series: 1, points, words };
         let description = format!("Line chart of {} over time, {unit}.", title.to_lowercase());
-        write(markup, title, "Of the whole machine, whoever it was for.", description, &[line], None);
+        write(markup, title, "Of the whole machine, all processes.", description, &[line], None);
     }
 }
 

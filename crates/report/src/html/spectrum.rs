@@ -8,10 +8,10 @@ use result::{BUCKETS_A_DECADE, Bucket, Quantiles};
 /// Columns a decade: one a bucket.
 const COLUMNS_A_DECADE: f64 = BUCKETS_A_DECADE;
 
-/// Spectra that one lane can hold and still be told apart.
+/// Spectra that one lane can hold and still be distinguished.
 pub(crate) const OVERLAID_MAX: usize = 6;
 
-/// One lane: one spectrum, or several that are held against each other.
+/// One lane: one spectrum, or several that are compared with each other.
 pub(crate) struct Lane<'a> {
     /// The kind of call.
     pub(crate) name: &'a str,
@@ -21,7 +21,7 @@ pub(crate) struct Lane<'a> {
     pub(crate) marks: Option<Quantiles>,
 }
 
-/// Writes up to [`OVERLAID_MAX`] spectra of one kind of call over each other, tall enough to be told apart.
+/// Writes up to [`OVERLAID_MAX`] spectra of one kind of call over each other, tall enough to be distinguished.
 pub(crate) fn overlaid(markup: &mut Markup, lane: Lane<'_>, sides: &[&str], caption: &str) {
     let title = format!("Latency spectrum, {}", lane.name);
     let lanes = [Lane { name: "", ..lane }];
@@ -163,7 +163,7 @@ fn draw(canvas: &mut Canvas, lanes: &[Lane<'_>], ends: (f64, f64), pitch: f64) -
 }
 
 fn draw_lane(canvas: &mut Canvas, lane: &Lane<'_>, x: Scale, base: f64, height: f64) {
-    // One height for all spectra of a lane, so that they can be held against each other.
+    // One height for all spectra of a lane, so that they can be compared with each other.
     let columns: Vec<_> = lane.spectra.iter().map(|spectrum| columns(spectrum)).collect();
     let most = columns.iter().flatten().map(|(_, share)| *share).fold(f64::MIN_POSITIVE, f64::max);
     for (i, columns) in columns.iter().enumerate() {

@@ -24,13 +24,13 @@ pub(crate) struct Bar {
     pub(crate) sum: String,
 }
 
-/// Draws processor time a thousand calls, a bar a variant and a part for processes with the same roles.
+/// Draws CPU time a thousand calls, a bar a variant and a part for processes with the same roles.
 pub(crate) fn costs(markup: &mut Markup, bars: &[Bar], roles: &[String]) {
     let told: Vec<String> = bars.iter().map(|bar| format!("{}: {}", bar.name, bar.sum)).collect();
     let figure = Figure {
-        title: "Processor time a thousand committed calls",
+        title: "CPU time per 1,000 committed calls",
         caption: "An embedded engine shares its process with the generator or the server.",
-        description: format!("Stacked bars of processor time by process. {}.", told.join("; ")),
+        description: format!("Stacked bars of CPU time by process. {}.", told.join("; ")),
         legend: legend(roles, &PROCESS_PAINTS),
     };
     write(markup, &figure, bars, &PROCESS_PAINTS);
@@ -40,7 +40,7 @@ pub(crate) fn costs(markup: &mut Markup, bars: &[Bar], roles: &[String]) {
 pub(crate) fn spent(markup: &mut Markup, experiment: &Experiment, trials: usize) {
     let parts = variants::spent(experiment);
     let restore_s = experiment.spent.restore_s / trials.max(1) as f64;
-    let mut caption = format!("Restoring took {} a trial.", figures::duration(restore_s * 1e9));
+    let mut caption = format!("Restoring took {} per trial.", figures::duration(restore_s * 1e9));
     if let Some(share) = variants::overhead(experiment) {
         let sentence = format!(" {} of the time was neither measuring nor loading.", figures::percent(share));
         caption.push_str(&sentence);
@@ -87,7 +87,7 @@ fn draw(canvas: &mut Canvas, bars: &[Bar], paints: &[u8]) {
         let mut from = left;
         for (part, paint) in bar.parts.iter().zip(paints.iter().cycle()) {
             let to = from + part.max(0.0) / most * (right - left);
-            // The gap between neighbours tells them apart without colour.
+            // The gap between neighbours distinguishes them without colour.
             let gap = if to - from > 3.0 { 1.0 } else { 0.0 };
             if to - from >= 0.4 {
                 canvas.bar((from, top), (to - gap, top + BAR), Paint::Part(*paint), 1.0);

@@ -32,7 +32,7 @@ pub(crate) fn render(markup: &mut Markup, trial: &Trial) {
     let kind = trial.kinds.get(trial.headline_kind()).map_or("all", |kind| kind.name.as_str());
     let several = trial.slices.len().div_ceil(POINTS_MAX);
     let caption = format!(
-        "Committed calls a second above, response time of {kind} below.{} The warm-up is shaded and not counted.{}",
+        "Committed calls per second above, response time of {kind} below.{} The warm-up is shaded and not counted.{}",
         if several > 1 {
             format!(" Each point is {several} slices, with the highest p50 and p99 among them.")
         } else {
@@ -90,7 +90,7 @@ fn description(trial: &Trial, points: &[Point], kind: &str) -> String {
     let measured = || points.iter().filter(|point| !point.warmup);
     let rates = || measured().map(|point| point.rate);
     format!(
-        "Line chart over {}. Throughput between {} and {} calls a second; 99th percentile of {kind} up to {}.",
+        "Line chart over {}. Throughput between {} and {} calls per second; 99th percentile of {kind} up to {}.",
         figures::seconds(trial.measured_s),
         figures::count(rates().fold(f64::INFINITY, f64::min).min(1e15).round() as u64),
         figures::count(rates().fold(0.0, f64::max).round() as u64),

@@ -3,7 +3,7 @@ use result::{self, ReadError};
 use std::path::Path;
 
 fn check_unreadable(text: &str, message: &str) {
-    let error = result::parse(text, Path::new("results/a/result.json")).expect_err("it is no document");
+    let error = result::parse(text, Path::new("results/a/result.json")).expect_err("it is not a document");
     assert_eq!(error.to_string(), message);
 }
 

@@ -245,7 +245,7 @@ fn an_interrupted_experiment_says_how_far_it_came() {
     experiment.variants.iter_mut().for_each(|variant| variant.trials.clear());
     document.trials.clear();
     let page = html::render(&document);
-    assert!(page.contains("There is no answer yet."), "{page}");
+    assert!(page.contains("No result yet."), "{page}");
     let _ = (text::render(&document, Colour::Never), markdown::render(&document));
 }
 
@@ -271,12 +271,13 @@ fn work_that_the_factor_changes_is_no_other_work() {
         a: 5.6,
         b: 1.0,
     }];
-    let told =
-        |document: &Document| text::render(document, Colour::Never).contains("statements a call of payment");
-    assert!(told(&document));
+    let listed = |document: &Document| {
+        text::render(document, Colour::Never).contains("statements per call of payment")
+    };
+    assert!(listed(&document));
     sample_documents::compared_mut(&mut document).factors = vec!["style".to_owned()];
-    assert!(!told(&document));
-    assert!(html::render(&document).contains("statements a call of payment"), "it is told, as intended");
+    assert!(!listed(&document));
+    assert!(html::render(&document).contains("statements per call of payment"), "it is told, as intended");
 }
 
 /// Variants may make calls of a mix each.
@@ -286,9 +287,9 @@ fn each_way_to_count_is_said_once() {
     for (at, trial) in document.trials.iter_mut().enumerate() {
         trial.headline = trial.headline.clone().of_mix(["payment 100 %", "delivery 100 %"][at % 2]);
     }
-    let said = markdown::render(&document);
+    let sentence = markdown::render(&document);
     for mix in ["payment", "delivery"] {
-        assert_eq!(said.matches(&format!("asked for ({mix} 100 %)")).count(), 1, "{said}");
+        assert_eq!(sentence.matches(&format!("custom mix ({mix} 100 %)")).count(), 1, "{sentence}");
     }
 }
 
@@ -402,14 +403,14 @@ fn a_limit_is_exceeded_only_when_the_whole_interval_says_so() {
     // The sample keeps 94.9 to 96.6 %.
     for (loss_max, loss, words) in [
         (0.02, Loss::Exceeded, "is exceeded"),
-        (0.04, Loss::CannotTell, "is not surely exceeded, and not surely kept"),
+        (0.04, Loss::CannotTell, "is inconclusive"),
         (0.06, Loss::Kept, "is kept"),
     ] {
         comparison.loss_max = Some(loss_max);
         assert_eq!((comparison.loss(), comparison.loss_words()), (Some(loss), Some(words)));
     }
     comparison.ratio = None;
-    assert_eq!(comparison.loss_words(), Some("is not surely exceeded, and not surely kept"));
+    assert_eq!(comparison.loss_words(), Some("is inconclusive"));
 }
 
 /// Whatever is missing from a document, a report of it must not panic.

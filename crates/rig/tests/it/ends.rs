@@ -17,7 +17,7 @@ fn base() -> tempfile::TempDir {
     builder.tempdir_in(engines_folder()).unwrap()
 }
 
-/// The example `hold`, which cargo builds beside the tests.
+/// The example `hold`, which cargo builds next to the tests.
 fn hold(base: &Path, arguments: &[&str]) -> Command {
     let test = std::env::current_exe().unwrap();
     let program = test.parent().and_then(Path::parent).unwrap().join("examples/hold");
@@ -122,7 +122,7 @@ fn what_a_killed_run_and_its_killed_watchdog_left_is_swept_at_the_next_start() {
         send(watchdogs[0], Signal::KILL);
         send(child.0.id(), Signal::KILL);
         child.0.wait().unwrap();
-        assert!(living_in(&folder).contains(&pid), "with both gone, nobody ends the engine");
+        assert!(living_in(&folder).contains(&pid), "with both gone, no one ends the engine");
         let options = options(base.path());
         let next = rig::start(Engine::Postgres, &options).unwrap();
         assert!(living_in(&folder).is_empty() && !folder.exists());
@@ -143,8 +143,8 @@ fn a_folder_in_use_is_never_swept() {
 }
 
 fn children_of(parent: u32) -> Vec<u32> {
-    let said = fs::read_dir(format!("/proc/{parent}/task")).unwrap().flatten();
-    let lists = said.map(|task| fs::read_to_string(task.path().join("children")).unwrap_or_default());
+    let text = fs::read_dir(format!("/proc/{parent}/task")).unwrap().flatten();
+    let lists = text.map(|task| fs::read_to_string(task.path().join("children")).unwrap_or_default());
     lists
         .flat_map(|list| list.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>())
         .collect()

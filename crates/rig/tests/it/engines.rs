@@ -39,7 +39,7 @@ fn eventually(what: &str, mut ask: impl FnMut() -> bool) {
     }
 }
 
-/// Processes whose working folder lies in `folder`.
+/// Processes whose working folder is in `folder`.
 pub(crate) fn living_in(folder: &Path) -> Vec<u32> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -233,8 +233,8 @@ fn nobody_gets_in_without_the_password() {
             for user in ["stackmark", "root", "postgres", "mysql", ""] {
                 let mut command = Command::new(&installation.client);
                 command.args(&way).arg(user).arg("-c").arg("select 1").stdin(Stdio::null());
-                let said = command.output().unwrap();
-                assert!(!said.status.success(), "{way:?} {user}");
+                let words = command.output().unwrap();
+                assert!(!words.status.success(), "{way:?} {user}");
             }
         }
     }
@@ -249,8 +249,8 @@ fn the_password_is_in_no_argument_log_or_debug_output() {
         let password = url.password.as_ref().unwrap().reveal().to_owned();
         assert_eq!(password.len(), 32);
         for entry in fs::read_dir("/proc").unwrap().flatten() {
-            let said = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            assert!(!String::from_utf8_lossy(&said).contains(&password), "{:?}", entry.path());
+            let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            assert!(!String::from_utf8_lossy(&words).contains(&password), "{:?}", entry.path());
         }
         assert!(!format!("{running:?} {url}").contains(&password));
         for entry in fs::read_dir(running.folder()).unwrap().map(Result::unwrap) {
@@ -295,7 +295,7 @@ fn engines_that_stay_are_shown_started_again_and_taken_down() {
         assert!(standing.alive && standing.engine == engine && !standing.settings.is_empty());
         assert!(standing.url("a").password.is_some());
     }
-    // An engine of another run is made and swept beside them.
+    // An engine of another run is made and swept next to them.
     drop(rig::start(Engine::Postgres, &options).unwrap());
     let pid = rustix::process::Pid::from_raw(up[0].pid as i32).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
@@ -358,7 +358,7 @@ fn memory_limit_of(pid: u32) -> Option<u64> {
 fn an_engine_gets_no_more_memory_than_its_limit_or_is_not_started() {
     if in_somebody_s_memory_group() {
         return not_run(
-            "this process is in a memory group of somebody else; STACKMARK_TEST_MEMORY=1 says that a group may be \
+            "this process is in a memory group of someone else; STACKMARK_TEST_MEMORY=1 says that a group may be \
              made in it",
         );
     }

@@ -13,9 +13,9 @@ fn options(base: &tempfile::TempDir, settings: &[(&str, &str)]) -> Option<Option
         not_run(why);
         return None;
     }
-    let given = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let wanted = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let mut options = Options { base: Some(base.path().to_owned()), ..Options::small(Engine::Kafka) };
-    options.settings.extend(given);
+    options.settings.extend(wanted);
     Some(options)
 }
 

@@ -11,7 +11,7 @@ use result::{Process, Role, Suspect, Trial};
 const GAIN_MIN: f64 = 1.1;
 /// What is left of a resource that is capped. Where it was full, throughput follows in proportion.
 const LEFT: f64 = 0.5;
-/// How far throughput may lie below and above that proportion, as shares of it.
+/// How far throughput may be below and above that proportion, as shares of it.
 const BELOW_MAX: f64 = 0.25;
 const ABOVE_MAX: f64 = 0.2;
 /// What half the clients still do at least, where they only wait for each other.
@@ -53,7 +53,7 @@ impl Expected {
     }
 }
 
-/// What tells whether `suspect` sets the throughput of `base`, whose `trial` it was seen in.
+/// What tells whether `suspect` limits throughput of `base`, whose `trial` it was seen in.
 ///
 /// # Errors
 /// Why nothing would.
@@ -73,7 +73,7 @@ pub fn of(suspect: Suspect, trial: &Trial, base: &Variant) -> Result<Change, Str
         }
         Suspect::Pace => higher_pace(base),
         Suspect::ServerThread => more_threads(base),
-        Suspect::Others => Err("others than the system took the processors; keep the machine free".into()),
+        Suspect::Others => Err("others than the system took the cores; keep the machine free".into()),
         Suspect::Unknown => Err("nothing that was observed stands out".into()),
     }
 }
@@ -135,7 +135,7 @@ fn fewer_flushes(base: &Variant) -> Result<Change, String> {
     spec.options = kept.collect::<Vec<_>>().join("&");
     change.loud = Some(
         "The changed side acknowledges commits before they are on disk, only to show what flushing costs: a crash may lose \
-         the last of them, and its throughput is no result."
+         the last of them, and its throughput is not a valid result."
             .into(),
     );
     Ok(change)
@@ -144,7 +144,7 @@ fn fewer_flushes(base: &Variant) -> Result<Change, String> {
 fn clients(base: &Variant, workers: u32, expected: Expected) -> Change {
     let words = format!("{workers} clients instead of {}", base.plan.workers);
     let mut change = changed(base, words, ("clients", workers.to_string()), expected);
-    // A pool that nobody asked for follows the clients.
+    // A pool that no one asked for follows the clients.
     if base.pool == base.plan.workers && base.asked.iter().all(|(name, _)| name != "pool") {
         change.variant.pool = workers;
     }
@@ -203,16 +203,15 @@ fn process(trial: &Trial, role: Role) -> Option<&Process> {
 fn higher_limit(trial: &Trial, base: &Variant) -> Result<Change, String> {
     let limited =
         trial.processes.iter().find(|process| process.limits.is_some_and(|limits| limits.cpu.is_some()));
-    let Some(process) = limited else { return Err("no limit on processor time is known".into()) };
+    let Some(process) = limited else { return Err("no limit on CPU time is known".into()) };
     let of_server = process.roles.contains(&Role::Server);
     let text = if of_server { &base.server_limits } else { &base.spec.limits };
     let Some(limits) = text.as_deref().and_then(|text| text.parse::<rig::Limits>().ok()) else {
         return Err("the limit is not one of this run's own".into());
     };
-    let Some(cpu) = limits.cpu else { return Err("no limit on processor time is known".into()) };
+    let Some(cpu) = limits.cpu else { return Err("no limit on CPU time is known".into()) };
     let raised = rig::Limits { cpu: Some(cpu * 2.0), ..limits };
-    let words =
-        format!("a limit of {} processors instead of {cpu} for the {}", cpu * 2.0, process.roles_words());
+    let words = format!("a limit of {} cores instead of {cpu} for the {}", cpu * 2.0, process.roles_words());
     let mut change = changed(base, words, ("limit", raised.to_string()), Expected::AtLeast(GAIN_MIN));
     if of_server {
         change.variant.server_limits = Some(raised.to_string());
@@ -239,11 +238,11 @@ fn halved(trial: &Trial, role: Role) -> Result<(rig::Limits, String), String> {
     let half = (available * LEFT * 100.0).round() / 100.0;
     if half < 0.05 || used * (1.0 + ABOVE_MAX) < available {
         return Err(format!(
-            "the {who} used {used:.2} of the {available:.2} processors that it could have had, so that they were not full"
+            "the {who} used {used:.2} of the {available:.2} cores that it could have had, so that they were not full"
         ));
     }
     let words =
-        format!("the {who} held to {half:.2} processors, half of the {available:.2} that it could have had");
+        format!("the {who} held to {half:.2} cores, half of the {available:.2} that it could have had");
     Ok((rig::Limits { cpu: Some(half), mem: None }, words))
 }
 
@@ -377,12 +376,12 @@ mod tests {
     #[test]
     fn only_an_engine_that_fills_its_processors_is_confirmed_by_a_cap() {
         let fake = Fake::default();
-        assert_eq!(fake.confirmed(), Ok(true), "bound by processors");
+        assert_eq!(fake.confirmed(), Ok(true), "bound by cores");
         let full = Fake { sleep_s: 0.010, ..fake };
         assert_eq!(
             full.confirmed(),
             Ok(true),
-            "it sleeps, with enough clients to fill the processors all the same"
+            "it sleeps, with enough clients to fill the cores all the same"
         );
         // Half of what these used would have halved their rate, and confirmed what is not so.
         for idle in [
@@ -394,7 +393,7 @@ mod tests {
             assert!(why.contains("were not full"), "{why}");
         }
         let spinning = Fake { lock_s: 0.001, background: 3.0, ..fake };
-        assert_eq!(spinning.confirmed(), Ok(false), "bound by a lock, with full processors");
+        assert_eq!(spinning.confirmed(), Ok(false), "bound by a lock, with full cores");
     }
 
     /// One factor is changed, with the direction that must follow.
@@ -415,7 +414,7 @@ mod tests {
         let change = check(Suspect::Pool, &trial, &pooled, "pool", gain);
         assert_eq!((change.variant.pool, change.words.as_str()), (8, "8 sessions instead of 1"));
         let change = check(Suspect::CommitFlush, &trial, &http, "durability", gain);
-        assert!(change.loud.is_some_and(|loud| loud.contains("no result")));
+        assert!(change.loud.is_some_and(|loud| loud.contains("not a valid result")));
         let change = check(Suspect::Clients, &trial, &http, "clients", gain);
         assert_eq!((change.variant.plan.workers, change.variant.pool), (16, 16));
         let kept = Expected::AtLeast(KEPT_MIN);

@@ -110,9 +110,9 @@ fn what_statements_took_is_told_to_who_asks_for_it() {
             for clocked in [false, true] {
                 let mut effort = Effort { clocked, ..Effort::default() };
                 session.run(&Add { a: 1, b: 2 }, &mut effort).await.unwrap();
-                let told = session.statement_times().map(|times| times.executed().collect::<Vec<_>>());
+                let listed = session.statement_times().map(|times| times.executed().collect::<Vec<_>>());
                 let add = (1, StatementTime { executions: 2, spent: Nanos(1_500) });
-                assert_eq!(told, clocked.then(|| vec![add]));
+                assert_eq!(listed, clocked.then(|| vec![add]));
             }
         });
     });

@@ -98,7 +98,7 @@ fn ids_headers_and_statuses_cross_the_wire_and_the_workload_says_what_is_decline
         let sold_out = run(Call::Take { food: 3, seen: 2, key: 12 }).await.unwrap();
         assert_eq!(sold_out, Outcome::SoldOut { version: 2 });
         assert_eq!([stale, sold_out].map(|outcome| Foods::verdict(&outcome)), [Verdict::Declined; 2]);
-        // A 409 of the engine's is no outcome, and the connection goes on.
+        // A 409 of the engine's is not an outcome, and the connection goes on.
         let contested = run(Call::Take { food: CONTESTED, seen: 1, key: 13 }).await;
         assert_eq!(contested, Err(Fault::Conflict(Conflict::Deadlock)));
         match run(Call::Look { food: 99 }).await {
@@ -125,7 +125,7 @@ fn a_request_of_another_method_or_without_its_headers_is_told_so() {
         assert_eq!((stale.status, stale.header("content-type")), (409, Some("application/json")));
         let without = client.exchange(of("if-match: \"1\"\r\n"));
         assert_eq!((without.status, &*without.problem("detail")), (422, "idempotency-key is missing"));
-        // Which of two would count is nobody's guess.
+        // Which of two would count is no one's guess.
         let twice = client.exchange(of("if-match: \"2\"\r\nif-match: \"2\"\r\nidempotency-key: 7\r\n"));
         assert_eq!(twice.status, 422);
         let posted = client.exchange("POST /foods/1 HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n");

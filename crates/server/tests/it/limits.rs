@@ -332,7 +332,7 @@ fn a_session_that_does_not_open_is_an_error_before_the_first_answer() {
 fn many_clients_may_connect_at_once() {
     let settings = Settings { listen: SocketAddr::from(([127, 0, 0, 1], 0)), ..Settings::default() };
     let bound = Server::bind(settings).unwrap();
-    // Nobody takes them yet. Where there is no room, a connection is never made, however long one waits.
+    // No one takes them yet. Where there is no room, a connection is never made, however long one waits.
     let connect = || TcpStream::connect_timeout(&bound.addr(), std::time::Duration::from_secs(10));
     let clients: Vec<_> = (0..400).map(|_| connect().unwrap()).collect();
     assert_eq!(clients.len(), 400);

@@ -32,7 +32,7 @@ pub(crate) fn load<W: Benchmark>(url: DbUrl, part: &W::Extent) {
         },
         threads: 1,
         fresh: false,
-        start_anew: String::new(),
+        reload: String::new(),
     };
     store(url).load(plan, &mut |_| {}, &AtomicBool::new(false)).unwrap();
 }

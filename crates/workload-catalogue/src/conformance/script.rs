@@ -121,7 +121,7 @@ fn foods(size: Cardinality) -> Vec<Call> {
 /// All or none: where one of them is there, the others are not inserted.
 fn bulk(size: Cardinality) -> Vec<Call> {
     let (last, new) = (i64::from(size.foods), 3_000_000);
-    let given = |ids: &[i64]| Bulk::Given(ids.iter().map(|&id| NewFood::drawn(id)).collect());
+    let wanted = |ids: &[i64]| Bulk::Given(ids.iter().map(|&id| NewFood::drawn(id)).collect());
     let insert = |category, foods| Call::InsertFoods { category, foods };
     vec![
         insert(1, Bulk::Drawn { first: new }),
@@ -130,15 +130,15 @@ fn bulk(size: Cardinality) -> Vec<Call> {
         insert(2, Bulk::Drawn { first: new + 49 }),
         Call::Food { id: new + 50 },
         Call::Food { id: new + 98 },
-        insert(2, given(&[new + 50])),
-        insert(2, given(&[new + 53, new + 52, new + 51])),
+        insert(2, wanted(&[new + 50])),
+        insert(2, wanted(&[new + 53, new + 52, new + 51])),
         Call::Food { id: new + 52 },
-        insert(1, given(&[new + 60, new + 61, last])),
+        insert(1, wanted(&[new + 60, new + 61, last])),
         Call::Food { id: new + 60 },
-        insert(ID_MAX, given(&[new + 60])),
+        insert(ID_MAX, wanted(&[new + 60])),
         insert(ID_MAX, Bulk::Drawn { first: new + 100 }),
         Call::Food { id: new + 100 },
-        insert(1, given(&[new + 60])),
+        insert(1, wanted(&[new + 60])),
     ]
 }
 
@@ -175,7 +175,7 @@ fn lists(size: Cardinality) -> Vec<Call> {
             calls.push(list(filter, order, From::After(key, ID_MAX), 10));
         }
     }
-    // Behind a food that is there: those of equal keys are told apart by their ids.
+    // Behind a food that is there: those of equal keys are distinguished by their ids.
     for id in 3_000_000..3_000_004 {
         let Facts { name, kcal, .. } = Facts::drawn(id, 1);
         calls.push(list(Filter::All, Order::Name, From::After(Key::Name(name), id), 5));

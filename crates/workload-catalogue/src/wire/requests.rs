@@ -183,7 +183,7 @@ fn body_id(name: &str, id: i64) -> Result<i64, BadCall> {
     }
 }
 
-/// The id in the path. What is no id names nothing.
+/// The id in the path. What is not an id names nothing.
 fn path_id(request: &Request<'_>) -> Result<i64, BadCall> {
     let text = request.id("id").unwrap_or_default();
     number(text, 1, ID_MAX).ok_or_else(|| {

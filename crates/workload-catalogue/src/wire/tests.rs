@@ -93,7 +93,7 @@ fn requests_are_the_contracts() {
     check(Call::Template { id: 9 }, "/templates/9/full", "");
 }
 
-/// Fields in another order, blanks, and fields that nobody knows: the same outcome.
+/// Fields in another order, blanks, and fields that no one knows: the same outcome.
 #[test]
 fn the_order_of_fields_is_nobodys_business_and_that_of_elements_is() {
     let call = Call::Template { id: 1 };

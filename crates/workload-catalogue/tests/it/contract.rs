@@ -109,8 +109,8 @@ fn every_exchange_of_the_vectors_is_in_the_contract() {
         }
         if let Some(declined) = vector["answer"]["body"].get("type") {
             let name = declined.as_str().unwrap().rsplit(':').next().unwrap();
-            let told = response["description"].as_str().unwrap();
-            assert!(told.contains(&format!("`{name}`")), "{name}: {told}");
+            let reported = response["description"].as_str().unwrap();
+            assert!(reported.contains(&format!("`{name}`")), "{name}: {reported}");
         }
         met.insert((kind, status));
     }

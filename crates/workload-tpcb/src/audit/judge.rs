@@ -17,8 +17,7 @@ pub(super) fn since_the_load(audit: &Audit, rows: &[Vec<Value>], context: &Conte
     match violations(audit, rows, context) {
         Finding { verdict: AuditOutcome::Failed, details, .. } if !context.history_whole => {
             let sentence = format!(
-                "history does not account for all balances: rows are lost, or somebody emptied it, as pgbench does before \
-                 a run without -n; cannot tell whether {}",
+                "history does not account for all balances: rows are lost, or it was emptied, as pgbench does before a run without -n; inconclusive whether {}",
                 audit.sentence
             );
             Finding { details, ..Finding::not_told(sentence, None) }

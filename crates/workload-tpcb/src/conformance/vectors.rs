@@ -53,7 +53,7 @@ fn read(line: &str) -> Result<(Call, Answer), String> {
     Ok((vector.call, answer))
 }
 
-/// What `spec/vectors/tpcb.jsonl` must hold, recorded anew from the script and the oracle.
+/// What `spec/vectors/tpcb.jsonl` must hold, recorded again from the script and the oracle.
 #[must_use]
 pub fn recorded() -> String {
     let size = Cardinality::tiny();

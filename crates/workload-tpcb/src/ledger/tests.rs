@@ -3,7 +3,7 @@ use model::{Conflict, DefectKind, Doubt, Ledger as _};
 
 const SIZE: Cardinality = Cardinality::tiny();
 
-/// A store after earlier runs, whose history somebody has emptied since.
+/// A store after earlier runs, whose history someone has emptied since.
 fn before() -> Vec<StoredTally> {
     let tally = |place, id| StoredTally { place, id, balance: i64::from(id) * 11, entries: 5, moved: 60 };
     let accounts = (1..=3).map(|id| tally(Place::Accounts, id));
@@ -82,7 +82,7 @@ fn an_update_that_is_lost_in_one_place_is_found_there() {
         let expected = [
             format!("{words}: calls imply at least 500 units of balance, stored 0"),
             format!(
-                "{words}: balance and history grow alike, so beside history stands at least 0 units of balance, stored -500"
+                "{words}: balance and history grow alike, so the difference is at least 0 units of balance, stored -500"
             ),
         ];
         assert_eq!(check(&ledger, true, stored), expected);

@@ -276,8 +276,8 @@ mod tests {
         }
         let found = input_audit(ledger.counts(), ledger.item_counts(), ledger.customer_counts(), SIZE, None);
         assert!(found.iter().all(|found| found.finding.verdict != AuditOutcome::Failed), "{found:?}");
-        let told = |name| found.iter().find(|found| found.name == name).unwrap().finding.verdict;
-        assert_eq!(told("remote lines"), AuditOutcome::NotTold);
-        assert_eq!(told("skew of items"), AuditOutcome::NotTold);
+        let listed = |name| found.iter().find(|found| found.name == name).unwrap().finding.verdict;
+        assert_eq!(listed("remote lines"), AuditOutcome::NotTold);
+        assert_eq!(listed("skew of items"), AuditOutcome::NotTold);
     }
 }

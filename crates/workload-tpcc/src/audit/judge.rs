@@ -141,7 +141,7 @@ pub(super) fn bad_credit_data(audit: &Audit, rows: &[Vec<Value>], context: &Cont
     if context.ours {
         return violations(audit, rows, context);
     }
-    Finding::not_told(format!("on data of another kit nobody can tell whether {}", audit.sentence), None)
+    Finding::not_told(format!("on data of another kit no one can tell whether {}", audit.sentence), None)
 }
 
 fn counts<const N: usize>(rows: &[Vec<Value>]) -> Option<[u64; N]> {
@@ -282,7 +282,7 @@ mod tests {
         let used = Context { used_before: true, ..context };
         let found = check("item-skew", &two, &used, AuditOutcome::NotTold);
         assert!(found.sentence.starts_with("runs with other seeds may have"), "{}", found.sentence);
-        // Whoever used the data, even picks are nobody's.
+        // Whoever used the data, even picks are no one's.
         check("item-skew", &even_items, &used, AuditOutcome::Failed);
         // Ten runs with one seed: together as uneven as one of them, which is more than so many draws would be.
         let few = skew_row(100_000, 6_000, |_| nurand(random, 8191, 5_000, 1, 100_000));
@@ -290,9 +290,9 @@ mod tests {
         let found = check("item-skew", &again, &used, AuditOutcome::NotTold);
         assert!(found.sentence.starts_with("runs may have made the same draws again"), "{}", found.sentence);
         // Known to be one run's, they are judged.
-        let alone = Context { run_from: Some(3_001), ..used };
-        check("item-skew", &two, &alone, AuditOutcome::Failed);
-        check("item-skew", &right, &alone, AuditOutcome::Passed);
+        let single = Context { run_from: Some(3_001), ..used };
+        check("item-skew", &two, &single, AuditOutcome::Failed);
+        check("item-skew", &right, &single, AuditOutcome::Passed);
         let customers = skew_row(3_000, 100_000, |_| nurand(random, 1023, 99, 1, 3_000));
         check("customer-skew", &customers, &context, AuditOutcome::Passed);
         let even = skew_row(3_000, 100_000, |_| random.range(1, 3_000) as u32);

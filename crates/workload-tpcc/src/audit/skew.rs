@@ -24,7 +24,7 @@ pub(super) enum Field {
 const SEED: u64 = 0x5ce3;
 /// More draws than this change the expectation by less than the slack below.
 const DRAWS_MAX: u64 = 2_000_000;
-/// What is not worth calling a difference, beside chance.
+/// What is not worth calling a difference, next to chance.
 const SLACK: f64 = 0.01;
 /// Simulations from which the scatter is taken. Picks of NURand come in clusters, and the busiest tenth of few picks is
 /// found by looking: their share scatters by more than that of independent picks would.
@@ -39,7 +39,7 @@ const EXPECTED_MAX: f64 = 0.97;
 /// Judges `top` of `draws` picks for the tenth of `numbers` that has most.
 pub(super) fn judged(promise: &str, field: Field, numbers: u32, draws: u64, top: u64) -> Finding {
     if numbers < 10 || draws == 0 {
-        return Finding::not_told(format!("nothing was picked, so nobody can tell whether {promise}"), None);
+        return Finding::not_told(format!("nothing was picked, so no one can tell whether {promise}"), None);
     }
     let (expected, scatter) = expectation(field, numbers, draws, true);
     let (even, even_scatter) = expectation(field, numbers, draws, false);

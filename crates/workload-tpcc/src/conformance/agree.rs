@@ -13,7 +13,7 @@ pub(super) const TIME_MAX: i64 = 100_000_000_000;
 
 /// Whether `found` says the same as `expected`.
 ///
-/// Times (`o_entry_d`, `h_date`, `ol_delivery_d`) must be there or not alike, and be no earlier than expected and in
+/// Times (`o_entry_d`, `h_date`, `ol_delivery_d`) must be there or not alike, and be not an earlier than expected and in
 /// seconds; anything else must be equal.
 ///
 /// # Errors

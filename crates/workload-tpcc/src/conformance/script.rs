@@ -283,7 +283,7 @@ impl Script<'_> {
         }
     }
 
-    /// A customer with bad credit whose last name nobody else in the district has.
+    /// A customer with bad credit whose last name no one else in the district has.
     fn sole_debtor(&self, w_id: u32) -> Option<(u32, Text<16>)> {
         (1..=DISTRICTS).find_map(|d_id| {
             let mut bearers: BTreeMap<Text<16>, (u32, bool)> = BTreeMap::new();

@@ -68,7 +68,7 @@ fn read(line: &str) -> Result<(Call, Answer), String> {
     Ok((call, answer))
 }
 
-/// What `spec/vectors/tpcc.jsonl` must hold, recorded anew from the script and the oracle.
+/// What `spec/vectors/tpcc.jsonl` must hold, recorded again from the script and the oracle.
 #[must_use]
 pub fn recorded() -> String {
     let data = Data::new(Cardinality::tiny(), GOLDEN_LOAD_SEED);

@@ -93,7 +93,7 @@ fn an_order_number_is_given_once_whoever_was_answered() {
     let numbers = OrderNumbers::default();
     assert!((1..=5_000).all(|o_id| numbers.enter(o_id)), "each is new");
     assert!((3_000..=5_000).rev().all(|o_id| !numbers.enter(o_id)), "each was given");
-    assert!(numbers.enter(1), "nobody can tell any more");
+    assert!(numbers.enter(1), "no one can tell any more");
     assert!(
         numbers.enter(5_003) && numbers.enter(5_001) && !numbers.enter(5_003),
         "answers overtake each other"

@@ -44,7 +44,7 @@ pub fn audit(claims: &Claims, before: &[Tally], after: &[Tally]) -> Vec<LedgerFi
 pub(crate) fn over_all(money: i64, stored: &[Tally]) -> Vec<LedgerFinding> {
     vec![
         same(stored, Sort::Accepted, Sort::Debits, "debits"),
-        // Money that is given back is a credit too.
+        // Money that is returned is a credit too.
         same(stored, Sort::Accepted, Sort::Credits, "credits"),
         none_pending(stored),
         same(stored, Sort::Settled, Sort::Received, "received"),

@@ -24,7 +24,7 @@ pub enum Sort {
     Pending,
     /// Those whose money has arrived there.
     Settled,
-    /// Those whose money was given back.
+    /// Those whose money was returned.
     Refunded,
     /// What came from other stores and was given to its account.
     Received,

@@ -54,7 +54,7 @@ fn each_acknowledged_transfer_must_be_there_and_no_other() {
     assert_eq!(violations(&ledger, &stored(&made(&[0, 1, 2, 3, 4]), &[(5, 99)])), [""; 0]);
     let lost = violations(&ledger, &stored(&made(&[0, 1, 2, 3]), &[(5, 99)]));
     assert!(lost[0].contains("at least 5 transfers were acknowledged, stored 4"), "{lost:?}");
-    // One is lost and another there, under a key of nobody's.
+    // One is lost and another there, under a key of no one's.
     let other = violations(&ledger, &stored(&made(&[0, 1, 2, 3, 7]), &[(5, 99)]));
     assert!(other[0].contains("can have been made, stored"), "{other:?}");
     let more = violations(&ledger, &stored(&made(&[0, 1, 2, 3, 4, 6]), &[(5, 99)]));
@@ -75,7 +75,7 @@ fn a_transfer_in_doubt_may_be_there_or_not_but_no_other_in_its_place() {
     for made in [&[(0, 10)][..], &[(0, 10), (1, 10)], &[(0, 10), (2, 10)], &[(0, 10), (1, 10), (2, 10)]] {
         assert_eq!(violations(&ledger, &stored(made, &[])), [""; 0], "{made:?}");
     }
-    // Both sums are within their bounds, and it is a key that nobody doubts.
+    // Both sums are within their bounds, and it is a key that no one doubts.
     let wrong = violations(&ledger, &stored(&[(1, 10), (2, 10)], &[]));
     assert!(wrong.iter().any(|what| what.contains("are not those that were acknowledged")), "{wrong:?}");
 }

@@ -50,7 +50,7 @@ fn plan(workload: &str, dialect: Dialect, dataset: Arc<dyn Dataset>) -> LoadPlan
         },
         threads: 1,
         fresh: false,
-        start_anew: String::new(),
+        reload: String::new(),
     }
 }
 
@@ -127,7 +127,7 @@ pub(crate) async fn one_of_two_is_a_deadlock<O: SqlOpener>(opener: &O) {
     a.rollback().await.unwrap();
 }
 
-/// A transaction that nobody ended is undone by the next one, and an update counts what it found.
+/// A transaction that no one ended is undone by the next one, and an update counts what it found.
 pub(crate) async fn what_was_given_up_is_undone<O: SqlOpener>(opener: &O) {
     let mut conn = opener.open().await.unwrap();
     conn.begin(TxKind::Write).await.unwrap();

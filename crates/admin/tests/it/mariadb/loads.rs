@@ -50,7 +50,7 @@ fn a_second_load_finds_the_first_and_another_is_named() {
     assert_eq!(store(&database.url).inspect().unwrap(), Found::Complete(contents));
     let other = plan(support::SEED + 1);
     let text = load_quietly(&database.url, other.clone()).unwrap_err().to_string();
-    assert!(text.contains("seed 11; asked for is tpcc at scale 2, seed 12"), "{text}");
+    assert!(text.contains("seed 11; requested tpcc at scale 2, seed 12"), "{text}");
     let loaded = load_quietly(&database.url, LoadPlan { fresh: true, ..other.clone() }).unwrap();
     assert_eq!(loaded.contents().record, other.record);
     store(&database.url).clear().unwrap();
@@ -74,7 +74,7 @@ fn what_is_not_ours_is_named_and_never_touched() {
     let count =
         on_connection(&database.url, async |conn| conn.query_first("select w_id from warehouse").await);
     assert_eq!(count.unwrap(), Some(7));
-    // A table beside ours survives the replacement of ours.
+    // A table next to ours survives the replacement of ours.
     template.execute("create table notes (text int)");
     load_quietly(&template.url, fresh).unwrap();
     template.execute("insert into notes values (1)");

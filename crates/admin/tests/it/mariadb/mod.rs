@@ -13,7 +13,7 @@ use sql::{Dialect, ServerUrl};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use workload_tpcc::Cardinality;
 
-/// The server, and a database of a name that nobody else uses.
+/// The server, and a database of a name that no one else uses.
 struct Database {
     url: ServerUrl,
     server: &'static Shared,

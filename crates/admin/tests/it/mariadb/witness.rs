@@ -1,4 +1,4 @@
-//! The witness gives up when told to, changes nothing, and sees one state.
+//! The witness stops when told to, changes nothing, and sees one state.
 
 use super::Database;
 use admin::{AuditGroup, AuditQuery, store};

@@ -170,7 +170,7 @@ const SABOTAGE: &[(&str, &str)] = &[
     ("bad-credit", "update customer set c_credit = 'BC' where c_id % 2 = 0"),
     // A customer without an order, whom Order-Status would ask for in vain.
     ("order-customers", "update orders set o_c_id = 1 where o_w_id = 1 and o_d_id = 1 and o_c_id = 7"),
-    // A name of which a district has nobody, whom Payment would ask for in vain.
+    // A name of which a district has no one, whom Payment would ask for in vain.
     (
         "last-names",
         "update customer set c_last = 'BARBARBAR' where c_w_id = 2 and c_d_id = 3 and c_last = 'BARBAREING'",

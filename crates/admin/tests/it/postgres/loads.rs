@@ -32,7 +32,7 @@ fn a_second_load_finds_the_first_and_another_is_named() {
     assert_eq!(store(&url).inspect().unwrap(), Found::Complete(contents));
     let other = plan(Cardinality::tiny(), SEED + 1);
     let text = load_quietly(&url, other.clone()).unwrap_err().to_string();
-    for part in ["seed 11", "asked for is tpcc at scale 2, seed 12", "stackmark load tpcc/postgres --fresh"] {
+    for part in ["seed 11", "requested tpcc at scale 2, seed 12", "stackmark load tpcc/postgres --fresh"] {
         assert!(text.contains(part), "{text}");
     }
     let mut changed = tiny_plan();
@@ -136,7 +136,7 @@ fn a_load_that_is_cut_off_with_its_first_statement_is_ours() {
     assert!(matches!(fresh, Err(Error::Foreign { .. })), "{fresh:?}");
     let copied = store(tiny("template_beside")).copy_to(&url, false);
     assert!(matches!(copied, Err(Error::Foreign { .. })), "{copied:?}");
-    // Somebody else's table of that name is not ours.
+    // Someone else's table of that name is not ours.
     let url = empty("named_alike");
     execute(&url, "create table stackmark_load (id int)");
     assert!(matches!(store(&url).inspect(), Ok(Found::Foreign { .. })));

@@ -49,7 +49,7 @@ fn plan_of(dataset: Arc<dyn Dataset>, size: Cardinality, seed: u64) -> LoadPlan 
         threads: 2,
         fresh: false,
         references: false,
-        start_anew: "stackmark load tpcc/postgres --fresh".into(),
+        reload: "stackmark load tpcc/postgres --fresh".into(),
     }
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn on_sqlite() -> Loaded {
     sqlite::load_quietly(&url, sqlite::plan(Cardinality::tiny(), SEED)).unwrap()
 }
 
-/// Statements by somebody else than the code under test.
+/// Statements by someone else than the code under test.
 pub(crate) fn execute(url: &ServerUrl, statements: &str) -> String {
     server().client(&url.database, statements).unwrap()
 }

@@ -1,4 +1,4 @@
-//! The witness gives up when told to, sees one state, and changes nothing.
+//! The witness stops when told to, sees one state, and changes nothing.
 
 use super::support::{execute, nowhere, tiny};
 use admin::{AuditGroup, AuditQuery, store};

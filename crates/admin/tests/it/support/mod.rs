@@ -35,7 +35,7 @@ pub fn plan(size: Cardinality, seed: u64) -> LoadPlan {
         threads: 2,
         fresh: false,
         references: false,
-        start_anew: "stackmark load tpcc --fresh".into(),
+        reload: "stackmark load tpcc --fresh".into(),
     }
 }
 

@@ -80,7 +80,7 @@ fn alternatives(source: &Source<'_>, entry: &Entry, span: &Span) -> Result<Vec<(
     }
 }
 
-/// A value as it is named. What is no plain value is refused where it is read.
+/// A value as it is named. What is not a plain value is refused where it is read.
 pub(super) fn plain(value: &Value) -> String {
     match &value.kind {
         Kind::Text(text) | Kind::Whole(text) | Kind::Decimal(text) => text.clone(),

@@ -293,7 +293,7 @@ fn what_the_whole_experiment_has_wrong_is_said_with_its_line() {
         (
             "workload = \"tpcc\"\n[plan]\nthink = \"long\"\n",
             "3:9",
-            "`think`: `long` is no think time; write none, spec, 100ms",
+            "`think`: `long` is not a think time; write none, spec, 100ms",
         ),
         ("workload = \"tpcc\"\n[plan]\ngenerator-threads = 5000\n", "3:21", "1 to 1024"),
         ("workload = \"tpcc\"\n[plan]\npool = 3\n", "3:1", "the plan has no key `pool`"),
@@ -375,7 +375,7 @@ fn what_a_variant_has_wrong_is_said_with_its_line() {
         ("subject = \"postgres\"\nlimits = { engin = \"cpu=1\" }", "4:12", "nearest: `engine`"),
         ("subject = \"postgres\"\nlimits = \"cpu=1\"", "4:10", "a table, such as { engine"),
         ("subject = \"sqlite\"\nsettings = { work_mem = \"1MB\" }", "4:1", "SQLite's are under `sqlite`"),
-        ("subject = \"postgres\"\nsettings = { \"work mem\" = 1 }", "4:14", "no name of a setting"),
+        ("subject = \"postgres\"\nsettings = { \"work mem\" = 1 }", "4:14", "not a name of a setting"),
         ("subject = \"postgres\"\nsettings = { work_mem = {} }", "4:25", "text, a number, or true or false"),
         ("subject = \"postgres\"\nsqlite = { journal = \"wal\" }", "4:1", "runs on postgres"),
         ("subject = \"sqlite\"\nsqlite = { jurnal = \"wal\" }", "4:12", "no option `jurnal`"),
@@ -415,7 +415,7 @@ fn bases_and_names_that_do_not_fit_are_said_with_their_line() {
     let two = "workload = \"tpcc\"\n[[variant]]\nname = \"plain\"\nsubject = \"sqlite\"\n[[variant]]\nname = \"other\"\nsubject = \"sqlite/sqlx\"\n";
     let with = |rest: &str| format!("{two}{rest}");
     wrong(&with("against = \"plane\"\n"), "8:11", &["nearest: `plain`", "bases above are `plain`"]);
-    wrong(&with("base = true\nagainst = \"plain\"\n"), "9:11", &["held against nothing"]);
+    wrong(&with("base = true\nagainst = \"plain\"\n"), "9:11", &["compared with nothing"]);
     wrong(
         &with("[[variant]]\nname = \"third\"\nsubject = \"sqlite/axum\"\n"),
         "10:11",
@@ -424,7 +424,7 @@ fn bases_and_names_that_do_not_fit_are_said_with_their_line() {
     wrong(
         &with("[[variant]]\nname = \"third\"\nsubject = \"sqlite/axum+rusqlite\"\nagainst = \"other\"\n"),
         "11:11",
-        &["`other` is no base: it is held against `plain` itself", "base = true"],
+        &["`other` is not a base: it is compared with `plain` itself", "base = true"],
     );
     wrong(
         &with("[[variant]]\nname = \"plain\"\nsubject = \"sqlite/sqlx\"\n"),
@@ -482,8 +482,8 @@ fn every_experiment_of_the_repository_can_be_run_in_ninety_minutes() {
         let test = "experiment::file::tests::every_experiment_of_the_repository_can_be_run_in_ninety_minutes";
         let mut again = Command::new(env::current_exe().unwrap());
         let ended = again.args(["--exact", test, "--nocapture"]).current_dir(root).output().unwrap();
-        let said = String::from_utf8_lossy(&ended.stdout);
-        assert!(said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&ended.stderr));
+        let words = String::from_utf8_lossy(&ended.stdout);
+        assert!(words.contains("1 passed"), "{words}{}", String::from_utf8_lossy(&ended.stderr));
         return;
     }
     let mut found = Vec::new();
@@ -563,8 +563,8 @@ fn the_files_in_the_documentation_are_right_or_as_wrong_as_they_say() {
                 let ended = |line: &str| {
                     line.split_once("...").map_or(line.to_owned(), |(start, _)| start.to_owned())
                 };
-                for (shown, said) in shown.lines().zip(error.lines()) {
-                    assert!(said.starts_with(&ended(shown)), "{error}\nis not\n{shown}");
+                for (shown, words) in shown.lines().zip(error.lines()) {
+                    assert!(words.starts_with(&ended(shown)), "{error}\nis not\n{shown}");
                 }
                 assert_eq!(shown.lines().count(), error.lines().count(), "{error}");
                 seen.1 += 1;

@@ -7,13 +7,13 @@ use crate::args::{Limited, SHARDS_MAX, Stores};
 use crate::run::{broker_wanted, check_message_options, has_outbox, server_settings};
 use anyhow::Result;
 use deploy::subjects::{self, Route, Subject};
-use deploy::{Offered, Spec};
+use deploy::{SourceSubjects, Spec};
 use schedule::factors::FACTORS;
 use schedule::plan::Variant;
 use sql::{Dialect, SqliteUrl, UrlError};
 use targets::Driven;
 
-/// Keys of a variant beside those of a plan.
+/// Keys of a variant next to those of a plan.
 const OWN: &[&str] = &[
     "name",
     "subject",
@@ -211,7 +211,7 @@ impl Common<'_> {
                 // Of what it serves all of this workload, or what the subject says.
                 let wanted = if entry.key == "server" { self.workload } else { &path };
                 let text = self.source.text(server, "\"./mine@main\"")?;
-                Offered::of(text).and_then(|offered| offered.only(Some(wanted)))
+                SourceSubjects::of(text).and_then(|offered| offered.only(Some(wanted)))
             }
         };
         let subject = found.map_err(|error| self.source.wrong(&entry.value.span, format!("{error:#}")))?;
@@ -272,7 +272,7 @@ impl Common<'_> {
             if entry.key.is_empty() || !entry.key.bytes().all(plain_byte) {
                 return Err(self
                     .source
-                    .wrong(&entry.key_span, format!("`{}` is no name of a setting", entry.key)));
+                    .wrong(&entry.key_span, format!("`{}` is not a name of a setting", entry.key)));
             }
             settings.push((entry.key.to_ascii_lowercase(), self.scalar(entry)?));
         }
@@ -317,13 +317,13 @@ impl Common<'_> {
         }
         if let Err(error) = address(&options) {
             // The one that is wrong by itself, or all that do not go together.
-            let alone = options.iter().zip(entries).find_map(|(option, entry)| {
-                let alone = address(std::slice::from_ref(option)).err()?;
-                let unknown = alone.why.starts_with("no option");
-                (alone.why == error.why)
+            let single = options.iter().zip(entries).find_map(|(option, entry)| {
+                let single = address(std::slice::from_ref(option)).err()?;
+                let unknown = single.why.starts_with("no option");
+                (single.why == error.why)
                     .then(|| if unknown { entry.key_span.clone() } else { entry.value.span.clone() })
             });
-            return Err(source.wrong(&alone.unwrap_or_else(|| entry.value.span.clone()), error.why));
+            return Err(source.wrong(&single.unwrap_or_else(|| entry.value.span.clone()), error.why));
         }
         Ok(options)
     }

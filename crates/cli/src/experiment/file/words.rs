@@ -151,7 +151,7 @@ impl Word {
     }
 }
 
-/// Keys of what users can choose of a workload beside its scale.
+/// Keys of what users can choose of a workload next to its scale.
 pub(super) fn parameters<W: Driven>() -> impl Iterator<Item = &'static str> {
     W::PARAMETERS.iter().map(|parameter| parameter.name)
 }
@@ -204,8 +204,8 @@ impl Words {
         let mut words = self.0.clone();
         // Nothing is also what an open loop has.
         words.retain(|word| !(word.key == "think" && word.value == "none"));
-        let given = |key: &str| words.iter().find(|word| word.key == key);
-        match (given("rate"), given("think"), given("arrivals")) {
+        let wanted = |key: &str| words.iter().find(|word| word.key == key);
+        match (wanted("rate"), wanted("think"), wanted("arrivals")) {
             (Some(rate), Some(think), _) => {
                 // The one that stands in the variant comes first.
                 let blamed =
@@ -220,10 +220,10 @@ impl Words {
                     ),
                 ));
             }
-            (None, _, Some(arrivals)) if given("stages").is_none() => {
+            (None, _, Some(arrivals)) if wanted("stages").is_none() => {
                 return Err(source.wrong(
                     &arrivals.span,
-                    "`arrivals` is for an open loop: give `rate` too, in calls a second",
+                    "`arrivals` is for an open loop: give `rate` too, in calls per second",
                 ));
             }
             _ => {}

@@ -30,7 +30,7 @@ fn plan(dialect: Dialect) -> LoadPlan {
         threads: 1,
         fresh: false,
         references: false,
-        start_anew: "stackmark load tpcc --fresh".into(),
+        reload: "stackmark load tpcc --fresh".into(),
     }
 }
 

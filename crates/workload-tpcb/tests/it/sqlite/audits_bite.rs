@@ -274,5 +274,5 @@ fn a_history_that_was_emptied_convicts_nobody() {
         .filter(|found| !found.violations.is_empty())
         .map(|found| found.name)
         .collect();
-    assert_eq!(found, ["balances of branches", "balances of branches beside history"]);
+    assert_eq!(found, ["balances of branches", "balances of branches vs history"]);
 }

@@ -29,7 +29,7 @@ fn placed(number: usize) -> Placed {
 }
 
 fn paid(number: usize) -> Paid {
-    let Outcome::Paid(paid) = outcome(number) else { panic!("call {number} is no payment") };
+    let Outcome::Paid(paid) = outcome(number) else { panic!("call {number} is not a payment") };
     paid
 }
 

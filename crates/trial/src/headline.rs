@@ -33,7 +33,7 @@ pub(crate) fn nothing_completed(books: &result::Books) -> Option<String> {
     (due > 0 && committed + declined == 0).then(|| {
         format!(
             "none of {due} calls was completed: conflict {conflict}, refused {refused}, in doubt {in_doubt}, \
-             never begun {never_begun}"
+             dropped {never_begun}"
         )
     })
 }

@@ -1,4 +1,4 @@
-//! Servers that are given by their folder, wherever that lies, or by a revision of it (`--server PATH[@REVISION]`): subjects beside
+//! Servers that are given by their folder, wherever that lies, or by a revision of it (`--server PATH[@REVISION]`): subjects next to
 //! those of [`crate::subjects`], for as long as this process runs.
 
 use crate::manifest::FILE;
@@ -16,7 +16,7 @@ const NAME_MAX: usize = 40;
 /// Where a server is from, so that it can be given again when a run is resumed: by then a branch may be somewhere else.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Given {
+pub struct ServerSource {
     /// The folder of its manifest, from the root.
     folder: PathBuf,
     revision: Option<Revision>,
@@ -34,7 +34,7 @@ struct Revision {
 /// What was given to this process.
 #[derive(Default)]
 struct All {
-    servers: Vec<(Given, &'static [Subject])>,
+    servers: Vec<(ServerSource, &'static [Subject])>,
     /// Work trees of revisions.
     trees: Vec<Tree>,
 }
@@ -47,16 +47,16 @@ fn all() -> MutexGuard<'static, All> {
 
 /// The servers that were given so far, for a run that may be resumed.
 #[must_use]
-pub fn given() -> Vec<Given> {
-    all().servers.iter().map(|(given, _)| given.clone()).collect()
+pub fn server_sources() -> Vec<ServerSource> {
+    all().servers.iter().map(|(values, _)| values.clone()).collect()
 }
 
 /// Gives servers that were given to a run before.
 ///
 /// # Errors
-/// Those of [`Offered::of`].
-pub fn give_again(servers: &[Given]) -> Result<()> {
-    servers.iter().try_for_each(|given| given.take(&given.folder.display().to_string()).map(drop))
+/// Those of [`SourceSubjects::of`].
+pub fn restore_sources(servers: &[ServerSource]) -> Result<()> {
+    servers.iter().try_for_each(|values| values.take(&values.folder.display().to_string()).map(drop))
 }
 
 /// Removes the work trees of all revisions. To be called when nothing runs any more.
@@ -69,7 +69,7 @@ pub(crate) fn subject(path: &str) -> Option<&'static Subject> {
     all().servers.iter().flat_map(|(_, subjects)| *subjects).find(|subject| subject.path == path)
 }
 
-impl Given {
+impl ServerSource {
     /// Reads its manifest, from a work tree of its revision where it has one; once, however often it is given. `shown` is what the
     /// user calls it.
     fn take(&self, shown: &str) -> Result<&'static [Subject]> {
@@ -78,7 +78,7 @@ impl Given {
         }
         let subjects = match &self.revision {
             Some(revision) => self.check_out(revision, shown)?,
-            // One that lies in the folder of servers is a subject already.
+            // One that is in the folder of servers is a subject already.
             None => match subjects::of_folder(&self.folder)? {
                 found if found.is_empty() => offered(Manifest::read(&self.folder.join(FILE))?)?,
                 found => found,
@@ -111,27 +111,27 @@ fn offered(manifest: Manifest) -> Result<Vec<Subject>> {
 
 /// A server that was given, with what it serves.
 #[derive(Debug)]
-pub struct Offered {
+pub struct SourceSubjects {
     /// What the user calls it: `./mine@main`.
     shown: String,
     subjects: &'static [Subject],
 }
 
-impl Offered {
+impl SourceSubjects {
     /// The server of `PATH` or `PATH@REVISION`; the latter is checked out, and built when it is started.
     ///
     /// # Errors
     /// There is no server in that folder, or not in that revision; its manifest has a mistake; there is a subject of that name
     /// already; or the user has interrupted.
-    pub fn of(text: &str) -> Result<Offered> {
+    pub fn of(text: &str) -> Result<SourceSubjects> {
         let (folder, revision) = parse(text, |folder| Path::new(folder).is_dir())?;
-        let folder = std::path::absolute(folder).with_context(|| format!("`{text}` is no folder"))?;
+        let folder = std::path::absolute(folder).with_context(|| format!("`{text}` is not a folder"))?;
         let revision = revision.map(|revision| -> Result<Revision> {
             let commit = Committed::of(&folder, revision)?.commit;
             Ok(Revision { name: name(revision, &commit), commit })
         });
-        let given = Given { folder, revision: revision.transpose()? };
-        Ok(Offered { shown: text.to_owned(), subjects: given.take(text)? })
+        let values = ServerSource { folder, revision: revision.transpose()? };
+        Ok(SourceSubjects { shown: text.to_owned(), subjects: values.take(text)? })
     }
 
     /// The one subject that it serves, of those that `wanted` names or begins: `tpcc/postgres`. The revision may be left out of it.
@@ -151,7 +151,7 @@ impl Offered {
     /// The one subject that it serves on the workload and the engine of another, or that is likest to it.
     ///
     /// # Errors
-    /// Those of [`Offered::only`].
+    /// Those of [`SourceSubjects::only`].
     pub fn beside(&self, other: &'static Subject) -> Result<&'static Subject> {
         let found = likest(&[other], &self.within(None)?);
         let [(_, subject)] = found[..] else { return Err(self.ambiguous_in(&found)) };
@@ -162,10 +162,10 @@ impl Offered {
     /// The one subject that both serve, each its own; of those that `wanted` means.
     ///
     /// # Errors
-    /// Those of [`Offered::only`].
+    /// Those of [`SourceSubjects::only`].
     pub fn with(
         &self,
-        other: &Offered,
+        other: &SourceSubjects,
         wanted: Option<&str>,
     ) -> Result<(&'static Subject, &'static Subject)> {
         let found = likest(&self.within(wanted)?, &other.within(wanted)?);
@@ -223,7 +223,7 @@ fn likest(a: &[&'static Subject], b: &[&'static Subject]) -> Vec<(&'static Subje
 
 fn ambiguous(shown: &str, subjects: &[&Subject]) -> anyhow::Error {
     anyhow::anyhow!(
-        "`{shown}` serves more than one subject: {}\nhint: name one of them beside --server",
+        "`{shown}` serves more than one subject: {}\nhint: name one of them with --server",
         listed(subjects)
     )
 }
@@ -242,7 +242,9 @@ fn parse(text: &str, is_folder: impl Fn(&str) -> bool) -> Result<(&str, Option<&
     let at = places.find(|at| is_folder(&text[..*at])).unwrap_or(first);
     let (folder, revision) = (&text[..at], &text[at + 1..]);
     if folder.is_empty() || revision.is_empty() {
-        bail!("`{text}` is no PATH@REVISION: a folder, an @, and a revision of git's, such as ./mine@main");
+        bail!(
+            "`{text}` is not a PATH@REVISION: a folder, an @, and a revision of git's, such as ./mine@main"
+        );
     }
     if revision.starts_with('-') {
         bail!("`{text}`: a revision of git's does not begin with `-`");
@@ -289,9 +291,9 @@ mod tests {
         check("./a@b@main", Ok(("./a@b", Some("main"))));
         check("a@b@HEAD@{1}", Ok(("a@b", Some("HEAD@{1}"))));
         check("gone@main", Ok(("gone", Some("main"))));
-        check("mine@", Err("is no PATH@REVISION"));
-        check("@main", Err("is no PATH@REVISION"));
-        check("@", Err("is no PATH@REVISION"));
+        check("mine@", Err("is not a PATH@REVISION"));
+        check("@main", Err("is not a PATH@REVISION"));
+        check("@", Err("is not a PATH@REVISION"));
         check("mine@--output=x", Err("does not begin with `-`"));
         check("mine@-", Err("does not begin with `-`"));
     }
