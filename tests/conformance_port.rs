@@ -1,4 +1,4 @@
-//! What the SQL port promises next to whole workloads, on every engine through every adapter: nulls, transactions of one
+//! What the SQL port promises besides whole workloads, on every engine through every adapter: nulls, transactions of one
 //! statement, statements for many rows.
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]

@@ -27,7 +27,7 @@ type Answers = Vec<Vec<Result<Outcome, Fault>>>;
 enum Way {
     Direct,
     Http,
-    /// Directly, with commits that calls share; next to a rollback journal readers take part.
+    /// Directly, with commits that calls share; with a rollback journal readers take part.
     Grouped(&'static str),
 }
 

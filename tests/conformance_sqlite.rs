@@ -103,7 +103,7 @@ impl<S: Session<Tpcc>> Session<Tpcc> for Mirrored<&mut S> {
     }
 }
 
-/// The first row that differs, if one does. Every column that calls change, next to the keys; times only as there or not.
+/// The first row that differs, if one does. Every column that calls change, besides the keys; times only as there or not.
 fn difference(fresh: &Fresh, oracle: &Oracle) -> Option<String> {
     let mut differing = Vec::new();
     let mut check = |table: &str, query: &str, expected: Vec<String>| {

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// What a manifest says next to its name and how it is started.
+/// What a manifest says besides its name and how it is started.
 const SERVES: &str =
     "language = \"any\"\nserves = [{ workload = \"tpcb\", engine = \"sqlite\", about = \"a server\" }]\n";
 pub(crate) const SHORT: &str = "--warmup 0s --calls 200 --clients 4 --generator-threads 2 --json";

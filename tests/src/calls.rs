@@ -176,7 +176,7 @@ pub fn at_once<T: Target<Tpcc>>(targets: &[&T], lists: &[Vec<Call>]) -> Vec<Vec<
     })
 }
 
-/// Opens a session next to those of other targets: under a busy timeout of nothing they keep each other out for moments.
+/// Opens a session besides those of other targets: under a busy timeout of nothing they keep each other out for moments.
 /// Those of one target are opened one after the other.
 async fn open<T: Target<Tpcc>>(target: &T, worker: u32) -> Result<T::Session, OpenError> {
     let clock = Monotonic::start();

@@ -1,4 +1,4 @@
-//! Bookings: what a call costs next to pgbench, what the row of an outbox adds to it, and whether a relay keeps up with a real Kafka,
+//! Bookings: what a call costs compared with pgbench, what the row of an outbox adds to it, and whether a relay keeps up with a real Kafka,
 //! also while that is unavailable. Numbers as arguments choose sections; without any all are measured.
 //!
 //! All is durable, on private engines; load generator, engines, relay and broker share the same two cores.

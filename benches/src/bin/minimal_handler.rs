@@ -1,5 +1,5 @@
 //! What servers add to a read of the catalogue, and to a booking that is declined because its event is sold out: the rate of each
-//! next to that of a minimal handler in the same framework and driver, which does one prepared point read and answers a fixed body.
+//! compared with that of a minimal handler in the same framework and driver, which does one prepared point read and answers a fixed body.
 //! wrk asks both, in turn, over as many connections as each has to the engine; both speak HTTP on one thread. Ours on PostgreSQL,
 //! those of `servers` on PostgreSQL and MariaDB.
 
@@ -208,7 +208,7 @@ fn compare<W: Benchmark>(
         }
         let engine = engine.title();
         output::title(&format!(
-            "{only}{} from {engine}, {CONNECTIONS} connections: {name} next to a minimal handler",
+            "{only}{} from {engine}, {CONNECTIONS} connections: {name} compared with a minimal handler",
             if *only == DECLINE { ", sold out," } else { "" }
         ));
         output::figure("minimal handler", &format!("{}/s", output::spread(&rates[0], 0)));

@@ -1,6 +1,6 @@
 //! What keeping the state of a running trial costs where it is on the disk that is measured: eight clients on a SQLite
-//! file, each commit flushed (WAL, synchronous=FULL), next to nothing, next to lines that are appended once a second, and
-//! next to a document that is rewritten and flushed once a second, as it was before.
+//! file, each commit flushed (WAL, synchronous=FULL), compared with nothing, with lines that are appended once per second, and
+//! with a document that is rewritten and flushed once per second, as it was before.
 
 use adapter_rusqlite::SqliteOpener;
 use measure::Monotonic;

@@ -201,7 +201,7 @@ impl Turn {
         }
         if writer.calls == 0 {
             if !self.others_come() {
-                // No one did anything. If this fails, the next to come finds the transaction open, and uses it.
+                // If this fails, the next caller finds the transaction open, and uses it.
                 let _ = self.writer.control(Control::Rollback);
                 self.writer.notify(&Ok(()));
             }

@@ -82,7 +82,7 @@ impl<K: Clock> SqlOpener for GroupedOpener<K> {
     const HOME: Home = Home::Thread;
 
     async fn open(&self) -> Result<GroupedConn<K>, OpenError> {
-        // Next to a rollback journal no one can read while someone writes, so readers take the turn as well.
+        // With a rollback journal no one can read while someone writes, so readers take the turn as well.
         let reader = if has_log(&self.settings) {
             let connection = connect(&self.url)?;
             let prepared = Prepared::new(connection, &self.statements, &READING);

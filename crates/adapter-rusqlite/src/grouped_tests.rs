@@ -201,7 +201,7 @@ const DISKS: [&str; 2] = ["", "&sync_delay=7us"];
 fn a_shared_commit_is_flushed_once_and_really() {
     test_disk::install();
     for disk in DISKS {
-        // Next to a log: the log. Next to a rollback journal: the journal and the file at least.
+        // Next to a log: the log. With a rollback journal: the journal and the file at least.
         for (options, flushes) in
             [("synchronous=full", 1..=1), ("synchronous=normal", 0..=0), ("journal=truncate", 2..=4)]
         {

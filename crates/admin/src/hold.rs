@@ -9,7 +9,7 @@ pub enum Held {
     Ours(Hold),
     /// Others have it: who they say that they are.
     Others(String),
-    /// The server has nothing that could be held: a file, or a server that lets us into no database next to this one.
+    /// The server has nothing that could be held: a file, or a server that lets us into no other database.
     Unknown,
 }
 

@@ -159,7 +159,7 @@ pub(crate) struct Expected {
 }
 
 impl Expected {
-    /// The bytes that the table is expected to have, and what each row costs next to its values.
+    /// The bytes that the table is expected to have, and what each row costs besides its values.
     pub(crate) fn weight(&self) -> f64 {
         self.rows * (self.bytes_a_row + 40.0)
     }

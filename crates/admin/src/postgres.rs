@@ -155,10 +155,10 @@ impl Server for Database {
     /// An advisory lock that is named after the database and is in another one: a session in the database itself would be in the way of
     /// its copies.
     fn hold(&self, shared: bool) -> Result<Held, Cause> {
-        let Ok(session) = Session::open(&self.0.with_database(LOCKS_IN)) else { return Ok(Held::Unknown) };
         if self.0.database == LOCKS_IN {
             return Ok(Held::Unknown);
         }
+        let Ok(session) = Session::open(&self.0.with_database(LOCKS_IN)) else { return Ok(Held::Unknown) };
         let database = literal(&self.0.database);
         let oid = session.ask(&format!("select oid from pg_database where datname = {database}"))?;
         let Ok(oid) = oid.parse::<u32>() else { return Ok(Held::Unknown) };

@@ -52,7 +52,7 @@ pub trait Benchmark: Wire<Extent: Size> {
     const SCALE_MAX: u64;
     /// The scale where none is asked for, of SQLite and of drills.
     const SCALE_DEFAULT: u32 = 1;
-    /// What users can choose next to the scale.
+    /// What users can choose besides the scale.
     const PARAMETERS: &'static [Parameter] = &[];
     /// What its throughput counts, a minute or a second: `new orders/min`.
     const RATE_UNIT: &'static str;
@@ -63,7 +63,7 @@ pub trait Benchmark: Wire<Extent: Size> {
     /// Whether even chance can be judged only while no earlier run has used the data: runs with the same seed make the same
     /// calls, and then chance is not what spreads them.
     const CHANCE_NEEDS_FRESH: bool;
-    /// What is known about a database next to its rows, for its audits.
+    /// What is known about a database besides its rows, for its audits.
     type Context;
     /// What the store reports before and after a run.
     type Evidence: Clone + Debug + Serialize + DeserializeOwned;
@@ -167,7 +167,7 @@ pub trait Benchmark: Wire<Extent: Size> {
     const OF_LOAD: &'static [&'static str];
     /// Names of the audits that only what inputs draw keeps to, and not every right call.
     const OF_INPUTS: &'static [&'static str] = &[];
-    /// What is known about a database next to its rows: of its past, and of what it held before the run that is judged.
+    /// What is known about a database besides its rows: of its past, and of what it held before the run that is judged.
     fn context(size: &Self::Extent, past: Past, before: Option<&Self::Evidence>) -> Self::Context;
     /// Values of the parameters of all audits' queries.
     fn params(context: &Self::Context) -> Vec<i64>;
@@ -209,7 +209,7 @@ pub trait Benchmark: Wire<Extent: Size> {
     ) -> Option<Box<dyn MessageCheck<Self>>> {
         None
     }
-    /// Of messages that calls in a style leave, and that no one publishes: what of some runs must be stored next to the calls.
+    /// Of messages that calls in a style leave, and that no one publishes: what of some runs must be stored besides the calls.
     fn unpublished_checks(
         _style: &str,
         _runs: &[u64],

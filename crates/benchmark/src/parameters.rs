@@ -1,4 +1,4 @@
-//! What users can choose of a workload next to its scale, its mix and its skew.
+//! What users can choose of a workload besides its scale, its mix and its skew.
 
 use crate::Benchmark;
 use anyhow::{Result, bail};

@@ -412,7 +412,7 @@ pub(crate) struct Serve {
     /// Sessions.
     #[arg(long, env = "STACKMARK_POOL", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=4_096))]
     pub(crate) pool: u32,
-    /// Threads next to the sessions [default: half the cores].
+    /// Threads besides the sessions [default: half the cores].
     #[arg(long, env = "STACKMARK_THREADS", value_parser = threads)]
     pub(crate) server_threads: Option<usize>,
     /// Stop when standard input ends: for whoever started this server.

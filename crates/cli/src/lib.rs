@@ -36,7 +36,7 @@ use std::process::ExitCode;
 
 pub use workloads::Row;
 
-/// Runs the command line of this process; `more` are workloads next to those that come with Stackmark.
+/// Runs the command line of this process; `more` are workloads besides those that come with Stackmark.
 pub fn main(more: &'static [Row]) -> ExitCode {
     workloads::add(more);
     // Before anything else: what cannot be understood is repeated to the user.

@@ -16,7 +16,7 @@ use std::task::Poll;
 use targets::Driven;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Threads for the server next to its sessions: half of the cores, since the load generator is often on the others.
+/// Threads for the server besides its sessions: half of the cores, since the load generator is often on the others.
 pub(crate) fn threads_default() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2))
 }

@@ -7,7 +7,7 @@ use sql::{DbUrl, ServerUrl};
 use std::fs;
 use targets::Style;
 
-/// Sessions on an engine next to those of the calls: loads, audits and what is read while a trial runs.
+/// Sessions on an engine besides those of the calls: loads, audits and what is read while a trial runs.
 pub(crate) const SESSIONS_OF_OURS: u32 = 50;
 /// Sessions of ours that are open together with those of the calls.
 const SESSIONS_MEANWHILE: u64 = 5;

@@ -80,7 +80,7 @@ impl Committed {
     /// Checks it out; and removes what killed runs have left of theirs.
     ///
     /// # Errors
-    /// There can be not a folder for it, or git says why not.
+    /// There can be no folder for it, or git says why not.
     pub(crate) fn check_out(&self) -> Result<Tree> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let all = rig::folder()?.join(FOLDER);

@@ -52,7 +52,7 @@ pub struct ServerSettings {
     pub relaying: RelayOptions,
     /// Connections to the engine, at least 1.
     pub pool: u32,
-    /// Threads next to those of its connections, at least 1.
+    /// Threads besides those of its connections, at least 1.
     pub threads: usize,
 }
 

@@ -154,7 +154,7 @@ pub fn ratio(ratio: Interval) -> String {
     }
 }
 
-/// A change of a time, with its sign: `+65 µs`; none where it is lost next to `whole_ns`.
+/// A change of a time, with its sign: `+65 µs`; none where it is lost compared with `whole_ns`.
 pub fn change(ns: f64, whole_ns: f64) -> String {
     // A difference of less than a twentieth of a percent of the whole is rounding, not news.
     if ns.abs() < whole_ns.abs() * 0.0005 {
@@ -259,7 +259,7 @@ pub fn bound(text: &str) -> String {
     out
 }
 
-/// What is to be known of a step next to its outcome: `confirming`, `ended early after 3 s`.
+/// What is to be known of a step besides its outcome: `confirming`, `ended early after 3 s`.
 pub fn remarks(step: &Step) -> Vec<String> {
     let early = step.ended_early_s.map(|s| format!("ended early after {}", plain(&seconds(s))));
     step.confirming.then(|| "confirming".to_owned()).into_iter().chain(early).collect()

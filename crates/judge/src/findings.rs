@@ -292,7 +292,7 @@ pub fn scale_words(data: &Data) -> String {
     format!("{} {}{over}", figures::count(data.scale), scale_unit(data, data.scale))
 }
 
-/// What can be chosen of the workload next to its scale, as it was: `limited 0, stock 100,000`; `none` where it has nothing of the
+/// What can be chosen of the workload besides its scale, as it was: `limited 0, stock 100,000`; `none` where it has nothing of the
 /// kind.
 pub fn parameter_words(data: &Data) -> String {
     let words = data.parameters.iter().map(|(name, value)| format!("{name} {}", figures::count(*value)));

@@ -70,7 +70,7 @@ impl<W: Workload> Page<W> {
     }
 }
 
-/// What is known of a call next to its kind and class.
+/// What is known of a call besides its kind and class.
 pub(crate) struct Entry<'a> {
     pub(crate) warmup: bool,
     /// Whether it ended in the window, whenever it was due.

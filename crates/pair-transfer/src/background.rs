@@ -1,4 +1,4 @@
-//! Threads next to sessions.
+//! Threads besides sessions.
 
 use anyhow::Result;
 use std::future::Future;

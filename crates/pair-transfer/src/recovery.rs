@@ -1,4 +1,4 @@
-//! Recovery of branches in doubt, next to sessions.
+//! Recovery of branches in doubt, besides sessions.
 
 use crate::Stores;
 use crate::background::Background;

@@ -125,7 +125,7 @@ pub trait Wake: Send {
     fn failure(&mut self) -> Option<String>;
 }
 
-/// What a relay is told next to where its stores are.
+/// What a relay is told besides where its stores are.
 pub struct Settings {
     /// How long keys are kept, of calls that have them.
     pub keep: Duration,

@@ -22,7 +22,7 @@ pub enum Polling {
 pub const ADAPTIVE: Polling =
     Polling::Adaptive { least: Duration::from_millis(2), most: Duration::from_millis(500) };
 
-/// From so many rows on a batch is large: what it costs by itself is small next to what its rows cost.
+/// From so many rows on a batch is large: what it costs by itself is small compared with what its rows cost.
 const LARGE_BATCH: u64 = 32;
 /// The step of small batches: 8 ms with [`ADAPTIVE`].
 const SMALL_STEP_MAX: u32 = 2;

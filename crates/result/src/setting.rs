@@ -268,7 +268,7 @@ pub struct Data {
     pub scale: u64,
     /// What the scale counts: `warehouses`.
     pub scale_unit: String,
-    /// What can be chosen of the workload next to its scale, and was in force, of the data and of the calls: `stock` 100,000.
+    /// What can be chosen of the workload besides its scale, and was in force, of the data and of the calls: `stock` 100,000.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, u64>,
     /// Rows at the start.

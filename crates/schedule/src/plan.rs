@@ -84,7 +84,7 @@ pub struct Variant {
     pub plan: drive::Plan,
     /// Sessions behind a server.
     pub pool: u32,
-    /// Threads of a server next to its sessions.
+    /// Threads of a server besides its sessions.
     pub server_threads: usize,
     /// What a server that is started here may use: `cpu=1,mem=1GiB`.
     pub server_limits: Option<String>,

@@ -20,7 +20,7 @@ pub struct UnderLoad {
     pub served: bool,
     /// Sessions behind a server, where the user has said how many.
     pub pool: Option<u32>,
-    /// Threads of a server next to its sessions.
+    /// Threads of a server besides its sessions.
     pub server_threads: usize,
     /// What a server that is started here may use: `cpu=1,mem=1GiB`.
     pub server_limits: Option<String>,

@@ -33,7 +33,7 @@ pub(crate) trait Served: Send + Sync {
 pub(crate) type Opening<'a> =
     Pin<Box<dyn Future<Output = Result<Box<dyn ServedSession>, OpenError>> + Send + 'a>>;
 
-/// A call on its way through the server, and its outcome on the way back. One allocation, next to those of HTTP.
+/// A call on its way through the server, and its outcome on the way back. One allocation, besides those of HTTP.
 pub(crate) trait Exchange: Any + Send {
     /// The status of the outcome's answer, once there is one.
     fn status(&self) -> u16;

@@ -1,4 +1,4 @@
-//! Waiting for a time that is short next to what a scheduler calls short.
+//! Waiting for a time that is short compared with what a scheduler calls short.
 
 use measure::Monotonic;
 use model::{Clock, Nanos};

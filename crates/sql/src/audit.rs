@@ -1,7 +1,7 @@
 //! Audits of stored data: queries, and what their rows mean.
 //!
 //! A workload lists what must hold as [`Asked`] queries by name; [`groups`] finds their texts for an engine. Whoever asks
-//! the engine hands the rows to [`Audit::judge`]. `C` is what a workload knows about the database next to its rows.
+//! the engine hands the rows to [`Audit::judge`]. `C` is what a workload knows about the database besides its rows.
 
 use crate::{Catalogue, CatalogueError, Value};
 

@@ -138,7 +138,7 @@ pub struct ServerUrl {
     pub database: String,
     /// Encryption.
     pub tls: Tls,
-    /// A file of certificates to trust next to the system's (`sslrootcert`).
+    /// A file of certificates to trust besides the system's (`sslrootcert`).
     pub authority: Option<PathBuf>,
     /// PostgreSQL: whether the server must prove that it is the other end of the encrypted connection (`channel_binding=require`).
     pub channel_binding: bool,

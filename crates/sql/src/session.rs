@@ -12,11 +12,11 @@ use model::OpenError;
 pub enum Use {
     /// Measured calls: isolation and limit of statements are those of the URL.
     Measured,
-    /// Loads, audits, copies, and whatever else happens next to the measured calls.
+    /// Loads, audits, copies, and whatever else happens besides the measured calls.
     Control,
 }
 
-/// Settings of PostgreSQL for what happens next to the measured calls.
+/// Settings of PostgreSQL for what happens besides the measured calls.
 const CONTROL: [(&str, &str); 5] = [
     ("jit", "off"),
     ("client_min_messages", "error"),

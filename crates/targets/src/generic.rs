@@ -62,7 +62,7 @@ pub fn target_in_form<W: SqlForm>(
     })
 }
 
-/// What a target is made of next to its opener.
+/// What a target is made of besides its opener.
 struct Over<W: SqlForm> {
     clock: Monotonic,
     form: W::Form,

@@ -1,4 +1,4 @@
-//! TPC-C: next to the statements that every driver runs one at a time, what is written by hand for one engine.
+//! TPC-C: besides the statements that every driver runs one at a time, what is written by hand for one engine.
 
 use crate::{Driver, How, Style, generic, server_only, wait_for};
 use anyhow::Result;

@@ -1,4 +1,4 @@
-//! Transfers: next to those within one store, those between two.
+//! Transfers: besides those within one store, those between two.
 
 use crate::sharded::each;
 use crate::{Driver, How, Style, generic, server_only, sqlite_only, wait_for};

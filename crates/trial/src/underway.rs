@@ -64,7 +64,7 @@ pub struct Site<'a> {
 /// Begins a run in a new folder under `out`, which is called after the time and `name`.
 ///
 /// # Errors
-/// Someone else measures on this machine, there can be not a folder, or those of `carry_out`.
+/// Someone else measures on this machine, there can be no folder, or those of `carry_out`.
 pub(crate) fn begin<P: Serialize + Clone>(
     plan: P,
     workload: &str,

@@ -145,7 +145,7 @@ pub fn evidence<W: Driven>(urls: &[DbUrl]) -> Result<W::Evidence> {
     Ok(W::join(each.collect::<Result<_>>()?))
 }
 
-/// What audits are made of next to the data.
+/// What audits are made of besides the data.
 #[derive(Debug, Clone, Copy)]
 pub struct Asking {
     /// What is known of what happened to it before.

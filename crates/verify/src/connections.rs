@@ -21,8 +21,7 @@ const HEALTH_MAX: Duration = Duration::from_secs(30);
 const DRIBBLE: Duration = Duration::from_millis(5);
 
 const NAME: &str = "connections";
-const RULE: &str =
-    "calls are answered next to idle and slow connections, and after some have gone in the middle of a body";
+const RULE: &str = "calls are answered while other connections are idle or slow, and after some have ended in the middle of a body";
 
 /// Opens all of these, and asks `/health` meanwhile.
 pub(crate) fn connections<W: Wire>(target: &HttpTarget<W>, url: &str) -> Result<Rule> {
@@ -47,11 +46,11 @@ pub(crate) fn connections<W: Wire>(target: &HttpTarget<W>, url: &str) -> Result<
         }
         let idle = open.len();
         if idle == IDLE {
-            beside(format!("next to {idle} idle connections"), health(target).await);
+            beside(format!("with {idle} idle connections"), health(target).await);
             open.clear();
         } else {
             open.truncate(idle / 2);
-            beside(format!("next to {} idle connections of {idle} that could be opened", idle / 2), health(target).await);
+            beside(format!("with {} idle connections of {idle} that could be opened", idle / 2), health(target).await);
             open.clear();
         }
         let mut slow = Vec::new();
@@ -65,7 +64,7 @@ pub(crate) fn connections<W: Wire>(target: &HttpTarget<W>, url: &str) -> Result<
             }
             tokio::time::sleep(DRIBBLE).await;
         }
-        beside(format!("next to {SLOW} connections that send their heads byte by byte"), health(target).await);
+        beside(format!("with {SLOW} connections that send their heads byte by byte"), health(target).await);
         drop(slow);
         let path = W::ENDPOINTS.iter().find(|endpoint| endpoint.method.has_body()).map_or("/", |endpoint| endpoint.path);
         for _ in 0..VANISH {

@@ -86,7 +86,7 @@ pub fn schema(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     }
 }
 
-/// What a booking leaves next to its own row, so that it can be announced.
+/// What a booking leaves besides its own row, so that it can be announced.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Announcing {
     /// Nothing.
@@ -105,7 +105,7 @@ pub enum Announcing {
 /// How bookings are written. All forms respond the same.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Form {
-    /// What a booking leaves next to its own row.
+    /// What a booking leaves besides its own row.
     pub announcing: Announcing,
     /// The statements that write are sent in one round trip ([`SqlConn::begin_with`]), and the commit in another.
     pub is_pipelined: bool,

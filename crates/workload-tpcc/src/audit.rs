@@ -19,7 +19,7 @@ pub type AuditGroup = sql::audit::Group<Context>;
 /// A query and what its rows mean.
 pub type Audit = sql::audit::Audit<Context>;
 
-/// What is known about the database next to its rows.
+/// What is known about the database besides its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Context {
     /// How much was loaded.

@@ -8,7 +8,7 @@ use model::{Race, Raced, total};
 const MEET: u32 = 8;
 
 pub(crate) fn races(size: &Cardinality, salt: u32, round: u32) -> Vec<Race<Transfers>> {
-    // Runs of verifications, next to those of trials.
+    // Runs of verifications, besides those of trials.
     let key =
         |worker: u32, sequence: u32| Key { run: u64::from(salt) << 32 | u64::from(round), worker, sequence };
     let ask = |key: Key, source: u32, target: u32, amount: i64| {

@@ -1,4 +1,4 @@
-//! What a read of the catalogue costs the load generator, whose answers it digests and holds to the data, next to wrk with the same
+//! What a read of the catalogue costs the load generator, whose answers it digests and holds to the data, compared with wrk with the same
 //! requests. The server is the real one, on SQLite: its answers have the size and the headers of measured ones.
 
 use crate::{CONNECTIONS, Load, Run, SERVER_CORE, print_allocations, take_turns};

@@ -1,7 +1,7 @@
 //! What a call through HTTP costs the load generator: New-Orders drawn, encoded, sent, their answers parsed, checked and
 //! recorded, 50 connections on one core, against a server on another core that answers at once. Next to it, if it is
 //! installed, wrk with one fixed body: it builds nothing, parses a status and a length, and checks neither. Then the same of
-//! reads of the catalogue, whose answers are digested, next to wrk with the same requests.
+//! reads of the catalogue, whose answers are digested, compared with wrk with the same requests.
 
 mod allocations;
 mod gets;

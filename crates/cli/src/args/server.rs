@@ -13,7 +13,7 @@ pub(crate) struct ServerArgs {
     /// Sessions behind the HTTP server [default: as many as clients, 64 at most].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4_096))]
     pub(crate) pool: Option<u32>,
-    /// Threads of the HTTP server next to its sessions [default: half the cores].
+    /// Threads of the HTTP server besides its sessions [default: half the cores].
     #[arg(long, value_parser = threads)]
     pub(crate) server_threads: Option<usize>,
     /// Destination of messages: `file` is a file in the folder of the run; `kafka` creates a topic for each trial, on a private broker or

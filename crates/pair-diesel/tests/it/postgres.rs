@@ -1,4 +1,4 @@
-//! Diesel on a real PostgreSQL: the vectors and the oracle, sessions at once next to those of the plain style, and faults.
+//! Diesel on a real PostgreSQL: the vectors and the oracle, sessions at once besides those of the plain style, and faults.
 
 use crate::support::{Answers, answers, server, tiny, wait};
 use adapter_tokio_postgres::PostgresOpener;

@@ -32,7 +32,7 @@ const IGNORED: &[&str] = &[
     "tcp_user_timeout",
 ];
 
-/// Words that a keyword string may begin with, next to those that are ignored.
+/// Words that a keyword string may begin with, besides those that are ignored.
 const KEYWORDS: &[&str] = &[
     "channel_binding",
     "dbname",

@@ -24,7 +24,7 @@ pub(super) enum Field {
 const SEED: u64 = 0x5ce3;
 /// More draws than this change the expectation by less than the slack below.
 const DRAWS_MAX: u64 = 2_000_000;
-/// What is not worth calling a difference, next to chance.
+/// What is not worth calling a difference, compared with chance.
 const SLACK: f64 = 0.01;
 /// Simulations from which the scatter is taken. Picks of NURand come in clusters, and the busiest tenth of few picks is
 /// found by looking: their share scatters by more than that of independent picks would.

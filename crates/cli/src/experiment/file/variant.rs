@@ -13,7 +13,7 @@ use schedule::plan::Variant;
 use sql::{Dialect, SqliteUrl, UrlError};
 use targets::Driven;
 
-/// Keys of a variant next to those of a plan.
+/// Keys of a variant besides those of a plan.
 const OWN: &[&str] = &[
     "name",
     "subject",

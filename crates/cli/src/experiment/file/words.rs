@@ -151,7 +151,7 @@ impl Word {
     }
 }
 
-/// Keys of what users can choose of a workload next to its scale.
+/// Keys of what users can choose of a workload besides its scale.
 pub(super) fn parameters<W: Driven>() -> impl Iterator<Item = &'static str> {
     W::PARAMETERS.iter().map(|parameter| parameter.name)
 }
