@@ -102,7 +102,7 @@ fn a_user_with_ed25519_is_let_in() {
     server.client("mysql", sql).unwrap();
     let url = ServerUrl { user: "ed".into(), password: Some(Secret::new("signed")), ..server.url("mysql") };
     runtime().block_on(adapter_mysql_async::connect(&url)).unwrap();
-    store(url.clone()).bytes().expect("the loader is let in");
+    store(url.clone()).ensure_direct().unwrap();
     let error = runtime().block_on(SqlxMySql::reach(&url, Vec::new())).map(drop).unwrap_err();
     assert!(error.to_string().contains("client_ed25519"), "{error}");
     server.client("mysql", "drop user 'ed'@'%'").unwrap();

@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
-use model::{Effort, Inputs as _, Session, Target, Verdict, Workload};
+use model::{CallWork, Inputs as _, Session, Target, Verdict, Workload};
 use stackmark_tests::calls::{Log, Recorded, drive_tpcc, inputs, now, runtime};
 use stackmark_tests::served::Served;
 use stackmark_tests::store::Store;
@@ -80,12 +80,12 @@ fn each_call_takes_the_same_work_and_has_the_same_answer_on_both_routes() {
     let mut sums = [[0_u32; 3]; 5];
     for _ in 0..2_000 {
         let call = stream.draw();
-        let (mut here, mut there) = (Effort::default(), Effort::default());
+        let (mut here, mut there) = (CallWork::default(), CallWork::default());
         let (expected, found) =
             (now(direct.run(&call, &mut here)), runtime.block_on(through_http.run(&call, &mut there)));
         let (expected, found) = (expected.unwrap(), found.unwrap());
         agree(&expected, &found).unwrap_or_else(|what| panic!("{call:?}: {what}"));
-        let work = |effort: &Effort| (effort.attempts, effort.statements, effort.rows, effort.commits);
+        let work = |work: &CallWork| (work.attempts, work.statements, work.rows, work.commits);
         assert_eq!(work(&here), work(&there), "{call:?}");
         let committed = u32::from(Tpcc::verdict(&expected) == Verdict::Committed);
         assert_eq!((here.attempts, here.commits), (1, committed), "{call:?}");
@@ -119,11 +119,11 @@ fn the_parts_of_the_server_s_time_add_up_to_its_total() {
     let mut covered = Vec::new();
     for _ in 0..100 {
         let call = stream.draw();
-        let mut effort = Effort::default();
-        runtime.block_on(session.run(&call, &mut effort)).unwrap();
-        let (parts, total) = (effort.spent.parts(), effort.spent.server);
+        let mut work = CallWork::default();
+        runtime.block_on(session.run(&call, &mut work)).unwrap();
+        let (parts, total) = (work.spent.parts(), work.spent.server);
         assert!(parts <= total, "{call:?}: parts of {parts:?} in {total:?}");
-        assert!(effort.spent.commit.0 > 0 && effort.spent.statements.0 > 0, "{effort:?}");
+        assert!(work.spent.commit.0 > 0 && work.spent.statements.0 > 0, "{work:?}");
         if matches!(call, Call::NewOrder(_) | Call::Payment(_) | Call::Delivery(_)) {
             covered.push(parts.0 as f64 / total.0 as f64);
         }

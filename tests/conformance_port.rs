@@ -8,7 +8,7 @@ use adapter_rusqlite::{GroupedOpener, SqliteOpener};
 use adapter_sqlx::{SqlxMySql, SqlxPostgres, SqlxSqlite};
 use adapter_tokio_postgres::{PostgresOpener, SimpleOpener};
 use measure::Monotonic;
-use model::{Effort, Fault};
+use model::{CallWork, Fault};
 use rig::Engine;
 use rig::for_tests::shared;
 use sql::{Catalogue, Dialect, Param, ServerUrl, SqlConn, SqlOpener, SqliteUrl, Timed, TxKind};
@@ -156,9 +156,9 @@ async fn one_statement_counts_as_a_commit(conn: impl SqlConn) {
     let mut conn = Timed::new(conn, Monotonic::start());
     let params = [8_i64.into(), Param::Null, Param::Null];
     assert_eq!(change(&mut conn, TxKind::OneWrite, Stmt::Insert, &params).await, Ok(1));
-    let mut effort = Effort::default();
-    conn.settle(&mut effort);
-    assert_eq!((effort.attempts, effort.statements, effort.rows, effort.commits), (1, 1, 1, 1));
+    let mut work = CallWork::default();
+    conn.settle(&mut work);
+    assert_eq!((work.attempts, work.statements, work.rows, work.commits), (1, 1, 1, 1));
 }
 
 async fn many_rows_are_counted_as_inserted(conn: &mut impl SqlConn, witness: &mut impl SqlConn) {

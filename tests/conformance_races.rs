@@ -3,7 +3,7 @@
 //! leaves nothing behind and no one waiting.
 
 use adapter_rusqlite::{Lane, SqliteConn, connect};
-use model::{Cents, Doubt, Effort, Fault, Inputs as _, Ledger as _, Refusal, RetryPolicy, Session, Target};
+use model::{CallWork, Cents, Doubt, Fault, Inputs as _, Ledger as _, Refusal, RetryPolicy, Session, Target};
 use stackmark_tests::calls::{at_once, drive_tpcc, inputs, now, runtime};
 use stackmark_tests::served::Served;
 use stackmark_tests::store::{SqliteTarget, Store, statements};
@@ -181,8 +181,11 @@ fn the_whole_mix_from_eight_sessions_leaves_sound_data_in_every_way() {
         assert!(found.failed().is_empty(), "{:#?}", found.failed());
         store.assert_sound();
         // With a lane of their own no one of one process meets a conflict.
-        let books: Vec<_> = trial.totals.kinds.iter().map(|kind| kind.books).collect();
-        assert!(books.iter().all(|books| books.conflict == 0 && books.in_doubt == 0), "{books:?}");
+        let call_counts: Vec<_> = trial.totals.kinds.iter().map(|kind| kind.call_counts).collect();
+        assert!(
+            call_counts.iter().all(|call_counts| call_counts.conflict == 0 && call_counts.in_doubt == 0),
+            "{call_counts:?}"
+        );
     }
 }
 
@@ -251,13 +254,13 @@ fn a_call_that_meets_a_writer_is_a_conflict_and_passes_when_the_writer_is_gone()
         let mut session = now(target.open(0)).unwrap();
         let other = store.connection();
         other.execute_batch("begin immediate").unwrap();
-        let mut effort = Effort::default();
-        let answer = now(session.run(&order(1, false), &mut effort));
+        let mut work = CallWork::default();
+        let answer = now(session.run(&order(1, false), &mut work));
         assert!(matches!(answer, Err(Fault::Conflict(_))), "{journal}: {answer:?}");
-        assert_eq!(effort.attempts, 3, "{journal}");
+        assert_eq!(work.attempts, 3, "{journal}");
         other.execute_batch("rollback").unwrap();
         assert_eq!(state(&store), before, "{journal}");
-        let answer = now(session.run(&order(1, false), &mut Effort::default()));
+        let answer = now(session.run(&order(1, false), &mut CallWork::default()));
         assert!(matches!(answer, Ok(Outcome::Placed(_))), "{journal}: {answer:?}");
         drop(session);
         store.assert_sound();
@@ -289,8 +292,8 @@ fn a_session_dropped_in_mid_transaction_leaves_its_lane_free_and_nothing_applied
         let mut session = now(target.open(0)).unwrap();
         let call = order(1, false);
         {
-            let mut effort = Effort::default();
-            let mut call = pin!(session.run(&call, &mut effort));
+            let mut work = CallWork::default();
+            let mut call = pin!(session.run(&call, &mut work));
             assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         }
         drop(session);
@@ -299,7 +302,7 @@ fn a_session_dropped_in_mid_transaction_leaves_its_lane_free_and_nothing_applied
         let mut next = now(target.open(1)).unwrap();
         let payment =
             Payment { w_id: 1, d_id: 1, c_w_id: 1, c_d_id: 1, customer: Who::Id(1), h_amount: Cents(100) };
-        now(next.run(&Call::Payment(payment), &mut Effort::default())).unwrap();
+        now(next.run(&Call::Payment(payment), &mut CallWork::default())).unwrap();
         drop(next);
         store.assert_sound();
     }
@@ -313,7 +316,7 @@ fn a_session_that_panics_in_mid_transaction_leaves_its_lane_free_and_nothing_app
     std::thread::scope(|scope| {
         let crash = || {
             let mut session = now(target.open(0)).unwrap();
-            now(session.run(&order(1, false), &mut Effort::default()))
+            now(session.run(&order(1, false), &mut CallWork::default()))
         };
         scope.spawn(crash).join().unwrap_err();
     });
@@ -321,7 +324,7 @@ fn a_session_that_panics_in_mid_transaction_leaves_its_lane_free_and_nothing_app
     let mut next = now(target.open(1)).unwrap();
     let payment =
         Payment { w_id: 1, d_id: 1, c_w_id: 1, c_d_id: 1, customer: Who::Id(1), h_amount: Cents(100) };
-    now(next.run(&Call::Payment(payment), &mut Effort::default())).unwrap();
+    now(next.run(&Call::Payment(payment), &mut CallWork::default())).unwrap();
     drop(next);
     store.assert_sound();
 }
@@ -373,11 +376,11 @@ fn clients_that_hang_up_leave_each_call_whole_or_unmade() {
         let mut session = target.open(0).await.expect("a server that runs");
         for turn in 0..150 {
             let call = stream.draw();
-            let mut effort = Effort::default();
+            let mut work = CallWork::default();
             let whole = if turn % 3 == 0 {
-                given_up(session.run(&call, &mut effort)).await
+                given_up(session.run(&call, &mut work)).await
             } else {
-                Some(session.run(&call, &mut effort).await)
+                Some(session.run(&call, &mut work).await)
             };
             if whole.is_none() {
                 doubtful += 1;
@@ -413,7 +416,7 @@ fn a_full_disk_refuses_calls_and_leaves_nothing_half_done() {
         let mut stream = inputs(&store, 6, 0);
         for _ in 0..2_000 {
             let call = stream.draw();
-            let answer = now(session.run(&call, &mut Effort::default()));
+            let answer = now(session.run(&call, &mut CallWork::default()));
             match &answer {
                 Ok(_) => {}
                 Err(Fault::Refused(Refusal::Unwritable(_))) => refused += 1,

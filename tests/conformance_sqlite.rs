@@ -6,7 +6,7 @@
 use adapter_rusqlite::{SqliteConn, SqliteOpener};
 use measure::Monotonic;
 use model::rows::{Dataset, RowSink};
-use model::{Effort, Fault, Session, Target};
+use model::{CallWork, Fault, Session, Target};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use sql::{Dialect, SqliteUrl};
@@ -97,9 +97,9 @@ struct Mirrored<S> {
 }
 
 impl<S: Session<Tpcc>> Session<Tpcc> for Mirrored<&mut S> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
         let _ = self.oracle.answer(call);
-        self.session.run(call, effort).await
+        self.session.run(call, work).await
     }
 }
 

@@ -286,8 +286,11 @@ fn a_disk_that_fills_up_shows_in_the_books_and_not_in_the_data() {
     let Some(ran) = small_disk(&desk, room, script) else { return };
     assert!(ran.out.contains("load 2\n") && ran.err.contains("MB are free"), "{ran:?}");
     let document = parse(&fs::read_to_string(desk.path("run.json")).unwrap());
-    let books = &document["trials"][0]["overall"]["books"];
-    assert!(books["refused"].as_u64().unwrap() > 0 && books["in_doubt"].as_u64().unwrap() <= 8, "{books}");
+    let call_counts = &document["trials"][0]["overall"]["call_counts"];
+    assert!(
+        call_counts["refused"].as_u64().unwrap() > 0 && call_counts["in_doubt"].as_u64().unwrap() <= 8,
+        "{call_counts}"
+    );
     assert!(ran.out.contains("audit 0\n"), "{ran:?}");
 }
 
@@ -367,7 +370,7 @@ fn a_server_with_other_data_than_db_is_not_measured() {
 #[test]
 fn a_result_that_cannot_be_read_is_named_with_its_line() {
     let desk = Desk::empty();
-    write(desk.path("broken.json"), "{\n  \"schema\": \"stackmark-result/1\",\n  oops\n}");
+    write(desk.path("broken.json"), "{\n  \"schema\": \"stackmark-result/4\",\n  oops\n}");
     write(desk.path("other.json"), "{\"schema\": \"stackmark-result/99\"}");
     write(desk.path("list.json"), "[1, 2]");
     fs::create_dir(desk.path("empty")).unwrap();
@@ -375,7 +378,7 @@ fn a_result_that_cannot_be_read_is_named_with_its_line() {
         ("gone.json", &["could not read gone.json", "No such file"][..]),
         ("empty", &["could not read empty/result.json"]),
         ("broken.json", &["broken.json, line 3"]),
-        ("other.json", &["`stackmark-result/99`", "reads `stackmark-result/1` to `stackmark-result/3`"]),
+        ("other.json", &["`stackmark-result/99`", "reads `stackmark-result/4`"]),
         ("list.json", &["list.json, line 1"]),
     ] {
         refused(&desk, &format!("report {result}"), words);

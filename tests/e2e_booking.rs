@@ -338,7 +338,7 @@ fn rates_before_and_after_the_last_ticket_are_not_averaged() {
     let rate = trial["headline"]["value"]["value"].as_f64().unwrap();
     let after = turn["committed_after_per_s"].as_f64().unwrap();
     assert!((380.0..=420.0).contains(&rate) && (170.0..=230.0).contains(&after), "{rate} {turn}");
-    let all = trial["overall"]["books"]["committed"].as_u64().unwrap();
+    let all = trial["overall"]["call_counts"]["committed"].as_u64().unwrap();
     assert!((f64::from(3_100)..3_900.0).contains(&(all as f64)), "{all}");
     let rules = trial["rules"].as_array().unwrap();
     let regime = rules.iter().find(|rule| rule["name"] == "regime").unwrap();

@@ -147,7 +147,7 @@ impl Desk {
         // A comparison writes down each trial in a folder of its own.
         let trials = fs::read_dir(run.join("trials")).into_iter().flatten().flatten();
         let folders = trials.map(|trial| trial.path()).chain([run.clone()]);
-        let committed = |folder: PathBuf| so_far(&folder)?["overall"]["books"]["committed"].as_u64();
+        let committed = |folder: PathBuf| so_far(&folder)?["overall"]["call_counts"]["committed"].as_u64();
         folders.filter_map(committed).any(|committed| committed > 0)
     }
 
@@ -187,12 +187,13 @@ pub(crate) fn parse(text: &str) -> Value {
     let wrong = SCHEMA.violations(&document);
     assert!(wrong.is_empty(), "{wrong:#?}");
     for trial in document["trials"].as_array().unwrap() {
-        let kinds = trial["kinds"].as_array().unwrap().iter().map(|kind| &kind["tally"]["books"]);
-        for books in kinds.chain([&trial["overall"]["books"]]) {
-            let sum = |names: &[&str]| names.iter().map(|name| books[*name].as_u64().unwrap()).sum::<u64>();
-            assert_eq!(sum(&["due"]), sum(&["begun", "never_begun"]), "{books}");
+        let kinds = trial["kinds"].as_array().unwrap().iter().map(|kind| &kind["tally"]["call_counts"]);
+        for call_counts in kinds.chain([&trial["overall"]["call_counts"]]) {
+            let sum =
+                |names: &[&str]| names.iter().map(|name| call_counts[*name].as_u64().unwrap()).sum::<u64>();
+            assert_eq!(sum(&["due"]), sum(&["started", "dropped"]), "{call_counts}");
             let ends = ["committed", "declined", "conflict", "refused", "in_doubt", "defect"];
-            assert_eq!(sum(&["begun"]), sum(&ends), "{books}");
+            assert_eq!(sum(&["started"]), sum(&ends), "{call_counts}");
         }
     }
     document
@@ -207,7 +208,7 @@ pub(crate) fn assert_good(ran: &Ran, document: &Value) {
     let comparisons = document["experiment"]["comparisons"].as_array().into_iter().flatten();
     let code = match document["state"] == "interrupted" {
         true => INTERRUPTED,
-        false => i32::from(comparisons.into_iter().any(|found| found["verdict"] == "different_work")),
+        false => i32::from(comparisons.into_iter().any(|found| found["verdict"] == "not_comparable")),
     };
     assert_eq!(ran.code(), code, "{}", ran.err);
 }
@@ -225,7 +226,8 @@ fn complaints(document: &Value) -> Vec<String> {
             found.extend(trial[part].as_array().unwrap().iter().filter(bad).map(Value::to_string));
         }
         // A session of ours that is taken for someone else's.
-        found.extend(trial["engine"]["others"].as_array().into_iter().flatten().map(Value::to_string));
+        found
+            .extend(trial["engine"]["other_sessions"].as_array().into_iter().flatten().map(Value::to_string));
     }
     found
 }

@@ -66,10 +66,13 @@ fn a_server_is_killed_paused_and_cut_off_and_what_was_asked_of_it_is_there() {
     // Who waits for a server that stands still waits for as long as that lasts, and no one is refused.
     let (paused, killed) = (of("pause"), of("kill"));
     // The first of them began a little after the server had stopped.
-    assert!(paused["longest_s"].as_f64() > paused["away_s"].as_f64().map(|away| away / 2.0), "{paused:#}");
+    assert!(
+        paused["longest_s"].as_f64() > paused["unavailable_s"].as_f64().map(|away| away / 2.0),
+        "{paused:#}"
+    );
     assert_eq!(paused["refused_after"], 0, "{paused:#}");
     assert!(killed["refused_after"].as_u64() > Some(0), "{killed:#}");
-    assert!(killed["first_commit_s"].as_f64() > killed["away_s"].as_f64(), "{killed:#}");
+    assert!(killed["first_commit_s"].as_f64() > killed["unavailable_s"].as_f64(), "{killed:#}");
 }
 
 /// Whatever is killed, each booking that was acknowledged is announced: the checks of messages are among those that are counted.

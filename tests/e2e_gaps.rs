@@ -29,9 +29,9 @@ fn a_generator_that_was_stopped_for_a_while_has_no_result_and_says_when() {
 
     let gaps = document["trials"][0]["gaps"].as_array().unwrap();
     let stalled: Vec<&Value> = gaps.iter().filter(|gap| gap["kind"] == "stalled").collect();
-    let longest = stalled.iter().filter_map(|gap| gap["length_s"].as_f64()).fold(0.0, f64::max);
+    let longest = stalled.iter().filter_map(|gap| gap["duration_s"].as_f64()).fold(0.0, f64::max);
     assert!((1.8..stopped_max).contains(&longest), "{gaps:?}");
-    assert!(gaps.iter().all(|gap| gap["kind"] != "asleep"), "{gaps:?}");
+    assert!(gaps.iter().all(|gap| gap["kind"] != "suspended"), "{gaps:?}");
     let found = rule(&document, "gap").unwrap();
     assert_eq!(found["severity"], "bad", "{found}");
     assert!(found["sentence"].as_str().unwrap().contains("load generator suspended for"), "{found}");
@@ -50,7 +50,8 @@ fn a_generator_that_nobody_stops_has_no_gap() {
     let line = "run tpcc --db sqlite:bench.db?synchronous=normal --duration 1s --warmup 100ms --clients 2";
     assert_eq!(desk.run(line).code(), 0);
     let document = desk.document();
-    let asleep = document["trials"][0]["gaps"].as_array().unwrap().iter().any(|gap| gap["kind"] == "asleep");
+    let asleep =
+        document["trials"][0]["gaps"].as_array().unwrap().iter().any(|gap| gap["kind"] == "suspended");
     assert!(!asleep, "{document}");
     assert!(
         document["trials"][0]["data"]["bytes_end"].as_u64() > document["trials"][0]["data"]["bytes"].as_u64()

@@ -21,7 +21,7 @@ fn in_the_middle(desk: &Desk, line: &str) -> Running {
 }
 
 fn book(document: &Value, column: &str) -> u64 {
-    document["trials"][0]["overall"]["books"][column].as_u64().unwrap()
+    document["trials"][0]["overall"]["call_counts"][column].as_u64().unwrap()
 }
 
 fn checks(document: &Value, of: &str) -> Vec<String> {

@@ -243,6 +243,10 @@ fn five_thousand_clients_over_http_are_served() {
     let line = "run tpcb/sqlite/axum+rusqlite --clients 5000 --calls 10000 --warmup 0s --json";
     let ran = desk.run(line);
     let document = parse(&ran.out);
-    let books = &document["trials"][0]["overall"]["books"];
-    assert_eq!((&books["committed"], &books["due"]), (&10_000.into(), &10_000.into()), "{books}");
+    let call_counts = &document["trials"][0]["overall"]["call_counts"];
+    assert_eq!(
+        (&call_counts["committed"], &call_counts["due"]),
+        (&10_000.into(), &10_000.into()),
+        "{call_counts}"
+    );
 }

@@ -17,7 +17,7 @@ fn trial(options: &str) -> Value {
 }
 
 fn book(trial: &Value, column: &str) -> u64 {
-    trial["overall"]["books"][column].as_u64().unwrap()
+    trial["overall"]["call_counts"][column].as_u64().unwrap()
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn constant_arrivals_are_due_by_the_timetable() {
     let trial = trial("--rate 50 --arrivals constant --clients 4");
     assert_eq!(trial["plan"]["arrivals"], serde_json::json!({"kind": "constant", "rate_per_s": 50.0}));
     // Whatever the machine does, the timetable has fifty places a second.
-    assert!((99..=101).contains(&book(&trial, "due")), "{}", trial["overall"]["books"]);
+    assert!((99..=101).contains(&book(&trial, "due")), "{}", trial["overall"]["call_counts"]);
     assert!(book(&trial, "committed") > 0);
     let latency = &trial["overall"]["latency"][0];
     assert!(latency["service"].is_object(), "an open loop has both times: {latency}");
@@ -38,7 +38,7 @@ fn poisson_arrivals_are_due_at_random_and_by_the_seed() {
     assert_eq!(trial["plan"]["arrivals"], serde_json::json!({"kind": "poisson", "rate_per_s": 50.0}));
     assert_eq!(trial["plan"]["seed"], 7);
     // 100 ± 6 standard deviations.
-    assert!((40..=160).contains(&book(&trial, "due")), "{}", trial["overall"]["books"]);
+    assert!((40..=160).contains(&book(&trial, "due")), "{}", trial["overall"]["call_counts"]);
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn think_times_of_the_standard_make_ten_slow_terminals_a_warehouse() {
     assert_eq!(trial["plan"]["arrivals"]["kind"], "paced");
     assert_eq!((&trial["plan"]["clients"], &trial["headline"]["label"]), (&20.into(), &"tpmC".into()));
     // Two seconds of twenty terminals that think for many: some calls at most, one for each.
-    assert!(book(&trial, "due") <= 20, "{}", trial["overall"]["books"]);
+    assert!(book(&trial, "due") <= 20, "{}", trial["overall"]["call_counts"]);
     assert_eq!(trial["efficiency"]["per_warehouse_max"], 12.86);
 }
 

@@ -245,7 +245,7 @@ fn what_cannot_be_given_is_refused_before_anything_is_started() {
         "--server twin",
         &[
             "`twin` serves more than one subject: tpcb/sqlite/python+other, tpcb/sqlite/python",
-            "next to --server",
+            "name one of them with --server",
         ],
     );
     repository.refused(&format!("compare --server twin tpcb tpcb {two}"), &["compare takes 2 sides"]);

@@ -93,8 +93,8 @@ fn a_number_of_calls_is_made_and_ends_the_measured_time() {
     for (shape, calls) in [("--clients 4", 500), ("--clients 4 --rate 200", 100), ("--clients 1", 1)] {
         let trial = trial(&format!("{shape} --calls {calls} --duration 120s"));
         assert_eq!(trial["plan"]["calls"], calls);
-        let books = &trial["overall"]["books"];
-        assert_eq!((&books["due"], &books["begun"]), (&calls.into(), &calls.into()), "{shape}");
+        let call_counts = &trial["overall"]["call_counts"];
+        assert_eq!((&call_counts["due"], &call_counts["started"]), (&calls.into(), &calls.into()), "{shape}");
         assert!(trial["measured_s"].as_f64().unwrap() < 60.0, "{shape}: {}", trial["measured_s"]);
     }
 }
@@ -105,7 +105,7 @@ fn clients_that_think_set_the_rate_and_are_told_so() {
         let trial = trial(&format!("--think {think} --clients 4"));
         assert_eq!(trial["plan"]["arrivals"], json!({"kind": "paced", "think": words}));
         // Four clients that think for 0.2 s make twenty calls a second at most, but for what chance does to few.
-        let due = trial["overall"]["books"]["due"].as_u64().unwrap();
+        let due = trial["overall"]["call_counts"]["due"].as_u64().unwrap();
         assert!((4..=90).contains(&due), "{think}: {due}");
         assert_eq!((&trial["headline"]["label"], &trial["efficiency"]), (&"NOPM".into(), &Value::Null));
         let rules = trial["rules"].as_array().unwrap();
@@ -122,13 +122,13 @@ fn stages_are_rows_of_their_own_with_books_that_add_up() {
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     let trial = &document["trials"][0];
-    assert_eq!(trial["plan"]["stages"][1], json!({"length_s": 1.0, "from_per_s": 60.0, "to_per_s": 100.0}));
+    assert_eq!(trial["plan"]["stages"][1], json!({"duration_s": 1.0, "from_per_s": 60.0, "to_per_s": 100.0}));
     let stages = trial["stages"].as_array().unwrap();
-    let due: Vec<u64> = stages.iter().map(|stage| stage["books"]["due"].as_u64().unwrap()).collect();
+    let due: Vec<u64> = stages.iter().map(|stage| stage["call_counts"]["due"].as_u64().unwrap()).collect();
     for (due, planned) in due.iter().zip([40_u64, 80, 40]) {
         assert!(due.abs_diff(planned) <= 1, "{stages:?}");
     }
-    assert_eq!(trial["overall"]["books"]["due"], due.iter().sum::<u64>());
+    assert_eq!(trial["overall"]["call_counts"]["due"], due.iter().sum::<u64>());
     assert!(stages[0]["recovery"].is_null() && stages[2]["recovery"].is_null());
     let report = desk.run(&format!("report {}", desk.only_run().display()));
     for words in ["2s@20", "1s@60~100", "waiting at end"] {

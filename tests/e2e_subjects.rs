@@ -75,10 +75,10 @@ fn how_many_calls_shared_a_commit_is_in_the_result_and_no_other_work() {
     assert_eq!(comparison["fingerprint_differences"].as_array().unwrap().len(), 0, "{comparison}");
     for trial in document["trials"].as_array().unwrap() {
         // An acknowledged call is one commit on either side.
-        assert_eq!(trial["overall"]["effort"]["commits"], 1.0);
+        assert_eq!(trial["overall"]["work"]["commits"], 1.0);
         if trial["stack"]["style"] == "grouped" {
             assert!(calls_a_commit(trial) > 2.0, "{}", trial["grouping"]);
-            let committed = trial["overall"]["books"]["committed"].as_u64().unwrap();
+            let committed = trial["overall"]["call_counts"]["committed"].as_u64().unwrap();
             assert_eq!(trial["grouping"]["calls"], committed, "every call of tpcb writes");
         } else {
             assert!(trial["grouping"].is_null());
@@ -120,7 +120,7 @@ fn check(trial: &Value, subject: &str) {
         "{subject}"
     );
     assert_eq!(trial["conformance"]["check"], "passed", "{subject}");
-    assert!(trial["overall"]["books"]["committed"].as_u64().unwrap() > 0, "{subject}");
+    assert!(trial["overall"]["call_counts"]["committed"].as_u64().unwrap() > 0, "{subject}");
     let shares = stack["style"] == "grouped";
     assert_eq!(trial["grouping"].is_object(), shares, "{subject}: {}", trial["grouping"]);
     assert!(!shares || calls_a_commit(trial) >= 1.0, "{subject}");

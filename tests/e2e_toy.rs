@@ -117,7 +117,7 @@ fn what_is_still_on_its_way_is_waited_for_before_the_audits() {
     assert_good(&ran, &document);
     let (first, last, severity, sentence) = settled(&document);
     assert!(first > 0 && last == 0 && severity == "ok", "{sentence}");
-    assert!(document["trials"][0]["settled"]["took_s"].as_f64().unwrap() > 0.0);
+    assert!(document["trials"][0]["settled"]["duration_s"].as_f64().unwrap() > 0.0);
     assert_audited(&document);
     let text = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains(&format!("settled {sentence}")), "{text}");

@@ -110,8 +110,8 @@ fn a_variant_whose_audit_fails_gets_no_ratio_and_the_others_go_on() {
     let desk = Desk::empty();
     write(desk.path("three.toml"), FILE);
     let running = desk.start("experiment three.toml");
-    let begun = |file: &String| file.ends_with("-losing/result.json");
-    running.until("the trial has begun", || desk.files().iter().any(begun));
+    let started = |file: &String| file.ends_with("-losing/result.json");
+    running.until("the trial has begun", || desk.files().iter().any(started));
     lose_a_payment(&desk.only_run().join("private/trial.db"));
     let ran = running.end();
     assert_eq!(ran.code(), 1, "{ran:?}");

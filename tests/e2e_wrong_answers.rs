@@ -32,7 +32,7 @@ impl Lied {
     }
 
     fn book(&self, column: &str) -> u64 {
-        self.document["trials"][0]["overall"]["books"][column].as_u64().unwrap()
+        self.document["trials"][0]["overall"]["call_counts"][column].as_u64().unwrap()
     }
 
     /// The answer is bad, none of the calls counts, and all of them are in one column.
@@ -43,13 +43,13 @@ impl Lied {
         let trial = &self.document["trials"][0];
         assert_eq!(self.book("committed") + self.book("declined"), 0, "{}", self.ran.out);
         assert_eq!(trial["headline"]["value"]["value"], 0.0);
-        assert!(self.book(column) > 0 && self.book(column) == self.book("begun"), "{}", self.ran.out);
+        assert!(self.book(column) > 0 && self.book(column) == self.book("started"), "{}", self.ran.out);
         self.desk.assert_sound("bench.db");
     }
 
     /// The trial was ended by a wrong answer.
     #[track_caller]
-    fn is_void(&self, why: &str) {
+    fn is_invalid(&self, why: &str) {
         assert_eq!(self.ran.code(), 1, "{:?}", self.ran);
         let trial = &self.document["trials"][0];
         assert_eq!((&self.document["state"], &trial["state"]), (&"failed".into(), &"failed".into()));
@@ -78,7 +78,7 @@ fn a_wrong_total_ends_the_trial() {
             honest
         })
     });
-    lied.is_void("total");
+    lied.is_invalid("total");
     assert_eq!(
         lied.document["trials"][0]["headline"]["value"]["value"], 0.0,
         "no order was answered rightly"
@@ -96,7 +96,7 @@ fn a_server_that_declines_every_order_ends_the_trial() {
             honest
         })
     });
-    lied.is_void("an order of items that are all sold was declined");
+    lied.is_invalid("an order of items that are all sold was declined");
 }
 
 #[test]
@@ -109,13 +109,13 @@ fn a_missing_field_ends_the_trial() {
             honest
         })
     });
-    lied.is_void("c_id");
+    lied.is_invalid("c_id");
 }
 
 #[test]
 fn what_is_no_json_ends_the_trial() {
     Lied::to(UNTIL_FOUND_OUT, |_, _| Reply::Bytes(answer("200 OK", "application/json", "{\"o_id\":")))
-        .is_void("EOF while parsing");
+        .is_invalid("EOF while parsing");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_server_that_only_fails_leaves_every_call_in_doubt() {
 fn a_server_that_never_answers_leaves_every_call_in_doubt_after_its_deadline() {
     let lied = Lied::to("--calls 10 --deadline 200ms", |_, _| Reply::Silence);
     lied.counts_none_but("in_doubt");
-    assert_eq!(lied.book("begun"), 10, "{}", lied.ran.out);
+    assert_eq!(lied.book("started"), 10, "{}", lied.ran.out);
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn a_database_of_another_kit_is_audited_and_run_on_and_its_differences_are_named
             let document = parse(&ran.out);
             assert_good(&ran, &document);
             let data = &document["trials"][0]["data"];
-            assert!(data["kit_notes"].to_string().contains("hist_id"), "{data}");
+            assert!(data["tool_notes"].to_string().contains("hist_id"), "{data}");
             assert!(data["checksum"].is_null() && data["scale"] == 1, "{data}");
         }
         impossible(server, &desk, &url);
@@ -103,7 +103,10 @@ fn a_load_by_go_tpc_s_rules_is_run_on_and_one_that_breaks_the_standard_s_is_refu
         let ran = server.run(&desk, &format!("run tpcc/postgres --db {url} {SHORT} --json"));
         let document = parse(&ran.out);
         assert_good(&ran, &document);
-        assert!(document["trials"][0]["overall"]["books"]["committed"].as_u64() > Some(0), "{document}");
+        assert!(
+            document["trials"][0]["overall"]["call_counts"]["committed"].as_u64() > Some(0),
+            "{document}"
+        );
         let files = desk.files();
         for (change, audit, sentence) in BROKEN {
             server.engine.client("go_tpc", change).unwrap();

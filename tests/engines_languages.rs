@@ -62,8 +62,11 @@ fn measured(server: &Server, url: &str, name: &str, offer: &Offer) {
     let line = format!("run {subject} --servers {} --db {url} --pool 4 {SHORT}", servers.display());
     let document = server.json(&Desk::empty(), &line);
     let trial = &document["trials"][0];
-    let books = &trial["overall"]["books"];
-    assert!(books["committed"].as_u64().unwrap() > 0 && books["defect"] == 0, "{subject}: {books}");
+    let call_counts = &trial["overall"]["call_counts"];
+    assert!(
+        call_counts["committed"].as_u64().unwrap() > 0 && call_counts["defect"] == 0,
+        "{subject}: {call_counts}"
+    );
     let audited: Vec<&Value> = trial["audits"].as_array().unwrap().iter().collect();
     assert!(!audited.is_empty() && audited.iter().all(|audit| audit["check"] != "failed"), "{audited:?}");
 }

@@ -120,7 +120,7 @@ fn a_private_engine_has_room_for_the_clients_that_are_asked_for() {
         let ran =
             run(&desk, &format!("run {subject} {asked}--clients {clients} --calls 900 --warmup 0s --json"));
         let document = parse(&ran.out);
-        assert_eq!(document["trials"][0]["overall"]["books"]["committed"], 900, "{subject}: {ran:?}");
+        assert_eq!(document["trials"][0]["overall"]["call_counts"]["committed"], 900, "{subject}: {ran:?}");
         assert_eq!(document["trials"][0]["data"]["scale"], scale, "{subject}");
         assert!(sentence.is_none_or(|sentence| ran.err.starts_with(sentence)), "{}", ran.err);
     }

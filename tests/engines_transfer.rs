@@ -35,7 +35,7 @@ fn loaded(server: &Server, desk: &Desk, stem: &str) -> String {
 fn committed(trial: &Value, kind: &str) -> u64 {
     let kinds = trial["kinds"].as_array().unwrap();
     let found = kinds.iter().find(|found| found["name"] == kind).unwrap();
-    found["tally"]["books"]["committed"].as_u64().unwrap()
+    found["tally"]["call_counts"]["committed"].as_u64().unwrap()
 }
 
 /// In all ways, or in one of each protocol.

@@ -62,7 +62,7 @@ fn check_with(
     yes();
     until_it_goes_on(&run, &desk);
     let (_, trial) = ended(run);
-    assert!(book(&trial, column) > 0, "{}", trial["overall"]["books"]);
+    assert!(book(&trial, column) > 0, "{}", trial["overall"]["call_counts"]);
     assert_eq!(book(&trial, "defect"), 0, "{trial:#}");
     // Seen while it ran, and so in what it has written. Not in its last slice: one in which a disk stalls has nothing.
     let slices = trial["slices"].as_array().unwrap();
@@ -83,7 +83,7 @@ fn a_server_that_turns_read_only_refuses_calls_for_as_long() {
     // One client: with two, one may wait for a row of the other, whose next statement waits for the server to turn, which
     // waits for the first. MariaDB does not see that ring, and stands until innodb_lock_wait_timeout.
     let trial = check_with(1, "refused", server, &url, || turn("on"), || turn("off"));
-    assert_eq!(book(&trial, "in_doubt"), 0, "{}", trial["overall"]["books"]);
+    assert_eq!(book(&trial, "in_doubt"), 0, "{}", trial["overall"]["call_counts"]);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_statement_that_waits_too_long_for_a_lock_is_a_conflict() {
             (book(&trial, "in_doubt"), book(&trial, "refused")),
             (0, 0),
             "{}",
-            trial["overall"]["books"]
+            trial["overall"]["call_counts"]
         );
     }
 }
@@ -132,7 +132,7 @@ fn sessions_that_find_the_server_full_come_back_when_it_is_not() {
         let system = if engine == Engine::Postgres { "tpcb" } else { "mysql" };
         let trial = check(&server, &url, || drop(server.ask(system, no)), || drop(server.ask(system, yes)));
         // At most one call of each of the four sessions was under way.
-        assert!(book(&trial, "in_doubt") <= 4, "{}", trial["overall"]["books"]);
+        assert!(book(&trial, "in_doubt") <= 4, "{}", trial["overall"]["call_counts"]);
     }
 }
 

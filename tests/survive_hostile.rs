@@ -73,9 +73,9 @@ fn check(server: &Running, drivers: &[&str], system: &str, hostile: &str) {
             let trial = &document["trials"][0];
             assert_eq!(trial["state"], "complete", "{line}: {ran:?}");
             assert_audited(trial);
-            let books = &trial["overall"]["books"];
-            let faults = ["refused", "in_doubt", "defect"].map(|column| books[column].as_u64());
-            assert_eq!(faults, [Some(0); 3], "{line}: {books}");
+            let call_counts = &trial["overall"]["call_counts"];
+            let faults = ["refused", "in_doubt", "defect"].map(|column| call_counts[column].as_u64());
+            assert_eq!(faults, [Some(0); 3], "{line}: {call_counts}");
             let audit = format!("audit {workload} --run {}", desk.only_run().display());
             let ran = run_on(&desk, &audit, &url);
             assert_eq!(ran.code(), 0, "{audit}: {ran:?}");
@@ -110,9 +110,9 @@ fn in_other_languages(workload: &str, url: &ServerUrl, engine: Engine) {
         let trial = &document["trials"][0];
         assert_eq!(trial["state"], "complete", "{line}: {}", ran.err);
         assert_audited(trial);
-        let books = &trial["overall"]["books"];
-        let faults = ["refused", "in_doubt", "defect"].map(|column| books[column].as_u64());
-        assert_eq!(faults, [Some(0); 3], "{line}: {books}");
+        let call_counts = &trial["overall"]["call_counts"];
+        let faults = ["refused", "in_doubt", "defect"].map(|column| call_counts[column].as_u64());
+        assert_eq!(faults, [Some(0); 3], "{line}: {call_counts}");
     }
 }
 

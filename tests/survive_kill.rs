@@ -41,7 +41,7 @@ fn check(engine: Engine, subject: &str) {
     }
     assert_interrupted(&trial);
     assert_eq!(ran.code(), INTERRUPTED, "{trial:#}");
-    assert!(book(&trial, "in_doubt") <= IN_DOUBT_MAX, "{}", trial["overall"]["books"]);
+    assert!(book(&trial, "in_doubt") <= IN_DOUBT_MAX, "{}", trial["overall"]["call_counts"]);
     assert_eq!(book(&trial, "defect"), 0);
 
     let outages = trial["outages"].as_array().unwrap();
@@ -51,7 +51,7 @@ fn check(engine: Engine, subject: &str) {
     let (from, to) = (second(&first["from_s"]), second(&last["to_s"]));
     assert!(to - from >= AWAY.as_secs_f64() && to < second(&trial["measured_s"]), "{outages:#?}");
     // It is longer than a slice: in the one in which it ended, too, what was committed came after it.
-    let ends = |slice: &Value| second(&slice["t_s"]) + second(&slice["length_s"]);
+    let ends = |slice: &Value| second(&slice["t_s"]) + second(&slice["duration_s"]);
     let mut after = trial["slices"].as_array().unwrap().iter().filter(|slice| ends(slice) > to);
     assert!(after.any(|slice| committed_in(slice) > 0), "no call was made after the outage: {trial:#}");
 

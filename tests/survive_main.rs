@@ -143,7 +143,7 @@ fn trial_of(ran: &Ran) -> Value {
 }
 
 fn book(trial: &Value, column: &str) -> u64 {
-    trial["overall"]["books"][column].as_u64().unwrap()
+    trial["overall"]["call_counts"][column].as_u64().unwrap()
 }
 
 /// No audit of a trial failed: what was acknowledged is stored, and no more than that and what is in doubt.

@@ -73,7 +73,11 @@ fn a_run_of_which_one_private_engine_is_killed_is_finished_as_failed_and_leaves_
     assert_eq!(trial["state"], "failed", "{trial:#}");
     let failure = trial["failure"].as_str().unwrap();
     assert!(failure.contains("could not be audited after the run: shard-"), "{failure}");
-    assert!(book(&trial, "committed") > 0 && book(&trial, "refused") > 0, "{}", trial["overall"]["books"]);
+    assert!(
+        book(&trial, "committed") > 0 && book(&trial, "refused") > 0,
+        "{}",
+        trial["overall"]["call_counts"]
+    );
     let outage = trial["outages"].as_array().unwrap().last().unwrap();
     assert_eq!((&outage["missing"], &outage["to_s"]), (&"everything".into(), &Value::Null));
     assert_eq!(desk.document()["state"], "failed");

@@ -65,7 +65,7 @@ fn somebody_else_who_writes_into_the_database_is_named_beside_the_audits_that_fa
         }
         let (ran, trial) = interrupted(run);
         assert_eq!(ran.code(), crate::INTERRUPTED, "{}", ran.err);
-        let others = trial["rules"].as_array().unwrap().iter().find(|rule| rule["name"] == "others");
+        let others = trial["rules"].as_array().unwrap().iter().find(|rule| rule["name"] == "other-sessions");
         let sentence = others.map(|rule| rule["sentence"].to_string()).unwrap_or_default();
         let name = if engine == rig::Engine::Postgres { "psql of user" } else { "user" };
         assert!(sentence.contains(name) && sentence.contains(&url.user), "{sentence}: {trial}");

@@ -194,7 +194,7 @@ mod tests {
     use super::*;
     use adapter_rusqlite::{Lane, SqliteConn};
     use measure::Monotonic;
-    use model::{Effort, Inputs as _, Session};
+    use model::{CallWork, Inputs as _, Session};
     use sql::Dialect;
     use workload_tpcc::{Cardinality, Data, Inputs, SqlSession, catalogue};
 
@@ -227,7 +227,7 @@ mod tests {
         let mut inputs = Inputs::new(size, Data::c_load_of(1), 1, 0);
         for _ in 0..2_300 {
             let call = inputs.draw();
-            let ours = crate::at_once(session.run(&call, &mut Effort::default())).unwrap();
+            let ours = crate::at_once(session.run(&call, &mut CallWork::default())).unwrap();
             assert_eq!(timeless(by_hand.run(&call).unwrap()), timeless(ours), "{call:?}");
         }
     }

@@ -1,6 +1,6 @@
 //! TPC-C with calls of one kind only, run by the sessions of the whole mix.
 
-use model::{Effort, Fault, Home, Kind, OpenError, Session, Stack, Target, Verdict, Workload};
+use model::{CallWork, Fault, Home, Kind, OpenError, Session, Stack, Target, Verdict, Workload};
 use workload_tpcc::{Call, Ledger, Outcome, Tpcc};
 
 /// The workload; the kind is that of its inputs.
@@ -72,9 +72,9 @@ impl<S: Session<Tpcc>> Session<Only> for Of<S> {
     fn run(
         &mut self,
         call: &Call,
-        effort: &mut Effort,
+        work: &mut CallWork,
     ) -> impl Future<Output = Result<Outcome, Fault>> + Send {
-        self.0.run(call, effort)
+        self.0.run(call, work)
     }
 }
 

@@ -240,8 +240,8 @@ mod tests {
         ] {
             assert!(!script.contains('?'), "{script}");
             let words = ["select", "insert", "update"];
-            let begun = script.lines().filter(|line| words.iter().any(|word| line.starts_with(word)));
-            let commands = begun.filter(|line| !line.starts_with("update only")).count();
+            let started = script.lines().filter(|line| words.iter().any(|word| line.starts_with(word)));
+            let commands = started.filter(|line| !line.starts_with("update only")).count();
             assert_eq!(commands, statements, "{script}");
         }
     }

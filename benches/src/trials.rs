@@ -77,14 +77,14 @@ pub fn trial_of<W: Workload, T: Target<W>>(
     let Totals { kinds, .. } = &trial.totals;
     let seconds = trial.span.as_secs_f64();
     let rates = kinds.iter().map(|kind| kind.ended.committed as f64 / seconds).collect();
-    let committed = trial.totals.books().committed + trial.warmup.committed;
-    let sum = |of: fn(&EffortSums) -> u64| kinds.iter().map(|kind| of(&kind.effort)).sum::<u64>() as f64;
-    let calls = sum(|effort| effort.calls);
+    let committed = trial.totals.call_counts().committed + trial.warmup.committed;
+    let sum = |of: fn(&EffortSums) -> u64| kinds.iter().map(|kind| of(&kind.work)).sum::<u64>() as f64;
+    let calls = sum(|work| work.calls);
     Figures {
         rates,
         cpu_micros: trial.cpu.as_secs_f64() * 1e6 / committed as f64,
-        statements: sum(|effort| effort.statements) / calls,
-        commits: sum(|effort| effort.commits) / calls,
+        statements: sum(|work| work.statements) / calls,
+        commits: sum(|work| work.commits) / calls,
     }
 }
 

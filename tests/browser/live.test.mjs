@@ -144,7 +144,7 @@ describe("a run that is watched", () => {
     assert.match(tiles.mean, /^[\d ]+(\.\d+)?\s+new orders\/min$/);
     assert.match(tiles.p50, /^\d+(\.\d+)? (µs|ms|s)\s+new-order$/);
     assert.match(tiles.p99, /^\d+(\.\d+)? (µs|ms|s)\s+new-order$/);
-    assert.match(tiles.faults, /^\d+\s+(of [\d ]+ begun|(conflicts|refused|in doubt).*)$/);
+    assert.match(tiles.faults, /^\d+\s+(of [\d ]+ started|(conflicts|refused|in doubt).*)$/);
     assert.match(tiles.flight, /^\d\.\d\s+of 2 clients$/);
     assert.match(title, /^[\d\s]+new orders\/min · stackmark$/);
     for (const name of ["rate", "mean", "p99"]) {
@@ -258,7 +258,7 @@ const SLICE = {
   at: 1, trial: 1, what: "through-http", workload: "tpcc", subject: "tpcc/sqlite/axum+rusqlite", phase: "measured", share: 0.5,
   left_s: 30, clients: 8, unit: "new orders/min", rate: 41230, rate_mean: 40870, kind: "new-order", p50_ns: 4.6e6, p99_ns: 1.4e7,
   faults: 0, in_flight: 7.9, away: false, cores: 4, budget: [{ name: "commit", share: 1 }], processes: [{ role: "generator", cores: 1.8 }],
-  books: { begun: 10000, committed: 9900, declined: 100, conflict: 0, refused: 0, in_doubt: 0, defect: 0, retries: 0 },
+  call_counts: { started: 10000, committed: 9900, declined: 100, conflict: 0, refused: 0, in_doubt: 0, defect: 0, retries: 0 },
 };
 
 describe("a page while no calls are made", () => {

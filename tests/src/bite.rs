@@ -122,7 +122,7 @@ pub fn defects_end_the_trial<B: Bed>() {
         let trial = drive_tpcc(&store, target::<B>(&store, *trick), 1, EXACT_CALLS, SEED);
         let failure = trial.failure.unwrap_or_else(|| panic!("{what}: the trial went well"));
         assert!(failure.contains(words[B::DIALECT as usize]), "{what}: {failure}");
-        let defects: u64 = trial.totals.kinds.iter().map(|kind| kind.books.defect).sum();
+        let defects: u64 = trial.totals.kinds.iter().map(|kind| kind.call_counts.defect).sum();
         assert_eq!(defects, 1, "{what}: a defect ends the trial at once");
     }
 }

@@ -2,7 +2,7 @@
 
 use drive::{Plan, Progress, Stop, Trial};
 use measure::Monotonic;
-use model::{Clock, Effort, Fault, Home, Nanos, OpenError, Session, Stack, Target, Workload};
+use model::{CallWork, Clock, Fault, Home, Nanos, OpenError, Session, Stack, Target, Workload};
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::pin;
@@ -43,11 +43,11 @@ pub struct CountedSession<S> {
 }
 
 impl<W: Workload, S: Session<W>> Session<W> for CountedSession<S> {
-    async fn run(&mut self, call: &W::Call, effort: &mut Effort) -> Result<W::Outcome, Fault> {
+    async fn run(&mut self, call: &W::Call, work: &mut CallWork) -> Result<W::Outcome, Fault> {
         if self.count.calls.fetch_add(1, Ordering::Relaxed) + 1 >= self.count.last {
             self.count.stop.request();
         }
-        self.session.run(call, effort).await
+        self.session.run(call, work).await
     }
 }
 
@@ -165,7 +165,7 @@ pub fn at_once<T: Target<Tpcc>>(targets: &[&T], lists: &[Vec<Call>]) -> Vec<Vec<
                         let mut session = session.expect("a store and a server that were just made");
                         let mut answers = Vec::with_capacity(calls.len());
                         for call in calls {
-                            answers.push(session.run(call, &mut Effort::default()).await);
+                            answers.push(session.run(call, &mut CallWork::default()).await);
                         }
                         answers
                     })
@@ -209,9 +209,9 @@ pub struct RecordedSession<S> {
 }
 
 impl<S: Session<Tpcc>> Session<Tpcc> for RecordedSession<S> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
         self.log.lock().expect("no one panics while writing").push(call.clone());
-        self.session.run(call, effort).await
+        self.session.run(call, work).await
     }
 }
 

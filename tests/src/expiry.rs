@@ -6,7 +6,7 @@ use crate::ground::execute;
 use crate::sagas::{Asked, Relayed, asked, beside, how};
 use crate::two_phase::none_left;
 use crate::two_stores::{Bank, many_at_once};
-use model::{DefectKind, Effort, Fault, Session as _, Target as _};
+use model::{CallWork, DefectKind, Fault, Session as _, Target as _};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use targets::Driven as _;
@@ -69,9 +69,9 @@ pub fn an_expired_key_is_not_made_again<B: Relayed>() {
     let target = bank.target(how::<B>());
     let answers = runtime().block_on(async {
         let mut session = target.open(0).await.expect("both stores are there");
-        let again = session.run(&again, &mut Effort::default()).await;
+        let again = session.run(&again, &mut CallWork::default()).await;
         let read = Call::ReadTransfer { source: transfer.source, key: transfer.key };
-        (again, session.run(&read, &mut Effort::default()).await)
+        (again, session.run(&read, &mut CallWork::default()).await)
     });
     let (Err(Fault::Defect(defect)), Ok(Outcome::Declined(_))) = &answers else { panic!("{answers:?}") };
     assert!(defect.kind == DefectKind::BadCall && defect.what.contains("expired"), "{defect:?}");

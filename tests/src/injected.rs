@@ -11,7 +11,7 @@ use crate::served::Served;
 use crate::tamper::Tampering;
 use benchmark::{Benchmark, Streams};
 use model::conformance::{Conformance, Disagreement};
-use model::{Effort, Inputs as _, Ledger as _, Session, Target};
+use model::{CallWork, Inputs as _, Ledger as _, Session, Target};
 use sql::{Dialect, SqlForm};
 use std::collections::BTreeSet;
 
@@ -233,7 +233,7 @@ fn driven<B: Bed, W: Injected>(injector: &Injector<W>) -> DrivenDb<W> {
             }
             calls += 1;
             (injector.change)(&mut call);
-            let answer = session.run(&call, &mut Effort::default()).await;
+            let answer = session.run(&call, &mut CallWork::default()).await;
             match &answer {
                 // What is wrong with it is for the audits to say here.
                 Ok(outcome) => drop(inputs.check(&call, outcome)),

@@ -9,7 +9,7 @@ use crate::two_phase::none_left;
 use crate::two_stores::{Bank, answer_as_one, many_at_once};
 use benchmark::Benchmark as _;
 use measure::Monotonic;
-use model::{Clock as _, Effort, Fault, Ledger as _, Nanos, Session as _, Target as _};
+use model::{CallWork, Clock as _, Fault, Ledger as _, Nanos, Session as _, Target as _};
 use relay::{Message, Sink as _};
 use result::Check;
 use std::collections::BTreeSet;
@@ -104,7 +104,7 @@ pub fn logged_transfers_match_what_is_stored<B: Relayed>() {
 fn run(target: &TrialTarget<Transfers>, call: &Call) -> Result<Outcome, Fault> {
     runtime().block_on(async {
         let mut session = target.open(0).await.expect("both stores are there");
-        session.run(call, &mut Effort::default()).await
+        session.run(call, &mut CallWork::default()).await
     })
 }
 
@@ -185,7 +185,7 @@ impl<'a> Asking<'a> {
 
     fn ask(&mut self, sequence: u32) -> Result<Outcome, Fault> {
         let call = Call::of(across(self.bank, sequence), &self.bank.size);
-        let answer = self.runtime.block_on(self.session.run(&call, &mut Effort::default()));
+        let answer = self.runtime.block_on(self.session.run(&call, &mut CallWork::default()));
         self.ledger.post(&call, &answer);
         answer
     }

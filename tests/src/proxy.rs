@@ -41,7 +41,7 @@ struct State {
     armed: AtomicBool,
     /// One transaction of so many is cut.
     every: u64,
-    begun: AtomicU64,
+    started: AtomicU64,
     cuts: [AtomicU64; 3],
 }
 
@@ -58,7 +58,7 @@ impl Proxy {
             engine: SocketAddr::from(([127, 0, 0, 1], port)),
             armed: AtomicBool::new(false),
             every,
-            begun: AtomicU64::new(0),
+            started: AtomicU64::new(0),
             cuts: Default::default(),
         });
         let (address, of_all) = (listener.local_addr()?, state.clone());
@@ -146,7 +146,7 @@ impl State {
         if !self.armed.load(Ordering::SeqCst) {
             return None;
         }
-        let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
+        let number = self.started.fetch_add(1, Ordering::SeqCst) + 1;
         number.is_multiple_of(self.every).then(|| Cut::ALL[(number / self.every) as usize % Cut::ALL.len()])
     }
 

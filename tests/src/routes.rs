@@ -101,14 +101,17 @@ pub fn the_mix_is_sound<T: Target<Tpcc>>(store: &Store, route: Route, target: T)
     let found = store.find(&before, &Claims::of(&trial.ledger, true));
     assert_eq!(found.failed(), BTreeSet::new(), "{found:#?}");
     store.assert_sound();
-    trial.totals.kinds.iter().map(|kind| kind.books.retries).sum()
+    trial.totals.kinds.iter().map(|kind| kind.call_counts.retries).sum()
 }
 
 /// A trial that ended well, with nothing in doubt and no conflict left.
 pub(crate) fn vouched<W: Workload>(trial: &Trial<W>) {
     assert_eq!(trial.failure, None);
-    let books: Vec<_> = trial.totals.kinds.iter().map(|kind| kind.books).collect();
-    assert!(books.iter().all(|books| books.conflict == 0 && books.in_doubt == 0), "{books:?}");
+    let call_counts: Vec<_> = trial.totals.kinds.iter().map(|kind| kind.call_counts).collect();
+    assert!(
+        call_counts.iter().all(|call_counts| call_counts.conflict == 0 && call_counts.in_doubt == 0),
+        "{call_counts:?}"
+    );
 }
 
 /// Orders in one district, payments to one customer and deliveries of all, in turns.

@@ -7,7 +7,8 @@ use adapter_rusqlite::SqliteOpener;
 use measure::Monotonic;
 use model::random::Random;
 use model::{
-    Conflict, Effort, Fault, Home, Kind, OpenError, RetryingTarget, Session, Stack, Target, Verdict, Workload,
+    CallWork, Conflict, Fault, Home, Kind, OpenError, RetryingTarget, Session, Stack, Target, Verdict,
+    Workload,
 };
 use sql::{DbUrl, Dialect, SqlOpener};
 use workload_tpcc::{Call, Cardinality, Inputs, Ledger, Outcome, SqlTarget, Stmt, Tpcc, catalogue};
@@ -100,11 +101,11 @@ pub struct Sabotaged<S> {
 }
 
 impl<S: Session<Tpcc>> Session<Tpcc> for Sabotaged<S> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Answer {
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Answer {
         match self.trick {
-            Trick::Instead(other) => self.session.run(&other(call.clone()), effort).await,
+            Trick::Instead(other) => self.session.run(&other(call.clone()), work).await,
             Trick::Lie(lie) => {
-                let mut answer = self.session.run(call, effort).await;
+                let mut answer = self.session.run(call, work).await;
                 if let Ok(outcome) = &mut answer {
                     lie(call, outcome);
                 }
@@ -115,11 +116,11 @@ impl<S: Session<Tpcc>> Session<Tpcc> for Sabotaged<S> {
                     Some(query) => self.behind.number(&query).await,
                     None => 0,
                 };
-                let answer = self.session.run(call, effort).await;
+                let answer = self.session.run(call, work).await;
                 self.behind.act(&after(self.dialect, call, &answer, read)).await;
                 answer
             }
-            Trick::None | Trick::Statements(_) | Trick::Connection(_) => self.session.run(call, effort).await,
+            Trick::None | Trick::Statements(_) | Trick::Connection(_) => self.session.run(call, work).await,
         }
     }
 }
@@ -246,8 +247,8 @@ impl Workload for Misdrawn {
 pub struct ForMisdrawn<T>(pub T);
 
 impl<S: Session<Tpcc>> Session<Misdrawn> for ForMisdrawn<S> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Answer {
-        self.0.run(call, effort).await
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Answer {
+        self.0.run(call, work).await
     }
 }
 
@@ -271,7 +272,7 @@ impl<T: Target<Tpcc>> Target<Misdrawn> for ForMisdrawn<T> {
 pub struct Deaf;
 
 impl Session<Tpcc> for Deaf {
-    async fn run(&mut self, _: &Call, _: &mut Effort) -> Answer {
+    async fn run(&mut self, _: &Call, _: &mut CallWork) -> Answer {
         Err(Fault::Conflict(Conflict::Busy))
     }
 }

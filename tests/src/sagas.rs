@@ -9,7 +9,7 @@ use crate::two_phase::none_left;
 use crate::two_stores::{Bank, answer_as_one, many_at_once};
 use measure::Monotonic;
 use model::random::Random;
-use model::{Doubt, Effort, Fault, Ledger as _, Session as _, Target as _};
+use model::{CallWork, Doubt, Fault, Ledger as _, Session as _, Target as _};
 use sql::{Journal, Param, Read, SqlConn, SqlOpener, StmtId, Take, TxKind};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -130,7 +130,7 @@ impl Asked {
         let target = self.bank.target(how::<B>());
         let answer = runtime().block_on(async {
             let mut session = target.open(0).await.expect("both stores are there");
-            session.run(call, &mut Effort::default()).await
+            session.run(call, &mut CallWork::default()).await
         });
         self.ledger.post(call, &answer);
         answer.expect("both stores are there")
@@ -289,7 +289,7 @@ pub fn who_dies_between_debit_and_credit_is_caught<B: Relayed>() {
         let conns = mortals::<B>(&bank, &statements, [1, 0]).await;
         let clock = Monotonic::start();
         let sessions = conns.into_iter().map(|conn| SqlSession::new(conn, clock)).collect();
-        DualWriteSession::new(sessions, bank.size.into()).run(&call, &mut Effort::default()).await
+        DualWriteSession::new(sessions, bank.size.into()).run(&call, &mut CallWork::default()).await
     });
     assert!(matches!(answer, Err(Fault::InDoubt(_))), "{answer:?}");
     ledger.post(&call, &answer);

@@ -241,7 +241,7 @@ impl Store {
     /// With what was found.
     pub fn assert_sound(&self) {
         for (audit, finding) in self.audits() {
-            let untold = finding.verdict == AuditOutcome::NotTold || finding.figure.is_some();
+            let untold = finding.verdict == AuditOutcome::Inconclusive || finding.figure.is_some();
             let share = audit.family == Family::Shape && untold;
             let sound = share || finding.verdict == AuditOutcome::Passed;
             assert!(sound, "{}: {} {:?}", audit.name, finding.sentence, finding.details);
@@ -264,7 +264,7 @@ impl Found {
     /// Names of the audits that could not tell.
     #[must_use]
     pub fn not_told(&self) -> BTreeSet<&str> {
-        let untold = self.audits.iter().filter(|(_, finding)| finding.verdict == AuditOutcome::NotTold);
+        let untold = self.audits.iter().filter(|(_, finding)| finding.verdict == AuditOutcome::Inconclusive);
         untold.map(|(audit, _)| audit.name.as_str()).collect()
     }
 }

@@ -6,7 +6,7 @@ use crate::calls::runtime;
 use crate::two_stores::{Bank, answer_as_one, many_at_once};
 use benchmark::Benchmark as _;
 use measure::Monotonic;
-use model::{Doubt, Effort, Fault, Home, Ledger as _, OpenError, Session as _, Stack, Target as _};
+use model::{CallWork, Doubt, Fault, Home, Ledger as _, OpenError, Session as _, Stack, Target as _};
 use rig::for_tests::{exclusive, together};
 use sql::{BranchId, DbUrl, Dialect, Param, Read, SqlConn, SqlOpener, StmtId, Take, TwoPhase, TxKind};
 use std::collections::BTreeSet;
@@ -275,7 +275,7 @@ fn is_decided<B: Branching>(style: Style, (dies, away): (Dies, Away), source: u3
     bank.until_left(false);
     runtime().block_on(async {
         let mut session = next.open(0).await.expect("both stores are there");
-        let mut ask = async |call: &Call| session.run(call, &mut Effort::default()).await;
+        let mut ask = async |call: &Call| session.run(call, &mut CallWork::default()).await;
         let found = ask(&Call::ReadTransfer { source, key }).await;
         let locked = ask(&Call::ReadAccount { id: target }).await;
         let (expected, arrived) = match dies {
@@ -335,7 +335,7 @@ async fn dying<B: Branching>(
         _ => Vec::new(),
     };
     let session = TwoPhaseSession::new(stores, log, bank.size.into()).await;
-    session.expect("engines that keep branches").run(call, &mut Effort::default()).await
+    session.expect("engines that keep branches").run(call, &mut CallWork::default()).await
 }
 
 /// Those of a coordinator that dies, one in each store.

@@ -6,7 +6,7 @@ use crate::ground::rows;
 use crate::housed::{Housed, misses};
 use benchmark::{Benchmark as _, Streams};
 use measure::Monotonic;
-use model::{Clock as _, Effort, Inputs as _, Nanos, Session as _, Target as _};
+use model::{CallWork, Clock as _, Inputs as _, Nanos, Session as _, Target as _};
 use sql::{DbUrl, Journal, SqliteUrl};
 use std::collections::BTreeSet;
 use targets::{Driven as _, How, TrialTarget, target_over};
@@ -113,12 +113,12 @@ fn all_statements_are_clocked(bank: &Bank, how: How) {
     runtime().block_on(async {
         let mut session = target.open(0).await.expect("the engine lets us in");
         for _ in 0..CLOCKED_CALLS {
-            let (call, mut effort) = (inputs.draw(), Effort { clocked: true, ..Effort::default() });
-            let result = session.run(&call, &mut effort).await;
-            if result.is_ok() && effort.attempts == 1 {
+            let (call, mut work) = (inputs.draw(), CallWork { clocked: true, ..CallWork::default() });
+            let result = session.run(&call, &mut work).await;
+            if result.is_ok() && work.attempts == 1 {
                 let times = session.statement_times().expect("it is clocked");
                 let clocked: u32 = times.executed().map(|(_, time)| time.executions).sum();
-                assert_eq!(clocked, effort.statements, "{call:?}");
+                assert_eq!(clocked, work.statements, "{call:?}");
             }
         }
     });

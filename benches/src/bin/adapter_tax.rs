@@ -9,7 +9,7 @@
 
 use adapter_rusqlite::{Lane, SqliteConn};
 use measure::Monotonic;
-use model::{Cents, Effort, Fault, Inputs as _, Session, random::Random};
+use model::{CallWork, Cents, Fault, Inputs as _, Session, random::Random};
 use rusqlite::Connection;
 use sql::{ColumnError, Columns, Dialect, SqlConn, Timed, TxKind};
 use stackmark_benches::by_hand::ByHand;
@@ -180,8 +180,8 @@ fn go_orders_by_hand(by_hand: &mut ByHand<'_>, batch: &[Call]) -> u64 {
 #[inline(never)]
 fn go_orders_through_seam(session: &mut Seam, batch: &[Call]) -> u64 {
     let mut run = |call| {
-        let mut effort = Effort::default();
-        said(&at_once(session.run(call, &mut effort)).expect("memory takes every order"))
+        let mut work = CallWork::default();
+        said(&at_once(session.run(call, &mut work)).expect("memory takes every order"))
     };
     batch.iter().map(&mut run).sum()
 }

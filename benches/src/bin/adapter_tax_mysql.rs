@@ -8,7 +8,7 @@
 use adapter_mysql_async::{MySqlConn, connect};
 use arrayvec::ArrayVec;
 use measure::{Monotonic, thread_cpu};
-use model::{BasisPoints, Cents, Clock, Effort, Inputs as _, Session};
+use model::{BasisPoints, CallWork, Cents, Clock, Inputs as _, Session};
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Result, Row, Statement, Value};
 use rig::Engine;
@@ -73,7 +73,7 @@ async fn tax(url: &ServerUrl) {
                         drop(black_box(by_hand.new_order(order).await.expect("no one else is there")));
                     }
                     _ => {
-                        let outcome = seam.run(call, &mut Effort::default()).await;
+                        let outcome = seam.run(call, &mut CallWork::default()).await;
                         drop(black_box(outcome.expect("no one else is there")));
                     }
                 }

@@ -7,7 +7,7 @@
 use adapter_tokio_postgres::{Connected, Link, PostgresOpener, connect_to_write};
 use arrayvec::ArrayVec;
 use measure::{Monotonic, thread_cpu};
-use model::{BasisPoints, Cents, Clock as _, Effort, Inputs as _, Session as _, Target as _};
+use model::{BasisPoints, CallWork, Cents, Clock as _, Inputs as _, Session as _, Target as _};
 use rig::Engine;
 use sql::{Dialect, ServerUrl, dollars};
 use stackmark_benches::data::LOAD_SEED;
@@ -67,7 +67,7 @@ async fn tax(url: &ServerUrl, target: &Plain) -> Result<()> {
             for call in &batch {
                 match (side, call) {
                     (Side::A, Call::NewOrder(order)) => drop(black_box(by_hand.new_order(order).await?)),
-                    _ => drop(black_box(session.run(call, &mut Effort::default()).await?)),
+                    _ => drop(black_box(session.run(call, &mut CallWork::default()).await?)),
                 }
             }
             for (what, span) in [clock.now() - wall, thread_cpu() - cpu].into_iter().enumerate() {

@@ -103,9 +103,9 @@ fn stackmark(load: &Load, folder: &Folder, url: &str) -> Result<Ran, String> {
     let times = tally.all_due.as_ref().ok_or("nothing was due")?;
     let millis = |nanos: Option<u64>| nanos.map_or(f64::NAN, |nanos| nanos as f64 / 1e6);
     Ok(Ran {
-        calls_a_second: tally.books.begun as f64 / SECONDS as f64,
+        calls_a_second: tally.call_counts.started as f64 / SECONDS as f64,
         p50_p99_ms: [millis(times.p50_ns), millis(times.p99_ns)],
-        cpu_seconds_a_million: cpu / tally.books.begun as f64 * 1e6,
+        cpu_seconds_a_million: cpu / tally.call_counts.started as f64 * 1e6,
     })
 }
 

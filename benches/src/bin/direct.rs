@@ -91,10 +91,11 @@ fn block_of_ours(url: &SqliteUrl, seed: u64) -> Block {
     );
     let trial = trial.expect("the plan is valid and the target opens");
     assert_eq!(trial.failure, None, "a trial that fails is not a measurement");
-    let books = trial.totals.books();
+    let call_counts = trial.totals.call_counts();
     Block {
         committed_a_second: trial.totals.committed() as f64 / trial.span.as_secs_f64(),
-        cpu_micros_a_call: trial.cpu.as_secs_f64() * 1e6 / (books.begun + trial.warmup.begun) as f64,
+        cpu_micros_a_call: trial.cpu.as_secs_f64() * 1e6
+            / (call_counts.started + trial.warmup.started) as f64,
     }
 }
 

@@ -6,7 +6,7 @@
 
 use adapter_rusqlite::{Lane, SqliteConn};
 use measure::Monotonic;
-use model::{AnySession, Effort, Home, Inputs as _, Session};
+use model::{AnySession, CallWork, Home, Inputs as _, Session};
 use rusqlite::Connection;
 use sql::Dialect;
 use stackmark_benches::pairs::{Ratio, Side, cpu_seconds, turns};
@@ -94,7 +94,7 @@ fn go_hidden(session: &mut AnySession<Tpcb>, batch: &[Call]) {
 #[inline(always)]
 fn go(session: &mut impl Session<Tpcb>, batch: &[Call]) {
     for call in batch {
-        let mut effort = Effort::default();
-        at_once(session.run(call, &mut effort)).expect("memory takes every call");
+        let mut work = CallWork::default();
+        at_once(session.run(call, &mut work)).expect("memory takes every call");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::chunks;
 use crate::head::{self, Framing, Head};
-use model::Effort;
+use model::CallWork;
 use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -44,7 +44,7 @@ pub(crate) struct Answer {
     /// Whether the server closes the connection now.
     pub close: bool,
     /// What the server says of its work.
-    pub effort: Effort,
+    pub work: CallWork,
     /// Where it says what each statement took; empty where it does not.
     pub statements: Range<usize>,
 }
@@ -90,7 +90,7 @@ impl Connection {
             problem: head.problem,
             json: head.json,
             close: head.close,
-            effort: head.effort,
+            work: head.work,
             statements: head.statements.0..head.statements.1,
         })
     }

@@ -1,7 +1,7 @@
 //! The head of an answer, parsed in place.
 
 use crate::server_timing::{read_server_timing, read_work};
-use model::{Effort, Headers};
+use model::{CallWork, Headers};
 use std::mem::MaybeUninit;
 
 /// Header lines of an answer.
@@ -23,7 +23,7 @@ pub(crate) struct Head {
     /// Whether it calls itself JSON, and nothing more special.
     pub json: bool,
     /// The server's own account of its work.
-    pub effort: Effort,
+    pub work: CallWork,
     /// First byte and end of its account of each statement; the same where there is none.
     pub statements: (usize, usize),
 }
@@ -57,7 +57,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Head>, String> {
         close: http_1_0,
         problem: false,
         json: false,
-        effort: Effort::default(),
+        work: CallWork::default(),
         statements: (0, 0),
     };
     let mut content_length = None;
@@ -100,7 +100,7 @@ fn read_header(
             head.problem = media.eq_ignore_ascii_case(b"application/problem+json");
             head.json = media.eq_ignore_ascii_case(b"application/json");
         }
-        13 if name.eq_ignore_ascii_case("server-timing") => read_server_timing(value, &mut head.effort),
+        13 if name.eq_ignore_ascii_case("server-timing") => read_server_timing(value, &mut head.work),
         14 if name.eq_ignore_ascii_case("content-length") => {
             let length = std::str::from_utf8(value).ok().and_then(|text| text.trim().parse::<u32>().ok());
             let length = length.ok_or("the answer has a bad content-length")? as usize;
@@ -109,7 +109,7 @@ fn read_header(
             }
             *content_length = Some(length);
         }
-        14 if name.eq_ignore_ascii_case("stackmark-work") => read_work(value, &mut head.effort),
+        14 if name.eq_ignore_ascii_case("stackmark-work") => read_work(value, &mut head.work),
         17 if name.eq_ignore_ascii_case("transfer-encoding") => {
             if !value.trim_ascii().eq_ignore_ascii_case(b"chunked") {
                 return Err("the answer has a transfer-encoding other than chunked".into());
@@ -163,9 +163,9 @@ mod tests {
         let head = parse(bytes).unwrap().unwrap();
         assert_eq!((head.bytes, head.status, head.framing), (bytes.len() - 4, 409, Framing::Length(12)));
         assert!(head.close && head.problem);
-        assert_eq!(head.effort.attempts, 3);
+        assert_eq!(head.work.attempts, 3);
         assert_eq!(&bytes[head.statements.0..head.statements.1], b"a;n=1;dur=2");
-        assert_eq!((head.effort.spent.statements.0, head.effort.spent.server.0), (1_000_000, 2_000_000));
+        assert_eq!((head.work.spent.statements.0, head.work.spent.server.0), (1_000_000, 2_000_000));
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! What a server says about its own work in answer headers.
 
-use model::{Effort, Nanos, StatementTimes};
+use model::{CallWork, Nanos, StatementTimes};
 
-/// Adds the metrics of one `Server-Timing` header to `effort`.
+/// Adds the metrics of one `Server-Timing` header to `work`.
 ///
 /// Standard names and milliseconds. Metrics that we do not know, and ones without a duration, are skipped:
 /// the header only adds to an answer, and a proxy may add to it.
-pub(crate) fn read_server_timing(value: &[u8], effort: &mut Effort) {
-    let spent = &mut effort.spent;
+pub(crate) fn read_server_timing(value: &[u8], work: &mut CallWork) {
+    let spent = &mut work.spent;
     for metric in split_outside_quotes(value, b',') {
         let mut parts = split_outside_quotes(metric, b';');
         let Some(name) = parts.next().map(<[u8]>::trim_ascii) else { continue };
@@ -40,19 +40,19 @@ fn unit(millis: &[u8]) -> Nanos {
     Nanos(1_000_000 / 10_u64.pow(decimals.min(6) as u32))
 }
 
-/// Adds the counts of one `stackmark-work` header to `effort`: `attempts=1, statements=46, rows=33,
+/// Adds the counts of one `stackmark-work` header to `work`: `attempts=1, statements=46, rows=33,
 /// commits=1`.
-pub(crate) fn read_work(value: &[u8], effort: &mut Effort) {
+pub(crate) fn read_work(value: &[u8], work: &mut CallWork) {
     for item in value.split(|&byte| byte == b',') {
         let Some(at) = item.iter().position(|&byte| byte == b'=') else { continue };
         let slot = match item[..at].trim_ascii() {
-            b"attempts" => &mut effort.attempts,
-            b"statements" => &mut effort.statements,
-            b"rows" => &mut effort.rows,
-            b"commits" => &mut effort.commits,
-            b"reconnects" => &mut effort.reconnects,
-            b"grouped" => &mut effort.grouped,
-            b"groups" => &mut effort.groups,
+            b"attempts" => &mut work.attempts,
+            b"statements" => &mut work.statements,
+            b"rows" => &mut work.rows,
+            b"commits" => &mut work.commits,
+            b"reconnects" => &mut work.reconnects,
+            b"grouped" => &mut work.grouped,
+            b"groups" => &mut work.groups,
             _ => continue,
         };
         if let Some(count) = whole(item[at + 1..].trim_ascii()) {
@@ -140,9 +140,9 @@ mod tests {
     use model::Spent;
 
     fn check(header: &str, want: Spent) {
-        let mut effort = Effort::default();
-        read_server_timing(header.as_bytes(), &mut effort);
-        assert_eq!(effort.spent, want, "{header}");
+        let mut work = CallWork::default();
+        read_server_timing(header.as_bytes(), &mut work);
+        assert_eq!(work.spent, want, "{header}");
     }
 
     #[test]
@@ -193,13 +193,13 @@ mod tests {
 
     #[test]
     fn work_is_read_and_odd_counts_are_skipped() {
-        let mut effort = Effort::default();
+        let mut work = CallWork::default();
         read_work(
             b"attempts=2, rows=33,statements=46 , commits=1, planets=8, grouped=1,groups=1, rows=x, rows=, =4",
-            &mut effort,
+            &mut work,
         );
-        let counts = Effort { attempts: 2, statements: 46, rows: 33, commits: 1, ..Effort::default() };
-        let want = Effort { grouped: 1, groups: 1, ..counts };
-        assert_eq!(effort, want);
+        let counts = CallWork { attempts: 2, statements: 46, rows: 33, commits: 1, ..CallWork::default() };
+        let want = CallWork { grouped: 1, groups: 1, ..counts };
+        assert_eq!(work, want);
     }
 }

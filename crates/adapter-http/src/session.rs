@@ -6,7 +6,7 @@ use crate::problem;
 use crate::raw::Reply;
 use crate::request::Prepared;
 use crate::server_timing::read_statements;
-use model::{Answer, DefectKind, Doubt, Effort, Fault, Refusal, Session, StatementTimes, Wire};
+use model::{Answer, CallWork, DefectKind, Doubt, Fault, Refusal, Session, StatementTimes, Wire};
 use std::fmt::Write;
 use std::marker::PhantomData;
 use std::net::SocketAddr;
@@ -93,10 +93,10 @@ impl<W: Wire> HttpSession<W> {
 
     /// Opens the connection again, as nothing is under way on it.
     #[cold]
-    async fn reconnect(&mut self, effort: &mut Effort) -> Result<(), Fault> {
+    async fn reconnect(&mut self, work: &mut CallWork) -> Result<(), Fault> {
         let opened = Connection::open(self.socket).await;
         self.connection = opened.map_err(|_| Fault::Refused(Refusal::Unreachable))?;
-        effort.reconnects += 1;
+        work.reconnects += 1;
         Ok(())
     }
 }
@@ -139,22 +139,22 @@ impl Write for Rest<'_> {
 }
 
 impl<W: Wire> Session<W> for HttpSession<W> {
-    async fn run(&mut self, call: &W::Call, effort: &mut Effort) -> Result<W::Outcome, Fault> {
+    async fn run(&mut self, call: &W::Call, work: &mut CallWork) -> Result<W::Outcome, Fault> {
         let before = self.line;
         // Stays so if this future is dropped at any point: what is read next could be the answer to this
         // call.
         self.line = Line::Broken;
         match before {
             Line::Broken => return Err(Fault::Refused(Refusal::Unreachable)),
-            Line::Closing => self.reconnect(effort).await?,
+            Line::Closing => self.reconnect(work).await?,
             Line::Ready => {}
         }
         (self.answered, self.found_closed) = (None, false);
-        self.requests[W::kind(call)].write::<W>(call, effort.clocked, &mut self.request);
+        self.requests[W::kind(call)].write::<W>(call, work.clocked, &mut self.request);
         let mut exchanged = self.connection.exchange(&self.request).await;
         if before == Line::Ready && matches!(exchanged, Err(Broken::Unsent)) {
             self.found_closed = true;
-            self.reconnect(effort).await?;
+            self.reconnect(work).await?;
             exchanged = self.connection.exchange(&self.request).await;
         }
         let answer = match exchanged {
@@ -169,8 +169,8 @@ impl<W: Wire> Session<W> for HttpSession<W> {
         };
         self.answered = Some((answer.status, answer.body.clone(), answer.close));
         self.line = if answer.close { Line::Closing } else { Line::Ready };
-        *effort += answer.effort;
-        if effort.clocked {
+        *work += answer.work;
+        if work.clocked {
             self.statements.clear();
             let listed = self.connection.bytes(answer.statements);
             read_statements(listed, W::STATEMENTS, &mut self.statements);
@@ -186,12 +186,12 @@ impl<W: Wire> Session<W> for HttpSession<W> {
             return Err(problem::fault(answer.status, answer.is_problem.then_some(answer.body)));
         }
         // A server need not count its attempts; that it answered says that there was one.
-        effort.attempts = effort.attempts.max(1);
+        work.attempts = work.attempts.max(1);
         let mut outcome =
             W::decode_outcome(call, &answer).map_err(|why| Fault::defect(DefectKind::BadAnswer, why))?;
         goes_with::<W>(&answer, is_json, &outcome)
             .map_err(|why| Fault::defect(DefectKind::BadAnswer, why))?;
-        if effort.wanted.body() {
+        if work.wanted.body() {
             W::keep_body(&mut outcome, answer.body);
         }
         Ok(outcome)

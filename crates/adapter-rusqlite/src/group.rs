@@ -128,8 +128,8 @@ impl Turn {
     /// Opens a savepoint, in a transaction that is opened before if there is none. On an error the turn is passed on.
     pub(crate) fn enter(mut self) -> Result<Turn, Fault> {
         let writer = &mut *self.writer;
-        let begun = if writer.prepared.in_transaction() { Ok(()) } else { writer.begin() };
-        match begun.and_then(|()| writer.control(Control::Savepoint)) {
+        let started = if writer.prepared.in_transaction() { Ok(()) } else { writer.begin() };
+        match started.and_then(|()| writer.control(Control::Savepoint)) {
             Ok(()) => {
                 writer.entered += 1;
                 Ok(self)

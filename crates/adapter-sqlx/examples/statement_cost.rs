@@ -52,26 +52,26 @@ async fn compare(url: &ServerUrl, clock: Monotonic) {
     let statements = STATEMENTS.map(String::from).to_vec();
     let mut tokio = PostgresOpener::reach(url, statements.clone()).await.unwrap().open().await.unwrap();
     let mut sqlx = SqlxPostgres::reach(url, statements).await.unwrap().open().await.unwrap();
-    let micros = |begun| (clock.now() - begun).0 as f64 / 1e3;
+    let micros = |started| (clock.now() - started).0 as f64 / 1e3;
     let (mut by, mut ratios) = ([const { Vec::new() }; 4], [const { Vec::new() }; 2]);
     for turn in 0..TURNS {
         let mut cost = [0.0; 4];
         // Each goes first as often as the other.
         for second in [turn % 2 == 1, turn % 2 == 0] {
-            let begun = clock.now();
+            let started = clock.now();
             if second {
                 reads(&mut sqlx).await.unwrap()
             } else {
                 reads(&mut tokio).await.unwrap()
             }
-            cost[usize::from(second)] = micros(begun) / STATEMENTS_A_TURN as f64;
-            let begun = clock.now();
+            cost[usize::from(second)] = micros(started) / STATEMENTS_A_TURN as f64;
+            let started = clock.now();
             if second {
                 transactions(&mut sqlx).await.unwrap()
             } else {
                 transactions(&mut tokio).await.unwrap()
             }
-            cost[2 + usize::from(second)] = micros(begun) / (STATEMENTS_A_TURN / 3) as f64;
+            cost[2 + usize::from(second)] = micros(started) / (STATEMENTS_A_TURN / 3) as f64;
         }
         by.iter_mut().zip(cost).for_each(|(all, figure)| all.push(figure));
         ratios[0].push(cost[1] / cost[0]);

@@ -213,7 +213,7 @@ impl Server for Database {
         }
     }
 
-    fn begun(&self, session: &mut Session) -> Result<Vec<String>, Cause> {
+    fn started(&self, session: &mut Session) -> Result<Vec<String>, Cause> {
         if self.way.get().is_some() {
             return Ok(Vec::new());
         }

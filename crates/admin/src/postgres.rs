@@ -278,7 +278,7 @@ impl Server for Database {
         }
     }
 
-    fn begun(&self, session: &mut Session) -> Result<Vec<String>, Cause> {
+    fn started(&self, session: &mut Session) -> Result<Vec<String>, Cause> {
         // A load is not done before it would survive a crash of the server, whatever the session's default is.
         session.batch("set synchronous_commit = on")?;
         Ok(Vec::new())

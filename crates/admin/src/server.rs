@@ -67,7 +67,7 @@ pub(crate) trait Server: Send + Sync {
     fn drop_tables(&self, session: &mut Self::Session, tables: &[String]) -> Result<(), Cause>;
     fn lock(&self) -> Lock;
     /// Learns how rows can be stored; the record is there. Gives notes for the user.
-    fn begun(&self, session: &mut Self::Session) -> Result<Vec<String>, Cause>;
+    fn started(&self, session: &mut Self::Session) -> Result<Vec<String>, Cause>;
     /// Writes what was stored to disk, where we may ask for that.
     fn flush(&self, session: &mut Self::Session) -> Result<(), Cause>;
     fn copy(&self, to: &Self, ours: bool) -> Result<(), Error>;
@@ -190,11 +190,11 @@ impl<S: Server> Claim for Claimed<'_, S> {
 
     fn begin(&mut self, tables: &[&str]) -> Result<Vec<String>, Cause> {
         Claimed::begin(self, tables)?;
-        let begun = self.server.begun(&mut self.session);
-        if begun.is_err() {
+        let started = self.server.started(&mut self.session);
+        if started.is_err() {
             self.abandon(tables);
         }
-        begun
+        started
     }
 
     fn connect(&self, _reads: bool) -> Result<Box<dyn Conn>, Cause> {

@@ -86,7 +86,7 @@ pub const fn check_of(verdict: AuditOutcome) -> Check {
     match verdict {
         AuditOutcome::Passed => Check::Passed,
         AuditOutcome::Failed => Check::Failed,
-        AuditOutcome::NotTold => Check::NotTold,
+        AuditOutcome::Inconclusive => Check::Inconclusive,
     }
 }
 

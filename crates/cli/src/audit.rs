@@ -137,7 +137,7 @@ fn text(size: &str, audited: &Audited) -> Result<String> {
     };
     let (passed, failed) = (count(Check::Passed), count(Check::Failed));
     write!(text, "{passed} passed, {failed} failed")?;
-    for (open, what) in [(Check::NotTold, "inconclusive with this data"), (Check::NotRun, "not run")] {
+    for (open, what) in [(Check::Inconclusive, "inconclusive with this data"), (Check::NotRun, "not run")] {
         match count(open) {
             0 => {}
             open => write!(text, ", {open} {what}")?,
@@ -152,6 +152,6 @@ fn mark(check: Check) -> &'static str {
         Check::Passed => "passed",
         Check::Failed => "FAILED",
         Check::NotRun => "NOT RUN",
-        Check::NotTold => "open",
+        Check::Inconclusive => "open",
     }
 }

@@ -294,7 +294,7 @@ pub(crate) fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Resul
         judge::rules::comparable(&[&trial_a], &[&trial_b], judge::rules::intended_by("route"));
     let rates = (trial_a.headline.value.value, trial_b.headline.value.value);
     let void = [(a, &trial_a), (b, &trial_b)].into_iter().find_map(|(path, trial)| why_out(path, trial));
-    let is_void = void.is_some();
+    let is_invalid = void.is_some();
     let audited = !args.checks.require_audit || is_audited(&[trial_a.clone(), trial_b.clone()], ui);
     let comparison = Comparison {
         factor: "stored results".into(),
@@ -321,14 +321,14 @@ pub(crate) fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Resul
                     trial: 1,
                 },
             ],
-            ratio: (!is_void).then(|| rates.1 / rates.0),
+            ratio: (!is_invalid).then(|| rates.1 / rates.0),
         }],
-        ratio: (!is_void).then(|| Interval { value: rates.1 / rates.0, low: None, high: None }),
-        detectable: None,
+        ratio: (!is_invalid).then(|| Interval { value: rates.1 / rates.0, low: None, high: None }),
+        minimum_detectable_effect: None,
         adjusted_for: None,
         noise: None,
         loss_max: args.max_loss,
-        verdict: comparability.verdict(Verdict::CannotTell),
+        verdict: comparability.verdict(Verdict::Inconclusive),
         sentence: void.unwrap_or_else(|| {
             "Two trials measured at different times give no confidence interval; compare the subjects to get one."
                 .into()
@@ -339,8 +339,11 @@ pub(crate) fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Resul
     document.subjects = vec![trial_a.subject.clone(), trial_b.subject.clone()];
     document.trials = vec![trial_a, trial_b];
     document.state = State::Complete;
-    let answer =
-        if is_void || !audited { Answer::Bad } else { Answer::of([&comparison], args.accept_inconclusive) };
+    let answer = if is_invalid || !audited {
+        Answer::Bad
+    } else {
+        Answer::of([&comparison], args.accept_inconclusive)
+    };
     document.experiment = Some(comparison.of_pair(&document.trials));
     if ui.json {
         ui.data(&result::to_json(&document));
@@ -352,7 +355,7 @@ pub(crate) fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Resul
 
 /// Why a stored result has no rate that may be compared, if so.
 fn why_out(path: &Path, trial: &result::Trial) -> Option<String> {
-    let why = match trial.why_void() {
+    let why = match trial.why_invalid() {
         Some(why) => why,
         None if trial.state != State::Complete => format!("its trial is {}", trial.state.word()),
         None if trial.headline.value.value > 0.0 => return None,

@@ -169,7 +169,7 @@ pub(crate) fn run_workload<W: Driven>(
         }
     };
     let trial = &document.trials[index];
-    let good = !trial.is_void()
+    let good = !trial.is_invalid()
         && !trial.misses_limit()
         && (!args.checks.require_audit || is_audited(std::slice::from_ref(trial), ui));
     let answer = if good { Answer::Good } else { Answer::Bad };

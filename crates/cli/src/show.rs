@@ -75,8 +75,8 @@ fn with_lines(mut document: Document, path: &Path) -> Result<Document> {
     }
     if document.trials.iter().all(|trial| trial.slices.is_empty()) {
         bail!(
-            "{} has no time lines: an earlier version kept those of a run of several trials only in the folder `trials` \
-             next to its result, and there is none with any here\nhint: `--format csv` has a row a trial",
+            "{} has no time lines: those of a run of several trials are in the folder `trials` \
+             next to its result, which is not here\nhint: `--format csv` has a row a trial",
             path.display()
         );
     }

@@ -220,7 +220,7 @@ fn text(found: &Verification) -> Result<String> {
         count(Check::Passed),
         count(Check::Failed),
         count(Check::NotRun),
-        found.took_s
+        found.duration_s
     )?;
     if !found.only.is_empty() {
         writeln!(text, "requested: {}; other rules were not checked", found.only.join(", "))?;
@@ -254,7 +254,7 @@ fn mark(check: Check) -> &'static str {
     match check {
         Check::Passed => "kept",
         Check::Failed => "BROKEN",
-        Check::NotRun | Check::NotTold => "unknown",
+        Check::NotRun | Check::Inconclusive => "unknown",
     }
 }
 
@@ -268,7 +268,7 @@ fn junit(found: &Verification) -> String {
         outcome: match rule.check {
             Check::Passed => Outcome::Passed,
             Check::Failed => Outcome::Failed(format!("broken: {}", rule.rule), evidence(rule)),
-            Check::NotRun | Check::NotTold => Outcome::Skipped(rule.note.clone().unwrap_or_default()),
+            Check::NotRun | Check::Inconclusive => Outcome::Skipped(rule.note.clone().unwrap_or_default()),
         },
     };
     let cases: Vec<Case> = found.rules.iter().map(case).collect();

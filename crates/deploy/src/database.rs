@@ -22,7 +22,7 @@ pub struct Database<W: Driven> {
     /// What its record says.
     pub contents: Contents,
     /// What is different about it when another kit has loaded it.
-    pub kit_notes: Vec<String>,
+    pub tool_notes: Vec<String>,
 }
 
 /// A database that a workload asks.
@@ -127,7 +127,7 @@ impl<W: Driven> Database<W> {
         let size = serde_json::from_str(&contents.record.size)
             .with_context(|| format!("{}: the record of the load is of another version", place(&url)))?;
         let seed = contents.record.seed;
-        Ok(Database { url, size, seed, contents, kit_notes: Vec::new() })
+        Ok(Database { url, size, seed, contents, tool_notes: Vec::new() })
     }
 
     /// A database that another kit has loaded: what it is, and whether a run is possible.
@@ -156,7 +156,7 @@ impl<W: Driven> Database<W> {
             seed: LOAD_SEED,
         };
         let contents = Contents { record, schema: 0, tables: Vec::new(), loaded_at: 0 };
-        Ok(Database { url, size: kit.size, seed: LOAD_SEED, contents, kit_notes: kit.notes })
+        Ok(Database { url, size: kit.size, seed: LOAD_SEED, contents, tool_notes: kit.notes })
     }
 
     /// A database of which only the size is known.
@@ -172,7 +172,7 @@ impl<W: Driven> Database<W> {
         };
         let contents = Contents { record, schema: 0, tables: Vec::new(), loaded_at: 0 };
         let url = DbUrl::Sqlite(sql::SqliteUrl::file("unknown"));
-        Database { url, size, seed: LOAD_SEED, contents, kit_notes: Vec::new() }
+        Database { url, size, seed: LOAD_SEED, contents, tool_notes: Vec::new() }
     }
 
     /// Whether another kit has loaded it.
@@ -198,7 +198,7 @@ impl<W: Driven> Database<W> {
             size: self.size.clone(),
             seed: self.seed,
             contents: self.contents.clone(),
-            kit_notes: self.kit_notes.clone(),
+            tool_notes: self.tool_notes.clone(),
         })
     }
 }

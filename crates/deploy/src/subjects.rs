@@ -388,8 +388,8 @@ pub fn find(path: &str) -> Result<&'static Subject> {
         return Ok(subject);
     }
     // What was begun and not ended is likelier than another that is spelled as much like it.
-    let begun = || all.iter().find(|subject| !wanted.is_empty() && subject.path.starts_with(wanted));
-    if let Some(subject) = without_style(all, wanted).or_else(begun) {
+    let started = || all.iter().find(|subject| !wanted.is_empty() && subject.path.starts_with(wanted));
+    if let Some(subject) = without_style(all, wanted).or_else(started) {
         bail!("no subject `{path}`; nearest: `{}`\nhint: `stackmark list` prints all of them", subject.path)
     }
     // What was named rightly stays: another workload or engine is not near, however its name is spelled.

@@ -7,7 +7,7 @@ use deploy::subjects;
 use drive::{Arrivals, Plan, Progress, RatePerSecond, Stop};
 use measure::Monotonic;
 use model::{
-    AnyTarget, Effort, Fault, Home, Mix, Nanos, OpenError, RetryPolicy, RetryingTarget, Session, Stack,
+    AnyTarget, CallWork, Fault, Home, Mix, Nanos, OpenError, RetryPolicy, RetryingTarget, Session, Stack,
     StatementTimes, Target, Wanted,
 };
 use serde::{Deserialize, Serialize};
@@ -165,15 +165,15 @@ struct TellingSession<W: Driven> {
 }
 
 impl<W: Driven> Session<W> for TellingSession<W> {
-    async fn run(&mut self, call: &W::Call, effort: &mut Effort) -> Result<W::Outcome, Fault> {
+    async fn run(&mut self, call: &W::Call, work: &mut CallWork) -> Result<W::Outcome, Fault> {
         let worker = self.worker;
         self.teller.send(&Line::Begun { worker, digest: digest::<W>(call) });
         let given_up = Line::Failed { worker, how: Sort::Doubt, why: "no answer in time".into() };
         let mut unless = Unless { teller: &self.teller, line: Some(given_up) };
         // The body to tell it, and the digest for who checks it here.
-        let wanted = std::mem::replace(&mut effort.wanted, Wanted::Both);
-        let result = self.session.run(call, effort).await;
-        effort.wanted = wanted;
+        let wanted = std::mem::replace(&mut work.wanted, Wanted::Both);
+        let result = self.session.run(call, work).await;
+        work.wanted = wanted;
         unless.line = None;
         self.teller.send(&match &result {
             Ok(outcome) => Line::Answered { worker, answer: Told::of::<W>(outcome) },

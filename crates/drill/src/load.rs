@@ -137,7 +137,7 @@ impl<W: Driven> Load<W> {
                     bail!("the load generator makes other calls than were drawn for it");
                 }
                 worker.under_way = Some((call, at));
-                self.calls.begun += 1;
+                self.calls.started += 1;
             }
             Line::Unsent { worker } => {
                 let call = self.worker(worker)?.inputs.draw();
@@ -151,7 +151,7 @@ impl<W: Driven> Load<W> {
             }
             Line::Answered { worker, answer } => {
                 let worker = self.worker(worker)?;
-                let Some((call, begun)) = worker.under_way.take() else { bail!("{NONE}") };
+                let Some((call, started)) = worker.under_way.take() else { bail!("{NONE}") };
                 let outcome = answer.outcome::<W>(&call)?;
                 if let Err(what) =
                     W::check(&call, &outcome).and_then(|()| worker.inputs.check(&call, &outcome))
@@ -159,13 +159,13 @@ impl<W: Driven> Load<W> {
                     bail!("a call was answered wrongly: {what}");
                 }
                 self.first.get_or_insert(at);
-                self.ended(&call, begun, at, &Sorted::Answered(W::verdict(&outcome)), after);
+                self.ended(&call, started, at, &Sorted::Answered(W::verdict(&outcome)), after);
                 self.ledger.post(&call, &Ok(outcome));
             }
             Line::Failed { worker, how, why } => {
-                let Some((call, begun)) = self.worker(worker)?.under_way.take() else { bail!("{NONE}") };
+                let Some((call, started)) = self.worker(worker)?.under_way.take() else { bail!("{NONE}") };
                 let fault = how.fault(&why);
-                self.ended(&call, begun, at, &Sorted::Failed(fault.clone()), after);
+                self.ended(&call, started, at, &Sorted::Failed(fault.clone()), after);
                 self.ledger.post(&call, &Err(fault));
             }
             Line::Ended { failure } => self.ended = Some(failure),
@@ -181,7 +181,7 @@ impl<W: Driven> Load<W> {
     }
 
     /// Counts a call that has ended, and what that says after a fault.
-    fn ended(&mut self, call: &W::Call, begun: Nanos, at: Nanos, how: &Sorted, after: &mut After) {
+    fn ended(&mut self, call: &W::Call, started: Nanos, at: Nanos, how: &Sorted, after: &mut After) {
         let count = match how {
             Sorted::Answered(Verdict::Committed) => &mut self.calls.committed,
             Sorted::Answered(Verdict::Declined) => &mut self.calls.declined,
@@ -196,11 +196,11 @@ impl<W: Driven> Load<W> {
             Sorted::Failed(_) => self.ends.push((at, false)),
         }
         let Some((struck, aftermath)) = after.as_mut().filter(|(struck, _)| at >= struck.at) else { return };
-        aftermath.longest = aftermath.longest.max(at - begun);
+        aftermath.longest = aftermath.longest.max(at - started);
         match how {
             Sorted::Failed(Fault::Refused(_)) => aftermath.refused += 1,
             Sorted::Answered(Verdict::Committed)
-                if begun >= struck.done
+                if started >= struck.done
                     && struck.store.is_none_or(|store| W::shard(&self.size, call) == store) =>
             {
                 aftermath.first_commit.get_or_insert(at - struck.at);

@@ -132,7 +132,7 @@ struct Rounds<'a, W: Driven> {
 /// When what happened, and how long the component took to come back.
 #[derive(Debug, Clone, Copy)]
 struct Moments {
-    begun: Nanos,
+    started: Nanos,
     struck: Nanos,
     mended: Nanos,
     back: Nanos,
@@ -145,7 +145,7 @@ struct Struckdown<W: Driven> {
     fault: DrillFault,
     ledger: W::Ledger,
     /// When the first call was answered.
-    begun: Nanos,
+    started: Nanos,
     /// The calls of a generator that is gone, as in [`Load::ends`].
     ends: Vec<(Nanos, bool)>,
     /// The generator that is left, until all has settled.
@@ -182,11 +182,11 @@ impl<W: Driven> Rounds<'_, W> {
         // Server and relay publish nothing more.
         fault.failures.extend(self.stage.end_consumer(self.asked.settle_max));
         if let Some(settled) = settled {
-            fault.settled_s = Some(settled.took_s).filter(|_| settled.pending_last == 0);
+            fault.settled_s = Some(settled.duration_s).filter(|_| settled.pending_last == 0);
             if settled.pending_last > 0 {
                 let sentence = format!(
                     "{} were still pending {:.0} s after the load",
-                    settled.pending_last, settled.took_s
+                    settled.pending_last, settled.duration_s
                 );
                 fault.failures.push(sentence);
             }
@@ -197,7 +197,7 @@ impl<W: Driven> Rounds<'_, W> {
         after.ledger.extend(checks);
         fault.duplicates = again;
         judge(&mut fault, after);
-        fault.doubts = self.doubts(&claims)?;
+        fault.in_doubt_calls = self.doubts(&claims)?;
         Ok(fault)
     }
 
@@ -211,7 +211,7 @@ impl<W: Driven> Rounds<'_, W> {
         let mut span = |(low, high)| Duration::from_millis(random.range(low, high).unsigned_abs());
         let [lead, away] = [BEFORE_MS, AWAY_MS].map(&mut span);
         let mut load = self.stage.generator(self.order(number, 0), self.clock)?;
-        let begun = self.until_first(&mut load, &mut None)?;
+        let started = self.until_first(&mut load, &mut None)?;
         load.listen(lead, &mut None, &mut |load, _| load.ended.is_some())?;
         let store = match component {
             Component::Engine(store) if self.stage.databases.each.len() > 1 => Some(store),
@@ -219,7 +219,7 @@ impl<W: Driven> Rounds<'_, W> {
         };
         let struck = self.clock.now();
         let mut after = Some((Struck { at: struck, done: struck, store }, Aftermath::default()));
-        let moments = |mended, back| Moments { begun, struck, mended, back, lost_writes: None };
+        let moments = |mended, back| Moments { started, struck, mended, back, lost_writes: None };
         if matches!(component, Component::Generator | Component::Storage) {
             load.process.kill();
             load.gone(&mut after)?;
@@ -251,7 +251,7 @@ impl<W: Driven> Rounds<'_, W> {
         let moments = moments(mended, self.clock.now() - mended);
         if let Err(error) = back {
             let mut fault = self.fault((component, action), moments, load.calls, after);
-            fault.line = line(begun, &load.ends);
+            fault.line = line(started, &load.ends);
             fault.failures.extend(not_injected);
             fault.failures.push(format!("{error:#}"));
             return Err(NotBack(Box::new(fault)).into());
@@ -293,7 +293,7 @@ impl<W: Driven> Rounds<'_, W> {
                 format!("no call was committed within {} s after it was mended", AGAIN_MAX.as_secs());
             fault.failures.push(sentence);
         }
-        Ok(Struckdown { fault, ledger, begun: moments.begun, ends, load })
+        Ok(Struckdown { fault, ledger, started: moments.started, ends, load })
     }
 
     /// What is known of a fault before anything was audited.
@@ -308,9 +308,9 @@ impl<W: Driven> Rounds<'_, W> {
         DrillFault {
             component: component.name(self.stage.databases.each.len()),
             action,
-            after_s: (moments.struck - moments.begun).as_secs_f64(),
-            away_s: (moments.mended - moments.struck).as_secs_f64(),
-            back_s: moments.back.as_secs_f64(),
+            after_s: (moments.struck - moments.started).as_secs_f64(),
+            unavailable_s: (moments.mended - moments.struck).as_secs_f64(),
+            recovery_s: moments.back.as_secs_f64(),
             first_commit_s: aftermath.first_commit.map(Nanos::as_secs_f64),
             longest_s: aftermath.longest.as_secs_f64(),
             calls,
@@ -320,7 +320,7 @@ impl<W: Driven> Rounds<'_, W> {
             lost_writes: moments.lost_writes,
             duplicates: None,
             missing: Vec::new(),
-            doubts: Vec::new(),
+            in_doubt_calls: Vec::new(),
             settled_s: None,
             checks_passed: 0,
             failures: Vec::new(),
@@ -343,7 +343,7 @@ impl<W: Driven> Rounds<'_, W> {
 
     /// Has no more calls made, and waits for those that are under way.
     fn end_load(&self, struck: &mut Struckdown<W>) -> Result<()> {
-        let Struckdown { fault, ledger, begun, ends, load } = struck;
+        let Struckdown { fault, ledger, started, ends, load } = struck;
         if let Some(ended) = &load.ended {
             let why = ended.as_deref().unwrap_or("no one had asked it to");
             fault.failures.push(format!("the load generator ended by itself: {why}"));
@@ -365,7 +365,7 @@ impl<W: Driven> Rounds<'_, W> {
         ledger.absorb(&load.ledger);
         fault.calls += load.calls;
         ends.append(&mut load.ends);
-        fault.line = line(*begun, ends);
+        fault.line = line(*started, ends);
         Ok(())
     }
 
@@ -429,10 +429,10 @@ impl<W: Driven> Rounds<'_, W> {
 }
 
 /// The calls of a fault by the step in which they ended.
-fn line(begun: Nanos, ends: &[(Nanos, bool)]) -> DrillLine {
+fn line(started: Nanos, ends: &[(Nanos, bool)]) -> DrillLine {
     let mut line = DrillLine { step_s: STEP.as_secs_f64(), ..DrillLine::default() };
-    for (at, is_committed) in ends.iter().filter(|(at, _)| *at >= begun) {
-        let step = ((*at - begun).0 / STEP.0) as usize;
+    for (at, is_committed) in ends.iter().filter(|(at, _)| *at >= started) {
+        let step = ((*at - started).0 / STEP.0) as usize;
         let steps = line.committed.len().max(step + 1);
         line.committed.resize(steps, 0);
         line.failed.resize(steps, 0);
@@ -463,7 +463,7 @@ fn judge(fault: &mut DrillFault, after: After) {
             Check::Passed => fault.checks_passed += 1,
             // What was not checked is not shown as passed.
             Check::Failed | Check::NotRun => wrong.push(sentence),
-            Check::NotTold => {}
+            Check::Inconclusive => {}
         }
     }
     fault.failures.splice(0..0, wrong);

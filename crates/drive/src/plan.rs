@@ -216,7 +216,7 @@ impl Plan {
     #[must_use]
     pub fn described(&self, kinds: &[Kind], attempts_max: u32) -> result::Plan {
         let planned = |stage: &Stage| result::Stage {
-            length_s: stage.length.as_secs_f64(),
+            duration_s: stage.length.as_secs_f64(),
             from_per_s: stage.from.0,
             to_per_s: stage.to.0,
         };

@@ -22,16 +22,16 @@ fn a_burst_leaves_a_backlog_in_its_stage_and_books_that_add_up() {
         let simulated = Simulation::new(plan, |_, _| Step::done(ms(10))).settling_after(measured).run();
         assert_eq!(simulated.warmed, warmup, "the timetable says when the stages begin");
         let totals = &simulated.collected.totals;
-        let due: Vec<u64> = totals.stages.iter().map(|stage| stage.books.due).collect();
+        let due: Vec<u64> = totals.stages.iter().map(|stage| stage.call_counts.due).collect();
         if arrivals == Arrivals::Constant(mean) {
             assert_eq!(due, [200, 600, 120]);
-            let waiting: Vec<u64> = totals.stages.iter().map(|stage| stage.waiting_after).collect();
+            let waiting: Vec<u64> = totals.stages.iter().map(|stage| stage.backlog_after).collect();
             assert!(waiting[0] <= 1 && waiting[1].abs_diff(400) <= 2 && waiting[2] <= 1, "{waiting:?}");
             assert!(totals.stages[1].response.quantile(0.5).unwrap() > Nanos::from_secs(1));
             assert!(totals.stages[0].response.max().unwrap() == ms(10));
         }
-        assert_eq!(due.iter().sum::<u64>(), simulated.books().due);
-        assert!(totals.stages.iter().all(|stage| stage.books.balance().is_ok()));
+        assert_eq!(due.iter().sum::<u64>(), simulated.call_counts().due);
+        assert!(totals.stages.iter().all(|stage| stage.call_counts.balance().is_ok()));
     }
 }
 
@@ -45,13 +45,17 @@ fn a_number_of_calls_is_made_exactly_and_ends_the_window() {
                 Plan { workers, calls: Some(calls), measured: Nanos::from_secs(600), ..plan(arrivals) };
             let takes = |call: &Call, _: Nanos| Step::done(ms(call.number % 7 + 1));
             let simulated = Simulation::new(plan, takes).run();
-            let books = simulated.books();
+            let call_counts = simulated.call_counts();
             let what = format!("{calls} calls of {workers} workers, {arrivals:?}");
-            assert_eq!((books.due, books.committed, books.unstarted), (calls, calls, 0), "{what}");
+            assert_eq!(
+                (call_counts.due, call_counts.committed, call_counts.unstarted),
+                (calls, calls, 0),
+                "{what}"
+            );
             assert!(!simulated.control.is_cut_short() && simulated.control.failure().is_none(), "{what}");
             assert!(simulated.lasted < Nanos::from_secs(500), "{what} went on for {:?}", simulated.lasted);
             if !arrivals.is_open() {
-                assert_eq!(books.late, 0, "{what}: the window ends when the last of them has");
+                assert_eq!(call_counts.late, 0, "{what}: the window ends when the last of them has");
                 let last = simulated.control.closes() - START - Nanos(1);
                 assert!(last <= simulated.lasted, "{what}");
             }
@@ -67,6 +71,6 @@ fn a_window_that_is_over_before_its_calls_ends_as_planned() {
         let warmup = plan.warmup;
         let simulated = Simulation::new(plan, |_, _| Step::done(ms(10))).run();
         assert_eq!(simulated.control.closes(), START + warmup + Nanos::from_secs(2), "{arrivals:?}");
-        assert_eq!(simulated.books().balance(), Ok(()));
+        assert_eq!(simulated.call_counts().balance(), Ok(()));
     }
 }

@@ -7,8 +7,8 @@ use crate::plan::Plan;
 use crate::timer::{Missed, Timer};
 use crate::toy::{Call, Numbers, Outcome, Posted, Toy, stack};
 use crate::trial::{Desk, NOTICE, assemble, queue};
-use measure::{Books, Collected, Timeline, circulation};
-use model::{Clock, Effort, Fault, Home, Nanos, OpenError, Session, Stack, StatementTimes, Target};
+use measure::{CallCounts, Collected, Timeline, circulation};
+use model::{CallWork, Clock, Fault, Home, Nanos, OpenError, Session, Stack, StatementTimes, Target};
 use parking_lot::Mutex;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -157,12 +157,12 @@ impl Target<Toy> for Scripted {
 }
 
 impl Session<Toy> for ScriptedSession {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
         let now = self.world.now();
         let step = (self.script)(call, now);
-        effort.attempts = step.attempts;
+        work.attempts = step.attempts;
         self.world.wait_until(now + step.takes).await;
-        if effort.clocked {
+        if work.clocked {
             self.times.clear();
             self.times.add(0, 1, step.takes);
         }
@@ -198,8 +198,8 @@ pub(crate) struct Simulated {
 }
 
 impl Simulated {
-    pub(crate) fn books(&self) -> Books {
-        self.collected.totals.books()
+    pub(crate) fn call_counts(&self) -> CallCounts {
+        self.collected.totals.call_counts()
     }
 }
 

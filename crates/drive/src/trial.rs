@@ -5,7 +5,7 @@ use crate::control::{Control, Stop};
 use crate::crew::{Crew, Go, Job, Queue, Seat};
 use crate::outage::Outage;
 use crate::plan::{Plan, PlanError};
-use measure::{Books, Collected, Collector, Gap, Pulse, Slice, Timeline, Totals, circulation};
+use measure::{CallCounts, Collected, Collector, Gap, Pulse, Slice, Timeline, Totals, circulation};
 use model::{Clock, Home, Nanos, OpenError, Target, Workload, panic_message};
 use std::io;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub struct Trial<W: Workload> {
     /// Over the calls that were due in the window, and what began and ended in it.
     pub totals: Totals,
     /// Books of the calls that were due in the warm-up.
-    pub warmup: Books,
+    pub warmup: CallCounts,
     /// The time line, warm-up and drain included.
     pub slices: Vec<Slice>,
     /// What all calls of all phases imply about the data.
@@ -72,7 +72,7 @@ pub struct Progress<'a, W: Workload> {
     /// Everything so far: at least what the slices count.
     pub collected: &'a Collected<W>,
     /// Books so far, of the calls that were due in the window.
-    pub books: Books,
+    pub call_counts: CallCounts,
     /// The times without the engine or the server so far; one that lasts has no end yet.
     pub outages: Vec<Outage>,
     /// Length of the slices of the window up to and including this one: the time in which what they count has ended.
@@ -346,7 +346,7 @@ fn collect<W: Workload, C: Clock>(
             observer.slice(&Progress {
                 slices,
                 collected,
-                books: collected.totals.books(),
+                call_counts: collected.totals.call_counts(),
                 outages: control.outages().all(desk.timeline.start),
                 passed: measure::measured_length(slices),
                 left: control.closes() - now,

@@ -10,7 +10,7 @@ use crate::timer::{Missed, Timer};
 use async_channel::{Receiver, Sender};
 use measure::{Moments, Tape};
 use model::{
-    DefectKind, Doubt, Effort, Fault, Inputs, Kind, Nanos, OpenError, Refusal, Session, StatementTimes,
+    CallWork, DefectKind, Doubt, Fault, Inputs, Kind, Nanos, OpenError, Refusal, Session, StatementTimes,
     Target, Verdict, Workload,
 };
 use std::cell::RefCell;
@@ -86,10 +86,10 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
                 }
                 self.wait_for(due).await;
             }
-            let begun = self.timer.now();
-            self.control.heed(begun);
+            let started = self.timer.now();
+            self.control.heed(started);
             // In a closed loop a call is due the moment its worker is free.
-            let due = due.unwrap_or(begun);
+            let due = due.unwrap_or(started);
             let closes = self.control.closes();
             if due >= closes {
                 match self.source.supply() {
@@ -97,21 +97,21 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
                     Supply::Queue => continue,
                 }
             }
-            if self.control.is_cut_short() || begun >= closes + self.limits.drain {
-                self.tape.borrow_mut().record_unstarted(due, self.control.window(begun));
+            if self.control.is_cut_short() || started >= closes + self.limits.drain {
+                self.tape.borrow_mut().record_unstarted(due, self.control.window(started));
                 match self.source.supply() {
                     Supply::Worker => break,
                     Supply::Timetable | Supply::Queue => continue,
                 }
             }
 
-            if !self.takes_leave(due, begun) {
+            if !self.takes_leave(due, started) {
                 self.control.spent(free);
                 break;
             }
 
             let kind = &W::KINDS[W::kind(&call)];
-            let mut effort = Effort::default();
+            let mut work = CallWork::default();
             let result = match self.hand_over(kind, &call, due) {
                 Some(Ok(())) => {
                     let queued = self.timer.now();
@@ -122,20 +122,20 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
                 }
                 Some(Err(refusal)) => Err(Fault::Refused(refusal)),
                 None => {
-                    effort.clocked = self.is_clocked();
-                    self.answer(&call, begun, &mut effort).await
+                    work.clocked = self.is_clocked();
+                    self.answer(&call, started, &mut work).await
                 }
             };
             let ended = self.timer.now();
-            let result = result.and_then(|outcome| match effort.spent.excess(ended - begun) {
+            let result = result.and_then(|outcome| match work.spent.excess(ended - started) {
                 None => Ok(outcome),
                 Some(excess) => Err(Fault::defect(DefectKind::BadAnswer, excess.to_string())),
             });
 
-            let moments = Moments { due, free, begun, ended };
-            let statements = if effort.clocked { self.statement_times() } else { None };
+            let moments = Moments { due, free, started, ended };
+            let statements = if work.clocked { self.statement_times() } else { None };
             let window = self.control.window(ended);
-            self.tape.borrow_mut().record(&call, &result, moments, &effort, statements, window);
+            self.tape.borrow_mut().record(&call, &result, moments, &work, statements, window);
             self.control.outages().note(&result, ended);
             free = self.react(kind, &result, ended).await;
             self.source.answered(free, kind);
@@ -155,8 +155,8 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
 
     /// The same for a call that begins now, which counts if it was due in the window.
     #[inline]
-    fn takes_leave(&mut self, due: Nanos, begun: Nanos) -> bool {
-        if self.tickets.is_none() || due < self.control.window(begun).opens {
+    fn takes_leave(&mut self, due: Nanos, started: Nanos) -> bool {
+        if self.tickets.is_none() || due < self.control.window(started).opens {
             return true;
         }
         let has = self.has_leave(due);
@@ -205,16 +205,16 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
     async fn answer(
         &mut self,
         call: &W::Call,
-        begun: Nanos,
-        effort: &mut Effort,
+        started: Nanos,
+        work: &mut CallWork,
     ) -> Result<W::Outcome, Fault> {
         let drained = self.control.closes() + self.limits.drain;
-        let deadline = (begun + self.limits.deadline).min(drained);
+        let deadline = (started + self.limits.deadline).min(drained);
         if self.session.is_none() {
             self.reopen(deadline).await?;
         }
         let session = self.session.as_mut().expect("it was there or has just been reopened");
-        let outcome = match self.timer.within(deadline, session.run(call, effort)).await {
+        let outcome = match self.timer.within(deadline, session.run(call, work)).await {
             Ok(result) => result,
             Err(Missed) => Err(Fault::InDoubt(Doubt::Deadline)),
         };

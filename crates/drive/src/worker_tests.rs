@@ -52,9 +52,9 @@ fn a_stall_shows_up_as_late_responses() {
     let late = longer_than(&times.response, ms(5));
     assert!((95..=130).contains(&late), "{late} late responses");
     assert_eq!(longer_than(times.service(), ms(5)), 1);
-    let books = simulated.books();
-    assert_eq!((books.due, books.committed, books.unstarted), (10_000, 10_000, 0));
-    assert_eq!(books.balance(), Ok(()));
+    let call_counts = simulated.call_counts();
+    assert_eq!((call_counts.due, call_counts.committed, call_counts.unstarted), (10_000, 10_000, 0));
+    assert_eq!(call_counts.balance(), Ok(()));
 }
 
 #[test]
@@ -64,12 +64,12 @@ fn one_call_in_64_of_each_worker_has_its_statements_clocked() {
         let simulated = Simulation::new(plan, |_, _| Step::done(ms(1))).run();
         let totals = &simulated.collected.totals.kinds[PLAIN];
         // 10 s of calls of 1 ms a worker.
-        let (all, clocked) = (totals.effort.calls, totals.clocked.effort.calls);
+        let (all, clocked) = (totals.work.calls, totals.clocked.work.calls);
         assert_eq!(all, 10_000 * u64::from(workers));
         let wanted = all / u64::from(CLOCKED_EVERY);
         assert!(clocked.abs_diff(wanted) <= u64::from(workers), "{clocked} of {all}");
         // What statements took, compared with what the caller of the same calls clocked.
-        assert_eq!(totals.clocked.covered(), totals.clocked.effort.service);
+        assert_eq!(totals.clocked.covered(), totals.clocked.work.service);
         assert_eq!(totals.clocked.executed().count(), 1);
     }
 }
@@ -81,18 +81,18 @@ fn a_closed_loop_sees_a_stall_as_one_slow_call() {
     assert_eq!(longer_than(&times.response, ms(5)), 1);
     assert!(times.service.is_none(), "response and service are one time in a closed loop");
     // 10 s less the stall, 200 µs each, and the stalled call itself.
-    assert_eq!(simulated.books().committed, 9_900 * 5 + 1);
+    assert_eq!(simulated.call_counts().committed, 9_900 * 5 + 1);
 }
 
 #[test]
 fn poisson_arrivals_keep_their_rate_and_wait_for_no_answer() {
     let arrivals = Arrivals::Poisson(RatePerSecond(2_000.0));
     let simulated = Simulation::new(plan(arrivals), |_, _| Step::done(Nanos(100_000))).run();
-    let books = simulated.books();
+    let call_counts = simulated.call_counts();
     // Mean 20,000, standard deviation 141.
-    assert!((19_500..=20_500).contains(&books.due), "{}", books.due);
-    let effort = simulated.collected.totals.kinds[PLAIN].effort;
-    assert!(effort.client_wait > Nanos::ZERO && effort.wake_up == Nanos::ZERO);
+    assert!((19_500..=20_500).contains(&call_counts.due), "{}", call_counts.due);
+    let work = simulated.collected.totals.kinds[PLAIN].work;
+    assert!(work.client_wait > Nanos::ZERO && work.wake_up == Nanos::ZERO);
 }
 
 #[test]
@@ -100,35 +100,35 @@ fn how_late_an_idle_worker_wakes_is_no_backlog() {
     // Each call is due long after the one before has ended, and its worker wakes 1 ms late.
     let simulation = Simulation::new(plan(constant(10.0)), |_, _| Step::done(Nanos(100_000)));
     let simulated = simulation.oversleeping(ms(1)).run();
-    let effort = simulated.collected.totals.kinds[PLAIN].effort;
-    assert_eq!((effort.calls, effort.client_wait, effort.wake_up), (100, Nanos::ZERO, ms(100)));
+    let work = simulated.collected.totals.kinds[PLAIN].work;
+    assert_eq!((work.calls, work.client_wait, work.wake_up), (100, Nanos::ZERO, ms(100)));
     // A worker that is never free before a call is due wakes for none of them but the first.
     let simulated = Simulation::new(plan(constant(1_000.0)), |_, _| Step::done(ms(10))).run();
-    let effort = simulated.collected.totals.kinds[PLAIN].effort;
-    assert!(effort.client_wait > Nanos::from_secs(1) && effort.wake_up == Nanos::ZERO);
+    let work = simulated.collected.totals.kinds[PLAIN].work;
+    assert!(work.client_wait > Nanos::from_secs(1) && work.wake_up == Nanos::ZERO);
 }
 
 #[test]
 fn calls_that_were_due_but_never_begun_are_counted() {
     // 1,000 calls per second are due, 100 can be served, for 10 s and a drain of 5 s.
     let simulated = Simulation::new(plan(constant(1_000.0)), |_, _| Step::done(ms(10))).run();
-    let books = simulated.books();
-    assert_eq!((books.due, books.begun, books.unstarted), (10_000, 1_500, 8_500));
+    let call_counts = simulated.call_counts();
+    assert_eq!((call_counts.due, call_counts.started, call_counts.unstarted), (10_000, 1_500, 8_500));
     let totals = &simulated.collected.totals;
     // One call is answered at the very moment in which the window closes: that is after it.
-    assert_eq!((totals.kinds[PLAIN].ended.committed, books.late), (999, 501));
-    assert_eq!(totals.backlog, Backlog { waiting_before: 0, begun: 1_000, waiting_after: 9_000 });
-    assert_eq!(books.balance(), Ok(()));
+    assert_eq!((totals.kinds[PLAIN].ended.committed, call_counts.late), (999, 501));
+    assert_eq!(totals.backlog, Backlog { backlog_before: 0, started: 1_000, backlog_after: 9_000 });
+    assert_eq!(call_counts.balance(), Ok(()));
 }
 
 #[test]
 fn a_call_belongs_to_the_phase_in_which_it_was_due() {
     let plan = Plan { warmup: Nanos(2_505_000_000), ..plan(Arrivals::Closed) };
     let simulated = Simulation::new(plan, |_, _| Step::done(ms(10))).run();
-    let (warmup, books) = (simulated.collected.warmup, simulated.books());
+    let (warmup, call_counts) = (simulated.collected.warmup, simulated.call_counts());
     // The call that begins 2.5 s after the start is the last of the warm-up, and ends in the window; the one that
     // begins at 12.5 s is the last of the window, and ends after it.
-    assert_eq!((warmup.committed, books.committed, books.late), (251, 1_000, 1));
+    assert_eq!((warmup.committed, call_counts.committed, call_counts.late), (251, 1_000, 1));
     assert_eq!(simulated.collected.totals.kinds[PLAIN].ended.committed, 1_000, "one comes in, one goes out");
     assert_eq!(simulated.collected.ledger.calls, 1_251);
     let slices = &simulated.collected.slices;
@@ -145,7 +145,7 @@ fn paced_terminals_make_a_call_a_cycle() {
     // Keying 20 ms, answer 20 ms, think time 60 ms on average: ten calls per second and terminal.
     let plan = Plan { workers: 50, measured: Nanos::from_secs(60), ..plan(Arrivals::Paced) };
     let simulated = Simulation::new(plan, |_, _| Step::done(ms(20))).run();
-    let rate = simulated.books().committed as f64 / 60.0;
+    let rate = simulated.call_counts().committed as f64 / 60.0;
     assert!((490.0..=510.0).contains(&rate), "{rate}");
     let times = plain(&simulated).response.max().unwrap();
     assert_eq!(times, ms(20), "the pace is no part of the response");
@@ -156,7 +156,7 @@ fn clients_that_think_keep_the_rate_of_clients_through_think_and_response() {
     for think in [Think::Constant(ms(80)), Think::Exponential(ms(80))] {
         let plan = Plan { workers: 50, measured: Nanos::from_secs(60), think, ..plan(Arrivals::Paced) };
         let simulated = Simulation::new(plan, |_, _| Step::done(ms(20))).run();
-        let rate = simulated.books().committed as f64 / 60.0;
+        let rate = simulated.call_counts().committed as f64 / 60.0;
         assert!((490.0..=510.0).contains(&rate), "{think:?}: {rate}");
         assert_eq!(plain(&simulated).response.max().unwrap(), ms(20), "thinking is no part of the response");
     }
@@ -168,12 +168,12 @@ fn a_stopped_trial_drains_and_balances() {
         let plan = Plan { workers: 4, ..plan(arrivals) };
         let simulated =
             Simulation::new(plan, |_, _| Step::done(ms(10))).stop_after(Nanos(3_333_333_333)).run();
-        let books = simulated.books();
-        assert_eq!(books.balance(), Ok(()));
+        let call_counts = simulated.call_counts();
+        assert_eq!(call_counts.balance(), Ok(()));
         assert!(simulated.control.is_cut_short() && simulated.control.failure().is_none());
         assert!(simulated.lasted < ms(3_500), "{arrivals:?} went on for {:?}", simulated.lasted);
         let due = if arrivals.is_open() { 1_660..=1_667 } else { 50..=1_340 };
-        assert!(due.contains(&books.due), "{arrivals:?}: {books:?}");
+        assert!(due.contains(&call_counts.due), "{arrivals:?}: {call_counts:?}");
         let full = |slice: &&measure::Slice| slice.phase == Phase::Measured;
         assert!(simulated.collected.slices.iter().filter(full).all(|slice| slice.to <= ms(3_334)));
     }
@@ -185,11 +185,11 @@ fn a_stop_that_meets_an_overslept_call_ends_the_trial() {
         let plan = Plan { workers: 50, ..plan(arrivals) };
         let simulation = Simulation::new(plan, |_, _| Step::done(ms(10)));
         let simulated = simulation.oversleeping(ms(20)).stop_after(Nanos(3_333_333_333)).run();
-        let books = simulated.books();
-        assert_eq!(books.balance(), Ok(()));
+        let call_counts = simulated.call_counts();
+        assert_eq!(call_counts.balance(), Ok(()));
         // What was due and had not begun when the stop came; in a closed loop nothing waits.
         let expected = if arrivals == Arrivals::Closed { 0..=0 } else { 1..=50 };
-        assert!(expected.contains(&books.unstarted), "{arrivals:?}: {books:?}");
+        assert!(expected.contains(&call_counts.unstarted), "{arrivals:?}: {call_counts:?}");
     }
 }
 
@@ -202,7 +202,7 @@ fn a_pause_after_a_refused_call_does_not_make_the_next_one_late() {
     // Calls of a kind without a pace of its own, each due when the last one is answered.
     let simulated = Simulation::new(plan(Arrivals::Paced), refuses).later_each(1).run();
     let later = &simulated.collected.totals.kinds[LATER];
-    assert_eq!((simulated.books().refused, later.committed.response.max()), (5, Some(ms(1))));
+    assert_eq!((simulated.call_counts().refused, later.committed.response.max()), (5, Some(ms(1))));
 }
 
 #[test]
@@ -213,9 +213,9 @@ fn a_call_in_doubt_costs_its_session_and_the_next_call_opens_another() {
             _ => Step::done(ms(1)),
         };
         let simulated = Simulation::new(plan(Arrivals::Closed), script).run();
-        let books = simulated.books();
-        assert_eq!((books.in_doubt, books.committed, simulated.opened), (2, 9_998, 3));
-        assert_eq!(books.balance(), Ok(()));
+        let call_counts = simulated.call_counts();
+        assert_eq!((call_counts.in_doubt, call_counts.committed, simulated.opened), (2, 9_998, 3));
+        assert_eq!(call_counts.balance(), Ok(()));
     }
 }
 
@@ -224,8 +224,8 @@ fn a_missed_deadline_is_a_call_in_doubt() {
     let hangs_once =
         |call: &Call, _| Step::done(if call.number == 3 { Nanos::from_secs(999) } else { ms(1) });
     let simulated = Simulation::new(plan(Arrivals::Closed), hangs_once).run();
-    let books = simulated.books();
-    assert_eq!((books.in_doubt, books.committed, simulated.opened), (1, 8_000, 2));
+    let call_counts = simulated.call_counts();
+    assert_eq!((call_counts.in_doubt, call_counts.committed, simulated.opened), (1, 8_000, 2));
     assert_eq!(simulated.collected.totals.faults.max(), Some(Nanos::from_secs(2)));
 }
 
@@ -233,8 +233,8 @@ fn a_missed_deadline_is_a_call_in_doubt() {
 fn no_call_outlasts_the_drain() {
     let plan = Plan { deadline: Nanos::from_secs(3_600), ..plan(Arrivals::Closed) };
     let simulated = Simulation::new(plan, |_, _| Step::done(Nanos::from_secs(3_000))).run();
-    let books = simulated.books();
-    assert_eq!((books.begun, books.in_doubt), (1, 1));
+    let call_counts = simulated.call_counts();
+    assert_eq!((call_counts.started, call_counts.in_doubt), (1, 1));
     assert_eq!(simulated.lasted, Nanos::from_secs(15));
 }
 
@@ -243,7 +243,7 @@ fn refused_calls_back_off_so_that_a_dead_server_does_not_make_us_spin() {
     let refuses = |_: &Call, _| Step::fault(Nanos(1_000), Fault::Refused(Refusal::Shedding));
     let simulated = Simulation::new(plan(Arrivals::Closed), refuses).run();
     // Pauses of 10, 20, 40 and 80 ms, then of 100 ms.
-    let refused = simulated.books().refused;
+    let refused = simulated.call_counts().refused;
     assert!((101..=104).contains(&refused), "{refused}");
     assert_eq!(simulated.opened, 1, "a refused call says nothing against its session");
 }
@@ -256,7 +256,7 @@ fn a_session_that_reaches_nobody_is_opened_anew() {
         _ => Step::done(ms(1)),
     };
     let simulated = Simulation::new(plan(Arrivals::Closed), closed_once).run();
-    assert_eq!((simulated.books().refused, simulated.opened), (1, 2));
+    assert_eq!((simulated.call_counts().refused, simulated.opened), (1, 2));
 }
 
 #[test]
@@ -271,10 +271,10 @@ fn a_server_that_went_away_refuses_calls_until_it_is_back() {
         _ => Ok(()),
     };
     let simulated = Simulation::new(plan(Arrivals::Closed), script).opening(away).run();
-    let books = simulated.books();
-    assert_eq!((books.in_doubt, books.refused, simulated.opened), (1, 4, 6));
+    let call_counts = simulated.call_counts();
+    assert_eq!((call_counts.in_doubt, call_counts.refused, simulated.opened), (1, 4, 6));
     // 10 s less the lost call and pauses of 10, 20, 40 and 80 ms.
-    assert_eq!(books.committed, 10_000 - 1 - 150);
+    assert_eq!(call_counts.committed, 10_000 - 1 - 150);
     assert_eq!(simulated.control.failure(), None);
 }
 
@@ -302,10 +302,10 @@ fn an_outage_is_reported_from_its_first_loss_to_the_next_completed_call() {
     // Whoever is refused pauses for 100 ms at most.
     let to = outage.to.expect("it came back");
     assert!((ms(5_000)..=ms(5_101)).contains(&to), "{to:?}");
-    let books = simulated.books();
-    assert_eq!((books.in_doubt, books.refused), (outage.in_doubt, outage.refused));
-    assert_eq!((books.balance(), simulated.control.failure()), (Ok(()), None));
-    assert!(books.committed > 4 * 6_800, "it goes on: {books:?}");
+    let call_counts = simulated.call_counts();
+    assert_eq!((call_counts.in_doubt, call_counts.refused), (outage.in_doubt, outage.refused));
+    assert_eq!((call_counts.balance(), simulated.control.failure()), (Ok(()), None));
+    assert!(call_counts.committed > 4 * 6_800, "it goes on: {call_counts:?}");
 }
 
 #[test]
@@ -322,7 +322,7 @@ fn a_session_that_cannot_be_used_any_more_ends_the_trial() {
     let failure = simulated.control.failure().unwrap();
     assert_eq!(failure, "worker 0 could not reopen its session: could not use toy: another kit");
     assert!(simulated.lasted < ms(200));
-    assert_eq!(simulated.books().balance(), Ok(()));
+    assert_eq!(simulated.call_counts().balance(), Ok(()));
 }
 
 #[test]
@@ -340,8 +340,8 @@ fn a_defect_ends_the_trial_and_says_what_was_wrong() {
         (Simulation::new(plan(constant(1_000.0)), broken), "plain: no such table"),
     ] {
         let simulated = simulation.run();
-        let books = simulated.books();
-        assert_eq!((books.defect, books.committed), (1, 20));
+        let call_counts = simulated.call_counts();
+        assert_eq!((call_counts.defect, call_counts.committed), (1, 20));
         assert_eq!(simulated.control.failure().as_deref(), Some(message));
         assert_eq!(simulated.control.defects(), [message]);
         assert!(simulated.lasted < ms(100));
@@ -360,9 +360,9 @@ fn deferred_calls_are_queued_at_once_and_done_later() {
     let script = |call: &Call, _| Step::done(if call.kind == LATER { ms(15) } else { ms(1) });
     let simulated = Simulation::new(deferred(10_000), script).later_each(10).run();
     let totals = &simulated.collected.totals;
-    let (plain, later) = (totals.kinds[PLAIN].books, totals.kinds[LATER].books);
+    let (plain, later) = (totals.kinds[PLAIN].call_counts, totals.kinds[LATER].call_counts);
     assert_eq!((plain.committed, later.committed, later.unstarted), (10_000, 1_111, 0));
-    assert_eq!(simulated.books().balance(), Ok(()));
+    assert_eq!(simulated.call_counts().balance(), Ok(()));
     assert_eq!(totals.queueing.as_ref().unwrap().count(), 1_111);
     assert_eq!(totals.queueing.as_ref().unwrap().max(), Some(Nanos::ZERO));
     let times = &totals.kinds[LATER].committed;
@@ -375,11 +375,11 @@ fn deferred_calls_are_queued_at_once_and_done_later() {
 fn a_full_queue_refuses_and_what_the_limit_leaves_is_unstarted() {
     let script = |call: &Call, _| Step::done(if call.kind == LATER { Nanos(1_900_000_000) } else { ms(1) });
     let simulated = Simulation::new(deferred(100), script).later_each(10).run();
-    let books = simulated.books();
-    assert_eq!(books.balance(), Ok(()));
-    assert!(books.refused > 0 && books.unstarted > 0, "{books:?}");
+    let call_counts = simulated.call_counts();
+    assert_eq!(call_counts.balance(), Ok(()));
+    assert!(call_counts.refused > 0 && call_counts.unstarted > 0, "{call_counts:?}");
     // 90 s at 1.9 s each; the call that the limit cuts off is in doubt.
-    let later = simulated.collected.totals.kinds[LATER].books;
+    let later = simulated.collected.totals.kinds[LATER].call_counts;
     assert_eq!((later.committed, later.in_doubt), (47, 1));
     assert_eq!(simulated.lasted, Nanos::from_secs(90));
 }
@@ -451,19 +451,19 @@ proptest! {
             simulation = simulation.oversleeping(Nanos(oversleeps)).stop_after(ms(millis));
         }
         let simulated = simulation.run();
-        let (books, warmup) = (simulated.books(), simulated.collected.warmup);
-        prop_assert_eq!(books.balance(), Ok(()));
+        let (call_counts, warmup) = (simulated.call_counts(), simulated.collected.warmup);
+        prop_assert_eq!(call_counts.balance(), Ok(()));
         prop_assert_eq!(warmup.balance(), Ok(()));
-        prop_assert!(calls.is_none_or(|calls| books.due <= calls));
-        prop_assert_eq!(simulated.collected.ledger.calls, books.begun + warmup.begun);
-        prop_assert_eq!(simulated.collected.ledger.committed, books.committed + warmup.committed);
+        prop_assert!(calls.is_none_or(|calls| call_counts.due <= calls));
+        prop_assert_eq!(simulated.collected.ledger.calls, call_counts.started + warmup.started);
+        prop_assert_eq!(simulated.collected.ledger.committed, call_counts.committed + warmup.committed);
         let ended: u64 = simulated.collected.slices.iter().flat_map(|slice| &slice.kinds)
             .map(|ended| ended.committed + ended.declined + ended.faults).sum();
-        prop_assert_eq!(ended, books.begun + warmup.begun);
+        prop_assert_eq!(ended, call_counts.started + warmup.started);
         let totals = &simulated.collected.totals;
         let timed: u64 = totals.kinds.iter().map(|kind| kind.committed.response.count()).sum();
-        prop_assert_eq!(timed, books.committed);
-        prop_assert_eq!(totals.faults.count(), books.faults());
+        prop_assert_eq!(timed, call_counts.committed);
+        prop_assert_eq!(totals.faults.count(), call_counts.faults());
     }
 }
 
@@ -484,14 +484,17 @@ fn past_capacity_the_rate_is_the_capacity() {
         let plan = Plan { workers: 2, warmup, measured, ..plan(arrivals) };
         let simulated = Simulation::new(plan, |_, _| Step::done(Nanos(2_500_000))).run();
         let (rate, of_slices) = rates(&simulated, measured);
-        let offered = simulated.books().due as f64 / measured.as_secs_f64();
+        let offered = simulated.call_counts().due as f64 / measured.as_secs_f64();
         let expected = offered.min(800.0);
         assert!((rate / expected - 1.0).abs() < 0.01, "{asked}: {rate} of {expected}");
         assert!((rate - of_slices).abs() * measured.as_secs_f64() < 0.5, "{asked}: {rate} and {of_slices}");
         let totals = &simulated.collected.totals;
         let backlog = totals.backlog;
-        assert_eq!(backlog.waiting_before + totals.books().due, backlog.begun + backlog.waiting_after);
-        assert_eq!(totals.books().balance(), Ok(()));
+        assert_eq!(
+            backlog.backlog_before + totals.call_counts().due,
+            backlog.started + backlog.backlog_after
+        );
+        assert_eq!(totals.call_counts().balance(), Ok(()));
     }
 }
 
@@ -523,8 +526,8 @@ fn a_warm_up_goes_on_until_the_engine_has_settled() {
     for (settles, most, warmed) in [(0, 20, 2), (5, 20, 6), (50, 20, 20), (50, 0, 2)] {
         let simulated = warming(settles, most);
         assert_eq!(simulated.warmed, Nanos::from_secs(warmed), "settled after {settles} s, {most} s at most");
-        let (books, warmup) = (simulated.books(), simulated.collected.warmup);
-        assert_eq!((warmup.due, books.due, books.committed), (400 * warmed, 4_000, 4_000));
+        let (call_counts, warmup) = (simulated.call_counts(), simulated.collected.warmup);
+        assert_eq!((warmup.due, call_counts.due, call_counts.committed), (400 * warmed, 4_000, 4_000));
         assert_eq!(rates(&simulated, Nanos::from_secs(10)), (400.0, 400.0));
         let slices = &simulated.collected.slices;
         let warm = slices.iter().filter(|slice| slice.phase == Phase::WarmUp);
@@ -540,5 +543,5 @@ fn a_call_due_after_the_planned_window_is_made_where_the_warm_up_goes_on() {
     let plan = Plan { warmup, warmup_max, measured, slice: ms(100), ..plan(constant(0.125)) };
     let simulated =
         Simulation::new(plan, |_, _| Step::done(ms(1))).settling_after(Nanos::from_secs(60)).run();
-    assert_eq!((simulated.warmed, simulated.books().committed), (Nanos::from_secs(8), 1));
+    assert_eq!((simulated.warmed, simulated.call_counts().committed), (Nanos::from_secs(8), 1));
 }

@@ -37,7 +37,8 @@ pub fn bottleneck(trial: &Trial) -> Option<Bottleneck> {
             .map(|clause| figures::plain(&clause))
             .collect();
     let what = full.map_or(Suspect::Unknown, |found| found.suspect);
-    let asked = if what != Suspect::Unknown && saturation::keeps_rate(trial) { Suspect::Pace } else { what };
+    let asked =
+        if what != Suspect::Unknown && saturation::keeps_rate(trial) { Suspect::OfferedLoad } else { what };
     let found = match what {
         Suspect::Unknown => "unknown".to_owned(),
         Suspect::Clients => {
@@ -69,7 +70,7 @@ fn spent(trial: &Trial) -> Option<String> {
 /// What the engine's sessions do the most, states of one cause taken together: what is spread over several names is not less
 /// than one that has a single name.
 fn waited(trial: &Trial) -> Option<String> {
-    let engine = trial.engine.as_ref().filter(|engine| engine.looks > 0)?;
+    let engine = trial.engine.as_ref().filter(|engine| engine.samples > 0)?;
     let mut causes: Vec<(&str, Vec<&Wait>)> = Vec::new();
     for wait in &engine.waits {
         match causes.iter_mut().find(|(known, _)| *known == cause(&wait.name)) {
@@ -102,7 +103,7 @@ fn waited(trial: &Trial) -> Option<String> {
 mod tests {
     use super::*;
     use crate::rules::tests::{sampled, wait_for_nothing};
-    use result::{Arrivals, Books};
+    use result::{Arrivals, CallCounts};
 
     fn check(trial: &Trial, what: Suspect, words: &str) {
         let found = bottleneck(trial).expect("the sample is observed");
@@ -149,12 +150,12 @@ mod tests {
         *budget = budget.balanced();
         check(&trial, Suspect::Pool, "Calls spend most of their time in server queue (80.0 %)");
         trial.plan.arrivals = Arrivals::Poisson { rate_per_s: 100.0 };
-        check(&trial, Suspect::Pace, "asked for; next likely limit: the number of sessions.");
-        let books = trial.overall.books;
-        trial.overall.books.never_begun = books.due / 10;
+        check(&trial, Suspect::OfferedLoad, "asked for; next likely limit: the number of sessions.");
+        let call_counts = trial.overall.call_counts;
+        trial.overall.call_counts.dropped = call_counts.due / 10;
         check(&trial, Suspect::Pool, "throughput is limited by the number of sessions. Calls spend");
         // Kept by no one who was answered.
-        trial.overall.books = Books { refused: books.due / 3, ..books };
+        trial.overall.call_counts = CallCounts { refused: call_counts.due / 3, ..call_counts };
         check(&trial, Suspect::Pool, "throughput is limited by the number of sessions. Calls spend");
         trial.processes.clear();
         check(&trial, Suspect::Unknown, "unknown. Calls spend");

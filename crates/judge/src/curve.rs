@@ -26,23 +26,19 @@ pub struct Loaded {
 /// Whether a trial tells what its load gives: more than could be served is an answer too.
 #[must_use]
 pub fn is_valid(trial: &Trial) -> bool {
-    trial.state == State::Complete && !trial.is_void_at_any_load()
+    trial.state == State::Complete && !trial.is_invalid_at_any_load()
 }
 
 /// Share of the calls due in an open loop that ended in time: by the end of the interval, or in flight there. A backlog
 /// that the drain works off afterwards is not a service, and neither are calls that were declined without a reason.
 #[must_use]
 pub fn served_share(trial: &Trial) -> f64 {
-    let books = &trial.overall.books;
-    if books.due == 0 || trial.measured_s <= 0.0 {
+    let call_counts = &trial.overall.call_counts;
+    if call_counts.due == 0 || trial.measured_s <= 0.0 {
         return 0.0;
     }
-    let due = books.due as f64;
-    // Results without a count of the late ones had a rate of only those that were both due and committed in time.
-    let late = trial.demand.map_or_else(
-        || (books.committed as f64 - trial.committed()).max(0.0),
-        |demand| demand.committed_late as f64,
-    );
+    let due = call_counts.due as f64;
+    let late = trial.demand.map_or(0.0, |demand| demand.committed_late as f64);
     let service_s = trial
         .overall
         .latency(Class::Committed)
@@ -50,7 +46,7 @@ pub fn served_share(trial: &Trial) -> f64 {
     // By Little's law, so many are under way at any moment; twice that, since the moment may be a busy one.
     let in_flight = 2.0 * due / trial.measured_s * service_s;
     let beyond_plan: u64 = trial.kinds.iter().map(KindTally::declined_beyond_plan).sum();
-    let answered = books.committed + books.declined.saturating_sub(beyond_plan);
+    let answered = call_counts.committed + call_counts.declined.saturating_sub(beyond_plan);
     (answered as f64 - (late - in_flight).max(0.0)) / due
 }
 
@@ -150,14 +146,14 @@ fn saturated(trials: &[&Trial]) -> String {
 pub fn who(trial: &Trial) -> &'static str {
     match trial.rules.iter().find(|rule| rule.name == "saturation") {
         None => "not judged",
-        Some(Rule { full: Some(Suspect::Pool), .. }) if trial.stack.route == "http" => {
+        Some(Rule { saturated: Some(Suspect::Pool), .. }) if trial.stack.route == "http" => {
             "sessions of the server"
         }
         // The rule looks at the device before it looks at what the engine's sessions wait for.
-        Some(Rule { full: Some(Suspect::CommitFlush), .. }) if saturation::disk(trial).is_some() => {
+        Some(Rule { saturated: Some(Suspect::CommitFlush), .. }) if saturation::disk(trial).is_some() => {
             "a busy disk"
         }
-        Some(rule) => rule.full.map_or("nobody", Suspect::who),
+        Some(rule) => rule.saturated.map_or("nobody", Suspect::who),
     }
 }
 
@@ -410,12 +406,12 @@ mod tests {
     #[test]
     fn a_backlog_that_the_drain_works_off_is_no_service() {
         let mut trial = sample_documents::open_trial().trials.remove(0);
-        trial.overall.books.never_begun = 0;
-        trial.overall.books.due = trial.overall.books.begun;
+        trial.overall.call_counts.dropped = 0;
+        trial.overall.call_counts.due = trial.overall.call_counts.started;
         assert!(served_share(&trial) > 0.995, "{}", served_share(&trial));
         // All of them ended, one in ten after the interval.
         let demand = trial.demand.as_mut().unwrap();
-        demand.committed_late = trial.overall.books.committed / 10;
+        demand.committed_late = trial.overall.call_counts.committed / 10;
         assert!(served_share(&trial) < 0.93, "{}", served_share(&trial));
     }
 

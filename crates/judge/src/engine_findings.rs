@@ -72,7 +72,7 @@ pub fn top_waits(engine: &Engine) -> impl Iterator<Item = &Wait> {
 
 /// `running 41 %, IO:WALSync 38 %`; nothing where no one looked.
 pub fn waits_line(trial: &Trial) -> Option<String> {
-    let engine = trial.engine.as_ref().filter(|engine| engine.looks > 0)?;
+    let engine = trial.engine.as_ref().filter(|engine| engine.samples > 0)?;
     let rows: Vec<String> =
         top_waits(engine).map(|wait| format!("{} {}", wait.name, figures::percent(wait.share))).collect();
     (!rows.is_empty()).then(|| rows.join(", "))
@@ -145,8 +145,8 @@ pub fn outages(trial: &Trial) -> Vec<String> {
             Missing::Everything => "engine unavailable",
             Missing::Writes => "engine refused writes",
         };
-        let length = match outage.length_s() {
-            Some(length_s) => format!("{what} for {}", figures::duration(length_s * 1e9)),
+        let length = match outage.duration_s() {
+            Some(duration_s) => format!("{what} for {}", figures::duration(duration_s * 1e9)),
             None => format!("{what} until the end"),
         };
         format!(
@@ -172,14 +172,14 @@ pub fn refusals(trial: &Trial) -> Option<String> {
 /// Times in which the load generator or its machine did not run, and steps of the clock on the wall, a clause each.
 pub fn gaps(trial: &Trial) -> Vec<String> {
     let of = |gap: &Gap| {
-        let (length, at) = (figures::seconds(gap.length_s.abs()), figures::seconds(gap.from_s));
+        let (length, at) = (figures::seconds(gap.duration_s.abs()), figures::seconds(gap.from_s));
         match gap.kind {
-            GapKind::Asleep => format!("the machine slept for {length}, at {at}"),
+            GapKind::Suspended => format!("the machine slept for {length}, at {at}"),
             GapKind::Stalled => {
                 format!("load generator suspended for {length} at {at} (its process or machine was stopped)")
             }
             GapKind::ClockStep => {
-                let way = if gap.length_s < 0.0 { "back" } else { "forward" };
+                let way = if gap.duration_s < 0.0 { "back" } else { "forward" };
                 format!("the system clock was set {way} by {length} at {at}")
             }
         }

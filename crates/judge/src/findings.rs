@@ -75,11 +75,11 @@ pub fn failures_of_all(document: &Document) -> Vec<Failure> {
 pub fn passed_of(checks: impl Iterator<Item = Check>) -> String {
     let (mut all, mut passed, mut not_run, mut open) = (0_u32, 0_u32, 0_u32, 0_u32);
     for check in checks {
-        all += u32::from(check != Check::NotTold);
+        all += u32::from(check != Check::Inconclusive);
         match check {
             Check::Passed => passed += 1,
             Check::NotRun => not_run += 1,
-            Check::NotTold => open += 1,
+            Check::Inconclusive => open += 1,
             Check::Failed => {}
         }
     }
@@ -182,31 +182,31 @@ pub fn setting_line(trial: &Trial) -> String {
 
 /// `declined 1.0 %   conflicts 0.3 %, all resolved by retry   in doubt 0   dropped 0`, in parts.
 pub fn exceptions(trial: &Trial) -> Vec<String> {
-    let books = trial.overall.books;
+    let call_counts = trial.overall.call_counts;
     let share = |count: u64| match count {
         0 => "0".to_owned(),
-        _ => figures::percent(count as f64 / books.begun.max(1) as f64),
+        _ => figures::percent(count as f64 / call_counts.started.max(1) as f64),
     };
-    let conflicts = if books.calls_retried == 0 && books.conflict == 0 {
+    let conflicts = if call_counts.calls_retried == 0 && call_counts.conflict == 0 {
         "conflicts 0".to_owned()
-    } else if books.conflict == 0 {
-        format!("conflicts {}, all resolved by retry", share(books.calls_retried))
+    } else if call_counts.conflict == 0 {
+        format!("conflicts {}, all resolved by retry", share(call_counts.calls_retried))
     } else {
         format!(
             "conflicts {}, {} failed after retries",
-            share(books.calls_retried),
-            figures::count(books.conflict)
+            share(call_counts.calls_retried),
+            figures::count(call_counts.conflict)
         )
     };
-    let mut parts = vec![format!("declined {}", share(books.declined)), conflicts];
-    if books.refused > 0 {
-        parts.push(format!("refused {}", figures::count(books.refused)));
+    let mut parts = vec![format!("declined {}", share(call_counts.declined)), conflicts];
+    if call_counts.refused > 0 {
+        parts.push(format!("refused {}", figures::count(call_counts.refused)));
     }
-    if books.defect > 0 {
-        parts.push(format!("defects {}", figures::count(books.defect)));
+    if call_counts.defect > 0 {
+        parts.push(format!("defects {}", figures::count(call_counts.defect)));
     }
-    parts.push(format!("in doubt {}", figures::count(books.in_doubt)));
-    parts.push(format!("dropped {}", figures::count(books.never_begun)));
+    parts.push(format!("in doubt {}", figures::count(call_counts.in_doubt)));
+    parts.push(format!("dropped {}", figures::count(call_counts.dropped)));
     parts
 }
 
@@ -395,7 +395,7 @@ pub fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
     data_rows.extend(data.hottest_rows.map(|rows| pair("rows of the hottest table", figures::count(rows))));
     let yes_no = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
     data_rows.extend(data.references.map(|declared| pair("foreign keys", yes_no(declared))));
-    data_rows.extend(data.kit_notes.iter().map(|note| pair("loaded by another tool", note.clone())));
+    data_rows.extend(data.tool_notes.iter().map(|note| pair("loaded by another tool", note.clone())));
     data_rows.extend(data.stores.iter().map(|store| {
         let size = store.bytes.map_or_else(unknown, figures::bytes);
         let checksum = store.checksum.clone().unwrap_or_else(unknown);
@@ -427,7 +427,7 @@ pub fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
 pub fn demand_sentence(trial: &Trial) -> Option<String> {
     let demand = trial.demand.filter(|_| trial.plan.arrivals.is_open() && trial.measured_s > 0.0)?;
     let per_s = |calls: f64| format!("{}/s", figures::short(calls / trial.measured_s));
-    let waiting = match (demand.waiting_before, demand.waiting_after) {
+    let waiting = match (demand.backlog_before, demand.backlog_after) {
         (0, 0) => "no call was left waiting".to_owned(),
         (before, after) => format!(
             "{} waited for a client at the end of the interval and {} at its beginning",

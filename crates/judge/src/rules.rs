@@ -6,7 +6,7 @@
 
 mod accounting;
 #[cfg(test)]
-mod books_tests;
+mod accounting_tests;
 mod checkpoints;
 mod clocked;
 mod compared;
@@ -43,7 +43,7 @@ type Judge = fn(&Trial) -> Option<Rule>;
 
 /// By name, in the order of reports.
 const RULES: [(&str, Judge); 27] = [
-    ("books", accounting::books),
+    ("call-accounting", accounting::call_accounting),
     ("audit", accounting::audit),
     ("saturation", saturation::saturation),
     ("think-cap", pace::think_cap),
@@ -68,7 +68,7 @@ const RULES: [(&str, Judge); 27] = [
     ("throttled", throttled::throttled),
     ("outage", throttled::outages),
     ("reconnects", throttled::reconnects),
-    ("others", throttled::others),
+    ("other-sessions", throttled::other_sessions),
     ("settled", accounting::settled),
 ];
 
@@ -85,7 +85,7 @@ fn named(name: &str, rule: Rule) -> Rule {
 
 fn rule(severity: Severity, sentence: impl AsRef<str>, advice: Option<&str>) -> Option<Rule> {
     let sentence = figures::plain(sentence.as_ref());
-    Some(Rule { name: String::new(), severity, sentence, advice: advice.map(str::to_owned), full: None })
+    Some(Rule { name: String::new(), severity, sentence, advice: advice.map(str::to_owned), saturated: None })
 }
 
 /// All is well.

@@ -1,14 +1,14 @@
 //! Calls that are looked at more closely: those with a clock around each statement, and parts of kinds shown apart.
 
 use crate::{EffortSums, Latencies, Moments};
-use model::{Effort, Nanos, STATEMENTS_MAX, StatementTimes};
+use model::{CallWork, Nanos, STATEMENTS_MAX, StatementTimes};
 use std::ops::AddAssign;
 
 /// Sums over the committed calls that had a clock around each statement. About 1 KiB, allocated when made.
 #[derive(Debug, Clone)]
 pub struct ClockedSums {
     /// What these calls took in all. The service time among it was clocked by their caller, and holds all the rest.
-    pub effort: EffortSums,
+    pub work: EffortSums,
     statements: Box<[StatementSum]>,
 }
 
@@ -31,11 +31,11 @@ impl AddAssign for StatementSum {
 impl ClockedSums {
     pub(crate) fn new() -> ClockedSums {
         let statements = vec![StatementSum::default(); STATEMENTS_MAX].into_boxed_slice();
-        ClockedSums { effort: EffortSums::default(), statements }
+        ClockedSums { work: EffortSums::default(), statements }
     }
 
-    pub(crate) fn enter(&mut self, moments: Moments, effort: &Effort, times: &StatementTimes) {
-        self.effort.enter(moments, effort);
+    pub(crate) fn enter(&mut self, moments: Moments, work: &CallWork, times: &StatementTimes) {
+        self.work.enter(moments, work);
         for (index, time) in times.executed() {
             self.statements[index] +=
                 StatementSum { executions: u64::from(time.executions), spent: time.spent };
@@ -57,19 +57,19 @@ impl ClockedSums {
     /// logic between statements is none of it, nor what is between client and server.
     #[must_use]
     pub fn covered(&self) -> Nanos {
-        let effort = &self.effort;
-        effort.queue + effort.pool + effort.begin + self.in_statements() + effort.commit + effort.encode
+        let work = &self.work;
+        work.queue + work.pool + work.begin + self.in_statements() + work.commit + work.encode
     }
 
     pub(crate) fn absorb(&mut self, other: &ClockedSums) {
-        self.effort += other.effort;
+        self.work += other.work;
         for (mine, theirs) in self.statements.iter_mut().zip(&other.statements) {
             *mine += *theirs;
         }
     }
 
     pub(crate) fn clear(&mut self) {
-        self.effort = EffortSums::default();
+        self.work = EffortSums::default();
         self.statements.fill(StatementSum::default());
     }
 }
@@ -80,29 +80,25 @@ pub struct FacetTotals {
     /// Response times of the committed calls.
     pub committed: Latencies,
     /// What they took.
-    pub effort: EffortSums,
+    pub work: EffortSums,
     /// Those among them with a clock around each statement.
     pub clocked: ClockedSums,
 }
 
 impl FacetTotals {
     pub(crate) fn new() -> FacetTotals {
-        FacetTotals {
-            committed: Latencies::new(),
-            effort: EffortSums::default(),
-            clocked: ClockedSums::new(),
-        }
+        FacetTotals { committed: Latencies::new(), work: EffortSums::default(), clocked: ClockedSums::new() }
     }
 
     pub(crate) fn absorb(&mut self, other: &FacetTotals) {
         self.committed.absorb(&other.committed);
-        self.effort += other.effort;
+        self.work += other.work;
         self.clocked.absorb(&other.clocked);
     }
 
     pub(crate) fn clear(&mut self) {
         self.committed.clear();
-        self.effort = EffortSums::default();
+        self.work = EffortSums::default();
         self.clocked.clear();
     }
 }

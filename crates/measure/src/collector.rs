@@ -1,7 +1,7 @@
 //! The collector: merges pages between slices, on a thread that makes no calls.
 
 use crate::silence::Answered;
-use crate::{Books, Ended, Latencies, Page, Phase, Tape, Timeline, TimesKept, Totals};
+use crate::{CallCounts, Ended, Latencies, Page, Phase, Tape, Timeline, TimesKept, Totals};
 use model::{Ledger, Nanos, Workload};
 use rtrb::{Consumer, Producer, RingBuffer};
 use serde::{Deserialize, Serialize};
@@ -111,7 +111,7 @@ pub struct Collected<W: Workload> {
     /// Over the calls that were due in the window, and what began and ended in it.
     pub totals: Totals,
     /// Books of the calls that were due in the warm-up.
-    pub warmup: Books,
+    pub warmup: CallCounts,
     /// The time line, warm-up and drain included.
     pub slices: Vec<Slice>,
     /// What all calls of all phases imply about the data.
@@ -170,7 +170,7 @@ pub fn circulation<W: Workload>(
     };
     let collected = Collected {
         totals: Totals::new(W::KINDS, W::FACETS, kept).staged(stages.len()),
-        warmup: Books::default(),
+        warmup: CallCounts::default(),
         slices: Vec::new(),
         ledger: ledger(),
     };

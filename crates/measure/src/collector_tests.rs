@@ -3,7 +3,7 @@
 use super::*;
 use crate::{Moments, StatementSum, Summary};
 use model::random::Random;
-use model::{Doubt, Effort, Facet, Fault, Inputs, Kind, Refusal, Spent, StatementTimes, Verdict, Workload};
+use model::{CallWork, Doubt, Facet, Fault, Inputs, Kind, Refusal, Spent, StatementTimes, Verdict, Workload};
 use proptest::prelude::*;
 
 /// A call is its kind, or 2 for another part of the second; an outcome whether it committed.
@@ -92,9 +92,9 @@ fn set_out() -> (Tape<Plain>, Collector<Plain>) {
 /// Records a call of 10 ms that ends at a moment.
 fn record(tape: &mut Tape<Plain>, kind: usize, ended: Nanos, result: &Result<bool, Fault>) {
     let due = ended - Nanos::from_millis(10);
-    let moments = Moments { due, free: due, begun: due + Nanos::from_millis(4), ended };
-    let effort = Effort { attempts: 2, statements: 3, ..Effort::default() };
-    tape.record(&kind, result, moments, &effort, None, TIMELINE.window());
+    let moments = Moments { due, free: due, started: due + Nanos::from_millis(4), ended };
+    let work = CallWork { attempts: 2, statements: 3, ..CallWork::default() };
+    tape.record(&kind, result, moments, &work, None, TIMELINE.window());
 }
 
 fn committed_by_slice(collected: &Collected<Plain>) -> Vec<u64> {
@@ -114,12 +114,12 @@ fn slices_are_by_end_and_totals_by_due() {
     let slices = committed_by_slice(&collected);
     assert_eq!(slices, [&[99][..], &[100; 11], &[2]].concat());
     assert_eq!(collected.warmup.committed, 200);
-    let books = collected.totals.books();
+    let call_counts = collected.totals.call_counts();
     // The last two end in the drain: one at its first moment, one after it.
-    assert_eq!((books.committed, books.late), (1_001, 2));
+    assert_eq!((call_counts.committed, call_counts.late), (1_001, 2));
     let totals = &collected.totals;
     assert_eq!(totals.kinds[0].ended.committed, 1_000);
-    assert_eq!(totals.backlog, crate::Backlog { waiting_before: 0, begun: 1_000, waiting_after: 0 });
+    assert_eq!(totals.backlog, crate::Backlog { backlog_before: 0, started: 1_000, backlog_after: 0 });
     let phases = [0, 1, 2, 11, 12].map(|index: usize| collected.slices[index].phase);
     use Phase::{Drain, Measured, WarmUp};
     assert_eq!(phases, [WarmUp, WarmUp, Measured, Measured, Drain]);
@@ -132,8 +132,8 @@ fn a_slice_has_percentiles_of_what_ended_in_it() {
         let ended = at(4_000) + Nanos(step * 400_000);
         let response = if step % 20 == 0 { Nanos::from_millis(50) } else { Nanos::from_millis(2) };
         let moments =
-            Moments { due: ended - response, free: ended - response, begun: ended - response, ended };
-        tape.record(&0, &Ok(true), moments, &Effort::default(), None, TIMELINE.window());
+            Moments { due: ended - response, free: ended - response, started: ended - response, ended };
+        tape.record(&0, &Ok(true), moments, &CallWork::default(), None, TIMELINE.window());
     }
     tape.finish();
     collector.collect();
@@ -204,22 +204,25 @@ fn of_a_window_that_closed_early_only_whole_slices_are_measured() {
 #[test]
 fn effort_is_added_up_over_committed_calls_only() {
     let (mut tape, collector) = set_out();
-    let moments = Moments { due: at(3_000), free: at(3_003), begun: at(3_004), ended: at(3_010) };
+    let moments = Moments { due: at(3_000), free: at(3_003), started: at(3_004), ended: at(3_010) };
     let spent = Spent { commit: Nanos(700), pool: Nanos(50), ..Spent::default() };
-    let counts = Effort { attempts: 2, statements: 30, rows: 40, commits: 1, ..Effort::default() };
-    let effort = Effort { grouped: 1, spent, ..counts };
+    let counts = CallWork { attempts: 2, statements: 30, rows: 40, commits: 1, ..CallWork::default() };
+    let work = CallWork { grouped: 1, spent, ..counts };
     for result in [Ok(true), Ok(true), Ok(false), Err(Fault::InDoubt(Doubt::Deadline))] {
-        tape.record(&0, &result, moments, &effort, None, TIMELINE.window());
+        tape.record(&0, &result, moments, &work, None, TIMELINE.window());
     }
     tape.finish();
     let collected = collector.finish(TIMELINE.closes());
     let kind = &collected.totals.kinds[0];
-    let sums = kind.effort;
+    let sums = kind.work;
     assert_eq!((sums.calls, sums.attempts, sums.statements, sums.rows, sums.commits), (2, 4, 60, 80, 2));
     assert_eq!(sums.response, sums.client_wait + sums.wake_up + sums.service);
     let ms = Nanos::from_millis;
     assert_eq!((sums.client_wait, sums.wake_up, sums.parts()), (ms(6), ms(2), Nanos(1_500)));
-    assert_eq!((kind.books.attempts, kind.books.retries, kind.books.retried_calls), (8, 4, 4));
+    assert_eq!(
+        (kind.call_counts.attempts, kind.call_counts.retries, kind.call_counts.retried_calls),
+        (8, 4, 4)
+    );
     assert_eq!(kind.committed.service().mean(), Some(Nanos::from_millis(6)));
     assert_eq!(kind.declined.as_ref().unwrap().response.count(), 1);
     assert_eq!(collected.totals.faults.count(), 1);
@@ -231,14 +234,14 @@ fn committed_calls_count_for_their_part_and_statements_for_clocked_ones() {
     let mut times = StatementTimes::default();
     times.add(7, 3, Nanos(3_000_000));
     let spent = Spent { begin: Nanos(500_000), commit: Nanos(1_000_000), ..Spent::default() };
-    let effort = Effort { spent, ..Effort::default() };
+    let work = CallWork { spent, ..CallWork::default() };
     // From 1 s on, so that one in ten is of the warm-up: 270 in the window, a third of each call.
     for step in 0..300 {
         let due = at(1_000 + step * 33);
-        let moments = Moments { due, free: due, begun: due, ended: due + Nanos::from_millis(6) };
+        let moments = Moments { due, free: due, started: due, ended: due + Nanos::from_millis(6) };
         let statements = (step % 2 == 0).then_some(&times);
         let result = if step % 30 == 29 { Ok(false) } else { Ok(true) };
-        tape.record(&(step as usize % 3), &result, moments, &effort, statements, TIMELINE.window());
+        tape.record(&(step as usize % 3), &result, moments, &work, statements, TIMELINE.window());
         collector.collect();
     }
     tape.finish();
@@ -246,19 +249,19 @@ fn committed_calls_count_for_their_part_and_statements_for_clocked_ones() {
     let totals = collected.totals;
     let [first, second] = &totals.kinds[..] else { panic!("there are two kinds") };
     let parts: u64 = totals.facets.iter().map(|facet| facet.committed.count()).sum();
-    assert_eq!((parts, totals.facets[0].committed.count()), (second.effort.calls, 90));
-    let took: u64 = totals.facets.iter().map(|facet| facet.effort.begin.0).sum();
-    assert_eq!(took, second.effort.begin.0);
-    let clocked: u64 = totals.facets.iter().map(|facet| facet.clocked.effort.calls).sum();
-    assert_eq!(clocked, second.clocked.effort.calls);
+    assert_eq!((parts, totals.facets[0].committed.count()), (second.work.calls, 90));
+    let took: u64 = totals.facets.iter().map(|facet| facet.work.begin.0).sum();
+    assert_eq!(took, second.work.begin.0);
+    let clocked: u64 = totals.facets.iter().map(|facet| facet.clocked.work.calls).sum();
+    assert_eq!(clocked, second.clocked.work.calls);
     for sums in [&first.clocked, &second.clocked, &totals.facets[1].clocked] {
-        let calls = sums.effort.calls;
+        let calls = sums.work.calls;
         assert!(calls > 0, "every second call was clocked");
         let found: Vec<_> = sums.executed().collect();
         let sum = StatementSum { executions: 3 * calls, spent: Nanos(3_000_000 * calls) };
         assert_eq!(found, [(7, sum)]);
         // Held against what the caller clocked, and not against itself: 4.5 of 6 ms.
-        assert_eq!(sums.covered().0 * 4, sums.effort.service.0 * 3);
+        assert_eq!(sums.covered().0 * 4, sums.work.service.0 * 3);
     }
 }
 
@@ -295,17 +298,17 @@ proptest! {
             record(&mut tapes[random.below(3) as usize], *kind, ended, result);
             if index % collect_each == 0 {
                 collector.collect();
-                prop_assert_eq!(collector.collected().totals.books().balance(), Ok(()));
+                prop_assert_eq!(collector.collected().totals.call_counts().balance(), Ok(()));
             }
         }
         tapes.into_iter().for_each(Tape::finish);
         let collected = collector.finish(TIMELINE.closes());
-        let (books, warmup) = (collected.totals.books(), collected.warmup);
-        prop_assert_eq!(books.balance(), Ok(()));
-        prop_assert_eq!(books.begun + warmup.begun, calls.len() as u64);
+        let (call_counts, warmup) = (collected.totals.call_counts(), collected.warmup);
+        prop_assert_eq!(call_counts.balance(), Ok(()));
+        prop_assert_eq!(call_counts.started + warmup.started, calls.len() as u64);
         prop_assert_eq!(collected.ledger.0, calls.len() as u64);
         let committed = calls.iter().filter(|(_, result, _)| *result == Ok(true)).count() as u64;
-        prop_assert_eq!(books.committed + warmup.committed, committed);
+        prop_assert_eq!(call_counts.committed + warmup.committed, committed);
         prop_assert_eq!(committed_by_slice(&collected).iter().sum::<u64>(), committed);
     }
 }
@@ -319,23 +322,28 @@ fn calls_belong_to_the_stage_in_which_they_were_due() {
     let mut tape = tapes.pop().unwrap();
     let ms = Nanos::from_millis;
     // Due and begun and ended so long after the window opened; the last one is dropped.
-    for (due, begun, ended) in [(0, 0, 5), (999, 1_000, 1_200), (1_000, 2_000, 2_001)] {
-        let [due, begun, ended] = [due, begun, ended].map(|at| opens + ms(at));
-        let moments = Moments { due, free: begun, begun, ended };
-        tape.record(&0, &Ok(true), moments, &Effort::default(), None, TIMELINE.window());
+    for (due, started, ended) in [(0, 0, 5), (999, 1_000, 1_200), (1_000, 2_000, 2_001)] {
+        let [due, started, ended] = [due, started, ended].map(|at| opens + ms(at));
+        let moments = Moments { due, free: started, started, ended };
+        tape.record(&0, &Ok(true), moments, &CallWork::default(), None, TIMELINE.window());
     }
     tape.record_unstarted(opens + ms(500), TIMELINE.window());
     tape.finish();
     let totals = collector.finish(TIMELINE.closes()).totals;
     let [first, second] = &totals.stages[..] else { panic!("two stages") };
     assert_eq!(
-        (first.books.due, first.books.committed, first.books.late, first.books.unstarted),
+        (
+            first.call_counts.due,
+            first.call_counts.committed,
+            first.call_counts.late,
+            first.call_counts.unstarted
+        ),
         (3, 2, 1, 1)
     );
-    assert_eq!((second.books.due, second.books.committed, second.books.late), (1, 1, 0));
-    assert_eq!((first.waiting_after, second.waiting_after), (2, 1));
+    assert_eq!((second.call_counts.due, second.call_counts.committed, second.call_counts.late), (1, 1, 0));
+    assert_eq!((first.backlog_after, second.backlog_after), (2, 1));
     assert_eq!(first.response.max(), Some(ms(201)));
-    assert_eq!(first.books.due + second.books.due, totals.books().due);
+    assert_eq!(first.call_counts.due + second.call_counts.due, totals.call_counts().due);
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub enum Verdict {
         beyond: f64,
     },
     /// The interval holds both a difference that matters and none, or there are too few blocks.
-    CannotTell,
+    Inconclusive,
 }
 
 /// The ratio of B to A, how well it is known, and what that means.
@@ -96,14 +96,14 @@ pub fn compare(ratios: &[f64], terms: &Terms) -> Comparison {
         ratios: ratios.to_vec(),
         effect: mean.exp(),
         interval: interval.map(|(low, high)| (low.exp(), high.exp())),
-        verdict: interval.map_or(Verdict::CannotTell, |interval| judge(mean, interval, terms)),
+        verdict: interval.map_or(Verdict::Inconclusive, |interval| judge(mean, interval, terms)),
     }
 }
 
 /// The smallest difference, as a share, that a repetition of these blocks would show as better or worse four times in five,
 /// as far as they tell how much blocks scatter. Absent where they are too few for that.
 #[must_use]
-pub fn detectable(ratios: &[f64], comparisons: u32) -> Option<f64> {
+pub fn minimum_detectable_effect(ratios: &[f64], comparisons: u32) -> Option<f64> {
     let logs = known_logs(ratios)?;
     let freedom = logs.len() as u32 - 1;
     Some((steps(Tail::of_intervals(comparisons), freedom, freedom) * error(&logs)).exp_m1())
@@ -154,7 +154,7 @@ fn judge(effect: f64, (low, high): (f64, f64), terms: &Terms) -> Verdict {
     if farthest <= terms.margin.ln_1p() {
         return Verdict::NoDifference { beyond: farthest.exp_m1() };
     }
-    Verdict::CannotTell
+    Verdict::Inconclusive
 }
 
 /// The standard error of the mean of a sample of at least two.
@@ -188,10 +188,10 @@ mod tests {
         assert_eq!(verdict(&up, TERMS), Verdict::Better);
         assert_eq!(verdict(&up, Terms { better: Better::Lower, ..TERMS }), Verdict::Worse);
         assert!(matches!(verdict(&near, TERMS), Verdict::NoDifference { beyond } if beyond < 0.01));
-        assert_eq!(verdict(&wild, TERMS), Verdict::CannotTell);
-        assert_eq!(verdict(&up[..2], TERMS), Verdict::CannotTell);
-        assert_eq!(verdict(&[1.0, 0.0, 1.0, 1.0], TERMS), Verdict::CannotTell);
-        assert_eq!(verdict(&[1.0, f64::NAN, 1.0], TERMS), Verdict::CannotTell);
+        assert_eq!(verdict(&wild, TERMS), Verdict::Inconclusive);
+        assert_eq!(verdict(&up[..2], TERMS), Verdict::Inconclusive);
+        assert_eq!(verdict(&[1.0, 0.0, 1.0, 1.0], TERMS), Verdict::Inconclusive);
+        assert_eq!(verdict(&[1.0, f64::NAN, 1.0], TERMS), Verdict::Inconclusive);
     }
 
     /// Three pairs: mean 0.02, standard deviation 0.01, so ± 4.303 × 0.01 / √3.
@@ -218,15 +218,15 @@ mod tests {
         let slight = [1.02, 1.03, 1.01, 1.02, 1.03];
         assert_eq!(compare(&slight, &TERMS).verdict, Verdict::Better);
         let one_of_many = Terms { comparisons: 30, margin: 0.02, ..TERMS };
-        assert_eq!(compare(&slight, &one_of_many).verdict, Verdict::CannotTell);
-        assert!(detectable(&slight, 30) > detectable(&slight, 1));
+        assert_eq!(compare(&slight, &one_of_many).verdict, Verdict::Inconclusive);
+        assert!(minimum_detectable_effect(&slight, 30) > minimum_detectable_effect(&slight, 1));
         assert!(blocks_to_tell(&slight, 0.003, 30) > blocks_to_tell(&slight, 0.003, 1));
     }
 
     #[test]
     fn fewer_blocks_than_a_scatter_takes_detect_nothing() {
-        assert_eq!(detectable(&[1.0, 1.1], 1), None);
-        assert_eq!(detectable(&[1.0; 5], 1), Some(0.0));
+        assert_eq!(minimum_detectable_effect(&[1.0, 1.1], 1), None);
+        assert_eq!(minimum_detectable_effect(&[1.0; 5], 1), Some(0.0));
         let five = [0.96, 1.05, 1.0, 0.97, 1.02];
         assert_eq!(blocks_to_tell(&[1.0; 5], 0.02, 1), Some(BLOCKS_MIN as u32));
         assert_eq!(blocks_to_tell(&five[..2], 0.02, 1), None);

@@ -10,8 +10,8 @@ use crate::totals::{EffortSums, Ended, KindTotals, Times, Totals};
 use crate::turn;
 use model::{Kind, Nanos, Workload};
 use result::{
-    AllDue, Books, Bucket, Budget, Class, Clocked, Deferred, Demand, Effort, Facet, Grouping, Interval,
-    KindSlice, KindTally, Latency, Limit, Quantiles, Recovery, Silence, Slice, Stage, StageTally,
+    AllDue, Bucket, Budget, CallCounts, CallWork, Class, Clocked, Deferred, Demand, Facet, Grouping,
+    Interval, KindSlice, KindTally, Latency, Limit, Quantiles, Recovery, Silence, Slice, Stage, StageTally,
     StatementTime, Tally, Trial, Turn,
 };
 
@@ -29,7 +29,7 @@ pub fn fill<W: Workload>(trial: &mut Trial, totals: &Totals, slices: &[Sliced], 
     let span = Span {
         slices: found.as_ref().map_or(&measured[..], |found| &measured[found.rated()]),
         // Counted by slices where only some of them count.
-        length_s: found.is_none().then_some(trial.measured_s),
+        duration_s: found.is_none().then_some(trial.measured_s),
     };
     trial.turn = found.as_ref().map(|found| turned(found, &W::KINDS[found.kind], totals, &measured));
     trial.kinds = W::KINDS
@@ -70,12 +70,12 @@ fn kind_tally(index: usize, kind: &Kind, totals: &Totals, span: &Span<'_>, defer
         declines_all: kind.declines_all,
         limit: kind.p90_max.map(|max| Limit::new(max.0, p90)),
         tally: Tally {
-            books: books(&of_kind.books),
+            call_counts: call_counts(&of_kind.call_counts),
             rate_per_s: span.rate(of_kind.ended.committed, &[index]),
             latency,
             all_due: Some(all_due(due_of_kind(index, totals), [of_kind])),
-            effort: effort(&of_kind.effort),
-            budget: of_kind.effort.budget(),
+            work: work(&of_kind.work),
+            budget: of_kind.work.budget(),
         },
     }
 }
@@ -87,7 +87,7 @@ fn facets<W: Workload>(kind: usize, totals: &Totals) -> Vec<Facet> {
         .map(|(facet, totals)| Facet {
             name: facet.name.into(),
             response: quantiles(&totals.committed),
-            budget: totals.effort.budget(),
+            budget: totals.work.budget(),
             clocked: clocked::<W>(&totals.clocked),
         })
         .collect()
@@ -95,29 +95,29 @@ fn facets<W: Workload>(kind: usize, totals: &Totals) -> Vec<Facet> {
 
 /// What calls with a clock around each statement took, if there were any.
 fn clocked<W: Workload>(sums: &ClockedSums) -> Option<Clocked> {
-    let effort = &sums.effort;
-    let calls = effort.calls as f64;
+    let work = &sums.work;
+    let calls = work.calls as f64;
     let mean = |total: Nanos| total.0 as f64 / calls;
     let statement = |(index, sum): (usize, StatementSum)| StatementTime {
         name: W::STATEMENTS.get(index).copied().unwrap_or("without a name").into(),
         executions: sum.executions,
         mean_ns: sum.spent.0 as f64 / sum.executions as f64,
     };
-    (effort.calls > 0).then(|| Clocked {
-        calls: effort.calls,
-        service_ns: mean(effort.service),
-        server_queue_ns: mean(effort.queue),
-        pool_wait_ns: mean(effort.pool),
-        begin_ns: mean(effort.begin),
+    (work.calls > 0).then(|| Clocked {
+        calls: work.calls,
+        service_ns: mean(work.service),
+        server_queue_ns: mean(work.queue),
+        pool_wait_ns: mean(work.pool),
+        begin_ns: mean(work.begin),
         statements: sums.executed().map(statement).collect(),
         // A server may say that statements took longer than all of them together; the rule `clocked` then speaks.
-        logic_ns: match effort.statements_time {
+        logic_ns: match work.statements_time {
             // A server that tells of each statement and not of all together.
             Nanos::ZERO => 0.0,
             all => mean(all) - mean(sums.in_statements()),
         },
-        commit_ns: mean(effort.commit),
-        encode_ns: mean(effort.encode),
+        commit_ns: mean(work.commit),
+        encode_ns: mean(work.encode),
     })
 }
 
@@ -128,7 +128,7 @@ fn overall(totals: &Totals, span: &Span<'_>) -> Tally {
         response.absorb(&kind.committed.response);
         service.absorb(kind.committed.service());
         two_times |= kind.committed.service.is_some();
-        sums += kind.effort;
+        sums += kind.work;
     }
     let all: Vec<usize> = (0..totals.kinds.len()).collect();
     let committed = Latency {
@@ -137,13 +137,13 @@ fn overall(totals: &Totals, span: &Span<'_>) -> Tally {
         service: two_times.then(|| quantiles(&service)),
         spectrum: spectrum(&response),
     };
-    let books_of_all = totals.books();
+    let books_of_all = totals.call_counts();
     Tally {
         rate_per_s: span.rate(totals.committed(), &all),
-        books: books(&books_of_all),
+        call_counts: call_counts(&books_of_all),
         latency: vec![committed],
         all_due: Some(all_due(books_of_all.due, &totals.kinds)),
-        effort: effort(&sums),
+        work: work(&sums),
         budget: sums.budget(),
     }
 }
@@ -151,9 +151,9 @@ fn overall(totals: &Totals, span: &Span<'_>) -> Tally {
 /// Calls of a kind that were due. Those dropped have no kind; they are taken to be of this one in the proportion of
 /// those begun, and rounded up.
 fn due_of_kind(index: usize, totals: &Totals) -> u64 {
-    let (begun, of_all) = (totals.kinds[index].books.due, totals.books().begun);
-    let share = begun as f64 / of_all.max(1) as f64;
-    begun + (totals.unstarted as f64 * share).ceil() as u64
+    let (started, of_all) = (totals.kinds[index].call_counts.due, totals.call_counts().started);
+    let share = started as f64 / of_all.max(1) as f64;
+    started + (totals.unstarted as f64 * share).ceil() as u64
 }
 
 /// Percentiles over `due` calls of `kinds`. What is not among the answers was slower than any of them.
@@ -198,19 +198,19 @@ fn stages(planned: &[Stage], totals: &Totals, slices: &[Sliced], measured_s: f64
     let mut begin_s = 0.0;
     let begin = |stage: &Stage| {
         let t_s = begin_s;
-        begin_s += stage.length_s;
+        begin_s += stage.duration_s;
         t_s
     };
     let begins: Vec<f64> = planned.iter().map(begin).collect();
     let all = planned.iter().zip(&totals.stages).zip(&begins).enumerate();
-    let begun = all.filter(|(_, (_, t_s))| **t_s < measured_s);
-    begun
+    let started = all.filter(|(_, (_, t_s))| **t_s < measured_s);
+    started
         .map(|(at, ((stage, totals), t_s))| StageTally {
             t_s: *t_s,
             stage: *stage,
-            books: books(&totals.books),
-            committed_late: totals.books.late,
-            waiting_after: totals.waiting_after,
+            call_counts: call_counts(&totals.call_counts),
+            committed_late: totals.call_counts.late,
+            backlog_after: totals.backlog_after,
             response: quantiles(&totals.response),
             recovery: recovery(at, planned, *t_s, slices),
         })
@@ -228,23 +228,23 @@ fn recovery(at: usize, planned: &[Stage], t_s: f64, slices: &[Sliced]) -> Option
     let measured = || slices.iter().filter(|slice| slice.phase == Phase::Measured);
     let since = |moment: Nanos| (moment - opens).as_secs_f64();
     let medians = measured().filter(|slice| {
-        since(slice.to) <= t_s + SAME_MOMENT_S && since(slice.from) >= t_s - before.length_s - SAME_MOMENT_S
+        since(slice.to) <= t_s + SAME_MOMENT_S && since(slice.from) >= t_s - before.duration_s - SAME_MOMENT_S
     });
     let limit_ns = (medians.filter_map(|slice| slice.p50).max()?.0 as f64 * RECOVERED) as u64;
-    let ended = t_s + burst.length_s;
+    let ended = t_s + burst.duration_s;
     let mut later = measured().filter(|slice| since(slice.from) >= ended - SAME_MOMENT_S);
     let kept = later.find(|slice| slice.p50.is_some_and(|p50| p50.0 <= limit_ns));
     Some(Recovery { limit_ns, after_s: kept.map(|slice| since(slice.to) - ended) })
 }
 
 fn demand(totals: &Totals) -> Demand {
-    let books = totals.books();
+    let call_counts = totals.call_counts();
     Demand {
-        offered: books.due,
-        accepted: totals.backlog.begun,
-        waiting_before: totals.backlog.waiting_before,
-        waiting_after: totals.backlog.waiting_after,
-        committed_late: books.late,
+        offered: call_counts.due,
+        accepted: totals.backlog.started,
+        backlog_before: totals.backlog.backlog_before,
+        backlog_after: totals.backlog.backlog_after,
+        committed_late: call_counts.late,
     }
 }
 
@@ -253,7 +253,7 @@ struct Span<'a> {
     /// Measured slices.
     slices: &'a [&'a Sliced],
     /// The length of all that was measured, if that is what they are.
-    length_s: Option<f64>,
+    duration_s: Option<f64>,
 }
 
 impl Span<'_> {
@@ -261,8 +261,8 @@ impl Span<'_> {
     /// was measured.
     fn rate(&self, committed: u64, kinds: &[usize]) -> Interval {
         let rates: Vec<f64> = self.slices.iter().map(|slice| slice.rate(kinds)).collect();
-        let value = match self.length_s {
-            Some(length_s) if length_s > 0.0 => committed as f64 / length_s,
+        let value = match self.duration_s {
+            Some(duration_s) if duration_s > 0.0 => committed as f64 / duration_s,
             Some(_) => 0.0,
             None => per_s(self.slices, |slice| kinds.iter().map(|kind| slice.kinds[*kind].committed).sum()),
         };
@@ -302,21 +302,21 @@ fn turned(found: &turn::Found, kind: &Kind, totals: &Totals, measured: &[&Sliced
     }
 }
 
-fn books(books: &crate::Books) -> Books {
-    Books {
-        due: books.due,
-        begun: books.begun,
-        never_begun: books.unstarted,
-        committed: books.committed,
-        declined: books.declined,
-        conflict: books.conflict,
-        refused: books.refused,
-        in_doubt: books.in_doubt,
-        defect: books.defect,
-        attempts: books.attempts,
-        retries: books.retries,
-        calls_retried: books.retried_calls,
-        reconnects: books.reconnects,
+fn call_counts(call_counts: &crate::CallCounts) -> CallCounts {
+    CallCounts {
+        due: call_counts.due,
+        started: call_counts.started,
+        dropped: call_counts.unstarted,
+        committed: call_counts.committed,
+        declined: call_counts.declined,
+        conflict: call_counts.conflict,
+        refused: call_counts.refused,
+        in_doubt: call_counts.in_doubt,
+        defect: call_counts.defect,
+        attempts: call_counts.attempts,
+        retries: call_counts.retries,
+        calls_retried: call_counts.retried_calls,
+        reconnects: call_counts.reconnects,
     }
 }
 
@@ -328,14 +328,14 @@ fn silence(totals: &Totals, slices: &[Sliced]) -> Option<Silence> {
 
 /// How committed calls shared commits, whatever their kind.
 fn grouping(totals: &Totals) -> Option<Grouping> {
-    let sum = |of: fn(&EffortSums) -> u64| totals.kinds.iter().map(|kind| of(&kind.effort)).sum();
+    let sum = |of: fn(&EffortSums) -> u64| totals.kinds.iter().map(|kind| of(&kind.work)).sum();
     let found = Grouping { calls: sum(|sums| sums.grouped), commits: sum(|sums| sums.groups) };
     (found.commits > 0).then_some(found)
 }
 
-fn effort(sums: &EffortSums) -> Option<Effort> {
+fn work(sums: &EffortSums) -> Option<CallWork> {
     let calls = sums.calls as f64;
-    (sums.calls > 0).then(|| Effort {
+    (sums.calls > 0).then(|| CallWork {
         attempts: sums.attempts as f64 / calls,
         statements: sums.statements as f64 / calls,
         rows: sums.rows as f64 / calls,
@@ -352,7 +352,7 @@ fn time_line(slices: &[Sliced], made: &[bool]) -> Vec<Slice> {
         .filter(|slice| slice.phase != Phase::Drain)
         .map(|slice| Slice {
             t_s: slice.from.as_secs_f64() - opens.as_secs_f64(),
-            length_s: slice.length().as_secs_f64(),
+            duration_s: slice.length().as_secs_f64(),
             warmup: slice.phase == Phase::WarmUp,
             kinds: slice
                 .kinds
@@ -382,10 +382,10 @@ pub fn deferred<W: Workload>(index: usize, totals: &Totals, skipped: u64) -> Opt
     let completion = quantiles(&of_kind.committed.response);
     Some(Deferred {
         kind: kind.name.into(),
-        queued: of_kind.books.due,
-        done: of_kind.books.committed,
-        failed: of_kind.books.faults(),
-        waiting: of_kind.books.unstarted,
+        queued: of_kind.call_counts.due,
+        done: of_kind.call_counts.committed,
+        failed: of_kind.call_counts.faults(),
+        waiting: of_kind.call_counts.unstarted,
         skipped,
         completion,
         limit: Limit::new(limit.0, completion.p90_ns),

@@ -16,7 +16,7 @@
 //!
 //! This crate knows no engine, no protocol, no workload, and does not know how calls are made.
 
-mod books;
+mod call_counts;
 mod clock;
 mod clocked;
 mod collector;
@@ -38,12 +38,13 @@ mod totals;
 mod turn;
 mod usl;
 
-pub use books::{Books, Class, Imbalance};
+pub use call_counts::{CallCounts, Class, Imbalance};
 pub use clock::{Monotonic, thread_cpu, unix_nanoseconds, unix_seconds};
 pub use clocked::{ClockedSums, FacetTotals, StatementSum};
 pub use collector::{Collected, Collector, Slice, SliceTimes, circulation, mean_rate, measured_length};
 pub use compare::{
-    BLOCKS_MIN, Better, Comparison, Terms, Verdict, blocks_to_tell, compare, detectable, ratio_to_base,
+    BLOCKS_MIN, Better, Comparison, Terms, Verdict, blocks_to_tell, compare, minimum_detectable_effect,
+    ratio_to_base,
 };
 pub use filled::{deferred, fill, quantiles};
 pub use intervals::{RateInterval, mean_interval, rate_interval};

@@ -1,8 +1,8 @@
 //! A page: what one tape has recorded since it was handed the page.
 
 use crate::silence::Answered;
-use crate::{Books, Class, Ended, Latencies, Moments, TimesKept, Totals};
-use model::{Effort, Ledger, StatementTimes, Workload};
+use crate::{CallCounts, Class, Ended, Latencies, Moments, TimesKept, Totals};
+use model::{CallWork, Ledger, StatementTimes, Workload};
 
 /// What one tape has recorded in a slice. About 14 KiB a histogram: 100 KiB for the five kinds of TPC-C, half
 /// as much again for the four parts of kinds that it shows apart, and two thirds more when service times are kept apart. All of it is allocated before the start.
@@ -14,7 +14,7 @@ pub struct Page<W: Workload> {
     /// Calls that were due in the window, and those that began or ended in it.
     pub(crate) totals: Totals,
     /// Calls that were due in the warm-up.
-    pub(crate) warmup: Books,
+    pub(crate) warmup: CallCounts,
     /// Response times of the committed ones among them, for the slice.
     pub(crate) warmup_committed: Latencies,
     /// Everything that ended in the slice, by kind.
@@ -31,7 +31,7 @@ impl<W: Workload> Page<W> {
             slice: 0,
             touched: false,
             totals: Totals::new(W::KINDS, W::FACETS, kept).staged(stages),
-            warmup: Books::default(),
+            warmup: CallCounts::default(),
             warmup_committed: Latencies::new(),
             ended: vec![Ended::default(); W::KINDS.len()],
             answered: Answered::default(),
@@ -50,7 +50,7 @@ impl<W: Workload> Page<W> {
             self.totals.kinds[kind].ended.enter(class);
         }
         if entry.warmup {
-            self.warmup.enter(class, entry.effort, false);
+            self.warmup.enter(class, entry.work, false);
             if class == Class::Committed {
                 self.warmup_committed.record(entry.moments.response());
             }
@@ -62,7 +62,7 @@ impl<W: Workload> Page<W> {
     pub(crate) fn clear(&mut self) {
         self.touched = false;
         self.totals.clear();
-        self.warmup = Books::default();
+        self.warmup = CallCounts::default();
         self.warmup_committed.clear();
         self.ended.fill(Ended::default());
         self.answered = Answered::default();
@@ -80,7 +80,7 @@ pub(crate) struct Entry<'a> {
     /// The part of the slice in which it ended.
     pub(crate) part: u32,
     pub(crate) moments: Moments,
-    pub(crate) effort: &'a Effort,
+    pub(crate) work: &'a CallWork,
     /// The stage of the window in which it was due, and whether it ended after that.
     pub(crate) stage: Option<(usize, bool)>,
     /// The part of its kind that is also shown apart.

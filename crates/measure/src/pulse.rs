@@ -40,11 +40,11 @@ impl Gap {
     /// The same for a result, on the clock of a measured interval that opened at `opens`.
     #[must_use]
     pub fn within(&self, opens: Nanos) -> result::Gap {
-        let length_s = self.length.as_secs_f64();
+        let duration_s = self.length.as_secs_f64();
         result::Gap {
             kind: self.kind,
             from_s: self.from.as_secs_f64() - opens.as_secs_f64(),
-            length_s: if self.backwards { -length_s } else { length_s },
+            duration_s: if self.backwards { -duration_s } else { duration_s },
         }
     }
 }
@@ -77,7 +77,7 @@ impl Finder {
             _ => Nanos::ZERO,
         };
         if slept >= SLEEP_MIN {
-            self.keep(GapKind::Asleep, from, slept, false);
+            self.keep(GapKind::Suspended, from, slept, false);
         }
         // The time of day goes on while the machine sleeps; what is left over was set.
         let went = i128::from((ran + slept).0);
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_machine_that_slept_is_told_by_its_two_clocks() {
-        check(&[BEAT, (60, 3_600_060, 3_600_060), BEAT], &[(GapKind::Asleep, 50, 3_600_000, false)]);
+        check(&[BEAT, (60, 3_600_060, 3_600_060), BEAT], &[(GapKind::Suspended, 50, 3_600_000, false)]);
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub(crate) fn find(slices: &[Slice], completed: u64) -> Option<Silence> {
     }
     let long_s = (TIMES_APART * all_s / completed as f64).max(PARTS_MIN * part_s);
     let mut found = Silence { longest_s: 0.0, from_s: 0.0, long_s, total_s: 0.0 };
-    let mut begun: Option<f64> = None;
+    let mut started: Option<f64> = None;
     let mut end = |from: f64, to: f64| {
         let silent = to - from;
         if silent > found.longest_s {
@@ -62,17 +62,17 @@ pub(crate) fn find(slices: &[Slice], completed: u64) -> Option<Silence> {
         let parts = (slice.length().as_secs_f64() / part_s).ceil().min(f64::from(PARTS)) as u32;
         for part in 0..parts {
             let at = from_s + f64::from(part) * part_s;
-            match (slice.answered.has(part), begun) {
-                (false, None) => begun = Some(at),
+            match (slice.answered.has(part), started) {
+                (false, None) => started = Some(at),
                 (true, Some(from)) => {
                     end(from, at);
-                    begun = None;
+                    started = None;
                 }
                 _ => {}
             }
         }
     }
-    if let Some(from) = begun {
+    if let Some(from) = started {
         end(from, all_s.max(from));
     }
     Some(found)

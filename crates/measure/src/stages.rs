@@ -1,30 +1,30 @@
 //! What calls came to by the stage of the window in which they were due.
 
-use crate::{Books, Latencies};
+use crate::{CallCounts, Latencies};
 use model::Nanos;
 
 /// Of one stage. About 14 KiB.
 #[derive(Debug, Clone, Default)]
 pub struct StageTotals {
     /// Books of the calls that were due in it; `late` are those committed after its end.
-    pub books: Books,
+    pub call_counts: CallCounts,
     /// Response times of the committed ones.
     pub response: Latencies,
     /// Calls that were due before its end and not begun by then, whenever they were due.
-    pub waiting_after: u64,
+    pub backlog_after: u64,
 }
 
 impl StageTotals {
     pub(crate) fn absorb(&mut self, other: &StageTotals) {
-        self.books += other.books;
+        self.call_counts += other.call_counts;
         self.response.absorb(&other.response);
-        self.waiting_after += other.waiting_after;
+        self.backlog_after += other.backlog_after;
     }
 
     pub(crate) fn clear(&mut self) {
-        self.books = Books::default();
+        self.call_counts = CallCounts::default();
         self.response.clear();
-        self.waiting_after = 0;
+        self.backlog_after = 0;
     }
 }
 

@@ -4,7 +4,7 @@ use crate::page::Entry;
 use crate::silence::PARTS;
 use crate::stages::stage_at;
 use crate::{Class, Page, Timeline, Window};
-use model::{Effort, Fault, Ledger, Nanos, StatementTimes, Workload};
+use model::{CallWork, Fault, Ledger, Nanos, StatementTimes, Workload};
 use rtrb::{Consumer, Producer};
 
 /// The moments of a call.
@@ -13,10 +13,10 @@ pub struct Moments {
     /// When it was to begin.
     pub due: Nanos,
     /// When its worker had nothing else to do any more: at or before `due` where it waited for the call, and never after
-    /// `begun`.
+    /// `started`.
     pub free: Nanos,
     /// When it began.
-    pub begun: Nanos,
+    pub started: Nanos,
     /// When its answer had been read and checked.
     pub ended: Nanos,
 }
@@ -31,13 +31,13 @@ impl Moments {
     /// From the moment when it could have begun to that when it did: how late its worker woke up.
     #[must_use]
     pub fn wake_up(&self) -> Nanos {
-        self.begun - self.due.max(self.free)
+        self.started - self.due.max(self.free)
     }
 
     /// From begun to ended.
     #[must_use]
     pub fn service(&self) -> Nanos {
-        self.ended - self.begun
+        self.ended - self.started
     }
 }
 
@@ -77,7 +77,7 @@ impl<W: Workload> Tape<W> {
         call: &W::Call,
         result: &Result<W::Outcome, Fault>,
         moments: Moments,
-        effort: &Effort,
+        work: &CallWork,
         statements: Option<&StatementTimes>,
         window: Window,
     ) {
@@ -87,8 +87,8 @@ impl<W: Workload> Tape<W> {
             self.turn(moments.ended);
         }
         let (warmup, late) = (self.is_warmup(moments.due), moments.ended >= closes);
-        self.page.totals.backlog.enter(moments.due, Some(moments.begun), opens, closes);
-        self.note_waiting(moments.due, Some(moments.begun), opens);
+        self.page.totals.backlog.enter(moments.due, Some(moments.started), opens, closes);
+        self.note_waiting(moments.due, Some(moments.started), opens);
         let stage = if warmup { None } else { stage_at(&self.stages, moments.due - opens) };
         let entry = Entry {
             stage: stage.map(|stage| (stage, moments.ended >= opens + self.stages[stage])),
@@ -98,7 +98,7 @@ impl<W: Workload> Tape<W> {
             // By a product, which costs a third of a quotient.
             part: ((moments.ended - self.page_begins).0 as f64 * self.parts_a_ns) as u32,
             moments,
-            effort,
+            work,
             facet: W::facet(call),
             statements,
         };
@@ -129,7 +129,7 @@ impl<W: Workload> Tape<W> {
         } else {
             self.page.totals.unstarted += 1;
             if let Some(stage) = stage_at(&self.stages, due - window.opens) {
-                self.page.totals.stages[stage].books.enter_unstarted(1);
+                self.page.totals.stages[stage].call_counts.enter_unstarted(1);
             }
         }
     }
@@ -146,10 +146,10 @@ impl<W: Workload> Tape<W> {
 
     /// Counts a call in each stage at whose end it waited for a worker.
     #[inline]
-    fn note_waiting(&mut self, due: Nanos, begun: Option<Nanos>, opens: Nanos) {
+    fn note_waiting(&mut self, due: Nanos, started: Option<Nanos>, opens: Nanos) {
         for (end, totals) in self.stages.iter().zip(&mut self.page.totals.stages) {
             let end = opens + *end;
-            totals.waiting_after += u64::from(due < end && begun.is_none_or(|begun| begun >= end));
+            totals.backlog_after += u64::from(due < end && started.is_none_or(|started| started >= end));
         }
     }
 

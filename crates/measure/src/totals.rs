@@ -1,8 +1,8 @@
 //! What is added up over calls, in a page as in a whole trial.
 
 use crate::page::Entry;
-use crate::{Books, Class, ClockedSums, FacetTotals, Latencies, Moments, StageTotals};
-use model::{Effort, Facet, Kind, Nanos};
+use crate::{CallCounts, Class, ClockedSums, FacetTotals, Latencies, Moments, StageTotals};
+use model::{CallWork, Facet, Kind, Nanos};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
@@ -71,9 +71,9 @@ pub struct KindTotals {
     /// What ended in the window, whenever it was due: throughput, and nothing else is.
     pub ended: Ended,
     /// Where they went.
-    pub books: Books,
+    pub call_counts: CallCounts,
     /// What the committed ones took.
-    pub effort: EffortSums,
+    pub work: EffortSums,
     /// What those of them took that had a clock around each statement.
     pub clocked: ClockedSums,
     /// Times of the committed ones.
@@ -83,15 +83,15 @@ pub struct KindTotals {
 }
 
 /// How many calls waited for a worker when the window opened and when it closed, and how many began in between. With
-/// the calls that were due in the window, `waiting_before + due = begun + waiting_after`.
+/// the calls that were due in the window, `backlog_before + due = started + backlog_after`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Backlog {
     /// Due before the window, and not begun before it.
-    pub waiting_before: u64,
+    pub backlog_before: u64,
     /// Begun within the window, whenever they were due.
-    pub begun: u64,
+    pub started: u64,
     /// Due before the window closed, and not begun before it did.
-    pub waiting_after: u64,
+    pub backlog_after: u64,
 }
 
 /// Everything added up over the calls that were due in the window, and what began and ended in it.
@@ -168,26 +168,26 @@ fn absorb_optional(mine: Option<&mut Latencies>, theirs: Option<&Latencies>) {
 
 impl EffortSums {
     #[inline]
-    pub(crate) fn enter(&mut self, moments: Moments, effort: &Effort) {
+    pub(crate) fn enter(&mut self, moments: Moments, work: &CallWork) {
         self.calls += 1;
-        self.attempts += u64::from(effort.attempts);
-        self.statements += u64::from(effort.statements);
-        self.rows += u64::from(effort.rows);
-        self.commits += u64::from(effort.commits);
-        self.grouped += u64::from(effort.grouped);
-        self.groups += u64::from(effort.groups);
+        self.attempts += u64::from(work.attempts);
+        self.statements += u64::from(work.statements);
+        self.rows += u64::from(work.rows);
+        self.commits += u64::from(work.commits);
+        self.grouped += u64::from(work.grouped);
+        self.groups += u64::from(work.groups);
         self.response += moments.response();
         let wake_up = moments.wake_up();
-        self.client_wait += moments.begun - moments.due - wake_up;
+        self.client_wait += moments.started - moments.due - wake_up;
         self.wake_up += wake_up;
         self.service += moments.service();
-        self.queue += effort.spent.queue;
-        self.pool += effort.spent.pool;
-        self.begin += effort.spent.begin;
-        self.statements_time += effort.spent.statements;
-        self.commit += effort.spent.commit;
-        self.encode += effort.spent.encode;
-        self.server += effort.spent.server;
+        self.queue += work.spent.queue;
+        self.pool += work.spent.pool;
+        self.begin += work.spent.begin;
+        self.statements_time += work.spent.statements;
+        self.commit += work.spent.commit;
+        self.encode += work.spent.encode;
+        self.server += work.spent.server;
     }
 
     /// The parts of the service time that someone has accounted for.
@@ -222,20 +222,20 @@ impl AddAssign for EffortSums {
 
 impl AddAssign for Backlog {
     fn add_assign(&mut self, other: Backlog) {
-        self.waiting_before += other.waiting_before;
-        self.begun += other.begun;
-        self.waiting_after += other.waiting_after;
+        self.backlog_before += other.backlog_before;
+        self.started += other.started;
+        self.backlog_after += other.backlog_after;
     }
 }
 
 impl Backlog {
     /// Enters a call that began, or never did; all moments on one clock.
     #[inline]
-    pub(crate) fn enter(&mut self, due: Nanos, begun: Option<Nanos>, opens: Nanos, closes: Nanos) {
-        let begins_by = |moment| begun.is_some_and(|begun| begun < moment);
-        self.waiting_before += u64::from(due < opens && !begins_by(opens));
-        self.begun += u64::from(begins_by(closes) && !begins_by(opens));
-        self.waiting_after += u64::from(due < closes && !begins_by(closes));
+    pub(crate) fn enter(&mut self, due: Nanos, started: Option<Nanos>, opens: Nanos, closes: Nanos) {
+        let begins_by = |moment| started.is_some_and(|started| started < moment);
+        self.backlog_before += u64::from(due < opens && !begins_by(opens));
+        self.started += u64::from(begins_by(closes) && !begins_by(opens));
+        self.backlog_after += u64::from(due < closes && !begins_by(closes));
     }
 }
 
@@ -264,8 +264,8 @@ impl Totals {
     pub fn new(kinds: &[Kind], facets: &[Facet], kept: TimesKept) -> Totals {
         let kind = |kind: &Kind| KindTotals {
             ended: Ended::default(),
-            books: Books::default(),
-            effort: EffortSums::default(),
+            call_counts: CallCounts::default(),
+            work: EffortSums::default(),
             clocked: ClockedSums::new(),
             committed: Times::new(kept),
             declined: kind.declines.then(|| Times::new(kept)),
@@ -288,11 +288,11 @@ impl Totals {
 
     /// The books over all kinds.
     #[must_use]
-    pub fn books(&self) -> Books {
-        let mut books = Books::default();
-        self.kinds.iter().for_each(|kind| books += kind.books);
-        books.enter_unstarted(self.unstarted);
-        books
+    pub fn call_counts(&self) -> CallCounts {
+        let mut call_counts = CallCounts::default();
+        self.kinds.iter().for_each(|kind| call_counts += kind.call_counts);
+        call_counts.enter_unstarted(self.unstarted);
+        call_counts
     }
 
     /// Calls of all kinds that committed in the window, whenever they were due.
@@ -303,29 +303,29 @@ impl Totals {
 
     #[inline]
     pub(crate) fn enter(&mut self, kind: usize, class: Class, entry: &Entry<'_>) {
-        let &Entry { moments, effort, .. } = entry;
+        let &Entry { moments, work, .. } = entry;
         let totals = &mut self.kinds[kind];
-        totals.books.enter(class, effort, entry.late);
+        totals.call_counts.enter(class, work, entry.late);
         if let Some((stage, late)) = entry.stage {
             let stage = &mut self.stages[stage];
-            stage.books.enter(class, effort, late);
+            stage.call_counts.enter(class, work, late);
             if class == Class::Committed {
                 stage.response.record(moments.response());
             }
         }
         match class {
             Class::Committed => {
-                totals.effort.enter(moments, effort);
+                totals.work.enter(moments, work);
                 totals.committed.record(moments);
                 let mut facet = entry.facet.map(|facet| &mut self.facets[facet]);
                 if let Some(facet) = &mut facet {
                     facet.committed.record(moments.response());
-                    facet.effort.enter(moments, effort);
+                    facet.work.enter(moments, work);
                 }
                 if let Some(times) = entry.statements {
-                    totals.clocked.enter(moments, effort, times);
+                    totals.clocked.enter(moments, work, times);
                     if let Some(facet) = facet {
-                        facet.clocked.enter(moments, effort, times);
+                        facet.clocked.enter(moments, work, times);
                     }
                 }
             }
@@ -345,8 +345,8 @@ impl Totals {
     pub fn absorb(&mut self, other: &Totals) {
         for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
             mine.ended += theirs.ended;
-            mine.books += theirs.books;
-            mine.effort += theirs.effort;
+            mine.call_counts += theirs.call_counts;
+            mine.work += theirs.work;
             mine.clocked.absorb(&theirs.clocked);
             mine.committed.absorb(&theirs.committed);
             if let (Some(mine), Some(theirs)) = (&mut mine.declined, &theirs.declined) {
@@ -368,8 +368,8 @@ impl Totals {
     pub(crate) fn clear(&mut self) {
         for kind in &mut self.kinds {
             kind.ended = Ended::default();
-            kind.books = Books::default();
-            kind.effort = EffortSums::default();
+            kind.call_counts = CallCounts::default();
+            kind.work = EffortSums::default();
             kind.clocked.clear();
             kind.committed.clear();
             if let Some(declined) = &mut kind.declined {

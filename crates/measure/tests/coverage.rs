@@ -5,7 +5,9 @@
 //! `cargo test --release -p measure --test coverage extended -- --nocapture` prints. The tests outside of `extended` do the
 //! same in an eighth of the rounds, with bounds as much wider as chance is.
 
-use measure::{Better, Design, Terms, Verdict, blocks_to_tell, compare, detectable, ratio_to_base};
+use measure::{
+    Better, Design, Terms, Verdict, blocks_to_tell, compare, minimum_detectable_effect, ratio_to_base,
+};
 use model::random::Random;
 
 /// Simulated experiments behind each share.
@@ -176,7 +178,7 @@ fn simulate(machine: Machine, plan: Plan, rounds: Rounds) -> Found {
         if round % REPEATED != 0 {
             continue;
         }
-        let printed = detectable(&nothing.variants[0], terms.comparisons).expect(ENOUGH);
+        let printed = minimum_detectable_effect(&nothing.variants[0], terms.comparisons).expect(ENOUGH);
         let again = plan.run(machine, &mut random, printed);
         detected += usize::from(compare(&again.variants[0], &terms).verdict == Verdict::Better);
     }

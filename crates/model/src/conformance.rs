@@ -3,7 +3,7 @@
 //! It sees outcomes only, so it works on any session: an adapter, a server behind HTTP, someone's own. What no outcome
 //! shows is for the audits of the stored data.
 
-use crate::{DefectKind, Effort, Endpoint, Fault, Session, Verdict, Wanted, Wire};
+use crate::{CallWork, DefectKind, Endpoint, Fault, Session, Verdict, Wanted, Wire};
 use serde::Serialize;
 
 /// A right answer: an outcome, or the reason to reject the call.
@@ -115,7 +115,7 @@ pub async fn conform<W: Wire, S: Session<W>>(
         // The oracle keeps up with recorded calls, because random ones start from what these leave behind.
         let answer = oracle(&call);
         let expected = recorded.unwrap_or(answer);
-        let found = session.run(&call, &mut Effort { wanted: Wanted::Both, ..Effort::default() }).await;
+        let found = session.run(&call, &mut CallWork { wanted: Wanted::Both, ..CallWork::default() }).await;
         let kind = W::kind(&call);
         compare(&expected, &found, &agree).map_err(|what| Disagreement {
             number,

@@ -6,8 +6,8 @@
 //! beyond the stack.
 //! What this costs was measured: `docs/decisions/0010`.
 
+use crate::{CallWork, Fault, Home, OpenError, Refusal, Session, Stack, StatementTimes, Target, Workload};
 use crate::{DRIVER_PANICKED, caught};
-use crate::{Effort, Fault, Home, OpenError, Refusal, Session, Stack, StatementTimes, Target, Workload};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -29,14 +29,14 @@ impl<W: Workload> AnySession<W> {
         }
     }
 
-    /// Goes on with a call, the same until it has ended. What it took is added to `effort` when it ends.
+    /// Goes on with a call, the same until it has ended. What it took is added to `work` when it ends.
     pub fn poll_run(
         &mut self,
         call: &W::Call,
-        effort: &mut Effort,
+        work: &mut CallWork,
         cx: &mut Context<'_>,
     ) -> Poll<Result<W::Outcome, Fault>> {
-        self.0.poll_run(call, effort, cx)
+        self.0.poll_run(call, work, cx)
     }
 }
 
@@ -51,9 +51,9 @@ impl<W: Workload> Session<W> for AnySession<W> {
     fn run(
         &mut self,
         call: &W::Call,
-        effort: &mut Effort,
+        work: &mut CallWork,
     ) -> impl Future<Output = Result<W::Outcome, Fault>> + Send {
-        Run { session: self, call, effort, under_way: false }
+        Run { session: self, call, work, under_way: false }
     }
 
     fn statement_times(&self) -> Option<&StatementTimes> {
@@ -66,7 +66,7 @@ trait Resumed<W: Workload>: Send {
     fn poll_run(
         &mut self,
         call: &W::Call,
-        effort: &mut Effort,
+        work: &mut CallWork,
         cx: &mut Context<'_>,
     ) -> Poll<Result<W::Outcome, Fault>>;
 
@@ -81,7 +81,7 @@ trait Resumed<W: Workload>: Send {
 struct Run<'s, 'c, 'e, W: Workload> {
     session: &'s mut AnySession<W>,
     call: &'c W::Call,
-    effort: &'e mut Effort,
+    work: &'e mut CallWork,
     under_way: bool,
 }
 
@@ -91,7 +91,7 @@ impl<W: Workload> Future for Run<'_, '_, '_, W> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let run = self.get_mut();
-        let polled = run.session.poll_run(run.call, run.effort, cx);
+        let polled = run.session.poll_run(run.call, run.work, cx);
         run.under_way = polled.is_pending();
         polled
     }
@@ -101,7 +101,7 @@ impl<W: Workload> Drop for Run<'_, '_, '_, W> {
     fn drop(&mut self) {
         if self.under_way {
             // What it had taken is lost with its future, but for this.
-            self.effort.attempts += 1;
+            self.work.attempts += 1;
             self.session.0.give_up();
         }
     }
@@ -117,21 +117,25 @@ struct Carried<C, S, F> {
 }
 
 /// What comes back from a call: the session, what the call took, and how it ended.
-type Back<W, S> = (Box<S>, Effort, Result<<W as Workload>::Outcome, Fault>);
+type Back<W, S> = (Box<S>, CallWork, Result<<W as Workload>::Outcome, Fault>);
 
 /// `before` is what the session must know of the attempts before this one: how many there were, and whether they are clocked.
-async fn carry<W: Workload, S: Session<W>>(mut session: Box<S>, call: W::Call, before: Effort) -> Back<W, S> {
-    let mut effort = before;
-    let result = session.run(&call, &mut effort).await;
-    effort.attempts -= before.attempts;
-    (session, effort, result)
+async fn carry<W: Workload, S: Session<W>>(
+    mut session: Box<S>,
+    call: W::Call,
+    before: CallWork,
+) -> Back<W, S> {
+    let mut work = before;
+    let result = session.run(&call, &mut work).await;
+    work.attempts -= before.attempts;
+    (session, work, result)
 }
 
 /// `carry` is given only so that its type and that of its future have names.
 fn erased<W, C, S, F>(session: S, carry: C) -> Box<dyn Resumed<W>>
 where
     W: Workload,
-    C: Fn(Box<S>, W::Call, Effort) -> F + Send + 'static,
+    C: Fn(Box<S>, W::Call, CallWork) -> F + Send + 'static,
     S: Session<W> + 'static,
     F: Future<Output = Back<W, S>> + Send + 'static,
 {
@@ -141,18 +145,18 @@ where
 impl<W, C, S, F> Resumed<W> for Carried<C, S, F>
 where
     W: Workload,
-    C: Fn(Box<S>, W::Call, Effort) -> F + Send + 'static,
+    C: Fn(Box<S>, W::Call, CallWork) -> F + Send + 'static,
     S: Session<W> + 'static,
     F: Future<Output = Back<W, S>> + Send + 'static,
 {
     fn poll_run(
         &mut self,
         call: &W::Call,
-        effort: &mut Effort,
+        work: &mut CallWork,
         cx: &mut Context<'_>,
     ) -> Poll<Result<W::Outcome, Fault>> {
         if let Some(session) = self.idle.take() {
-            let before = Effort { attempts: effort.attempts, ..effort.asked() };
+            let before = CallWork { attempts: work.attempts, ..work.asked() };
             self.running.set(Some((self.carry)(session, call.clone(), before)));
         }
         let Some(running) = self.running.as_mut().as_pin_mut() else {
@@ -161,7 +165,7 @@ where
         let Poll::Ready((session, took, result)) = running.poll(cx) else { return Poll::Pending };
         self.running.set(None);
         self.idle = Some(session);
-        *effort += took;
+        *work += took;
         Poll::Ready(result)
     }
 
@@ -181,10 +185,10 @@ impl<W: Workload, S: Session<W>> Resumed<W> for Blocking<S> {
     fn poll_run(
         &mut self,
         call: &W::Call,
-        effort: &mut Effort,
+        work: &mut CallWork,
         cx: &mut Context<'_>,
     ) -> Poll<Result<W::Outcome, Fault>> {
-        let mut run = pin!(self.0.run(call, effort));
+        let mut run = pin!(self.0.run(call, work));
         match run.as_mut().poll(cx) {
             Poll::Pending => Poll::Ready(waited_for(run)),
             ready => ready,

@@ -52,10 +52,10 @@ struct Adding {
 }
 
 impl Session<Numbers> for Adding {
-    async fn run(&mut self, call: &u32, effort: &mut Effort) -> Result<u32, Fault> {
-        effort.attempts += 1;
+    async fn run(&mut self, call: &u32, work: &mut CallWork) -> Result<u32, Fault> {
+        work.attempts += 1;
         let mut left = *call;
-        if effort.clocked && effort.attempts == 1 {
+        if work.clocked && work.attempts == 1 {
             self.times.clear();
         }
         poll_fn(|cx| {
@@ -64,15 +64,15 @@ impl Session<Numbers> for Adding {
             if left == 0 { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
-        if *call == 13 || (*call == 7 && effort.attempts == 1) {
+        if *call == 13 || (*call == 7 && work.attempts == 1) {
             self.times.add(0, 1, Nanos(1));
             return Err(Fault::Conflict(Conflict::Busy));
         }
         self.sum += call;
-        if effort.clocked {
+        if work.clocked {
             self.times.add(0, *call, Nanos(1));
         }
-        effort.spent = Spent { commit: Nanos(u64::from(*call)), ..effort.spent };
+        work.spent = Spent { commit: Nanos(u64::from(*call)), ..work.spent };
         Ok(self.sum)
     }
 
@@ -89,8 +89,8 @@ fn poll<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
-fn ended(session: &mut AnySession<Numbers>, call: u32, effort: &mut Effort) -> Result<u32, Fault> {
-    let mut run = pin!(session.run(&call, effort));
+fn ended(session: &mut AnySession<Numbers>, call: u32, work: &mut CallWork) -> Result<u32, Fault> {
+    let mut run = pin!(session.run(&call, work));
     for _ in 1..call {
         assert!(poll(run.as_mut()).is_pending(), "it waits {call} times");
     }
@@ -103,44 +103,44 @@ fn ended(session: &mut AnySession<Numbers>, call: u32, effort: &mut Effort) -> R
 #[test]
 fn calls_reach_one_session_one_after_the_other_and_their_effort_is_added() {
     let mut session = AnySession::new(adding(), Home::Task);
-    let mut effort = Effort::default();
-    assert_eq!(ended(&mut session, 1, &mut effort), Ok(1));
-    assert_eq!(ended(&mut session, 5, &mut effort), Ok(6));
-    assert_eq!(ended(&mut session, 13, &mut effort), Err(Fault::Conflict(Conflict::Busy)));
-    assert_eq!(ended(&mut session, 2, &mut effort), Ok(8));
-    assert_eq!((effort.attempts, effort.spent.commit), (4, Nanos(8)));
+    let mut work = CallWork::default();
+    assert_eq!(ended(&mut session, 1, &mut work), Ok(1));
+    assert_eq!(ended(&mut session, 5, &mut work), Ok(6));
+    assert_eq!(ended(&mut session, 13, &mut work), Err(Fault::Conflict(Conflict::Busy)));
+    assert_eq!(ended(&mut session, 2, &mut work), Ok(8));
+    assert_eq!((work.attempts, work.spent.commit), (4, Nanos(8)));
 }
 
 #[test]
 fn a_call_that_is_given_up_takes_its_session_with_it() {
     let mut session = AnySession::new(adding(), Home::Task);
-    let mut effort = Effort::default();
+    let mut work = CallWork::default();
     {
-        let mut run = pin!(session.run(&3, &mut effort));
+        let mut run = pin!(session.run(&3, &mut work));
         assert!(poll(run.as_mut()).is_pending());
     }
     // The attempt that was cut off is one.
-    assert_eq!(effort.attempts, 1);
-    let mut run = pin!(session.run(&1, &mut effort));
+    assert_eq!(work.attempts, 1);
+    let mut run = pin!(session.run(&1, &mut work));
     assert_eq!(poll(run.as_mut()), Poll::Ready(Err(Fault::Refused(Refusal::Unreachable))));
 }
 
 #[test]
 fn a_call_that_was_never_begun_leaves_its_session_as_it_was() {
     let mut session = AnySession::new(adding(), Home::Task);
-    let mut effort = Effort::default();
-    drop(session.run(&3, &mut effort));
-    assert_eq!((effort.attempts, ended(&mut session, 1, &mut effort)), (0, Ok(1)));
+    let mut work = CallWork::default();
+    drop(session.run(&3, &mut work));
+    assert_eq!((work.attempts, ended(&mut session, 1, &mut work)), (0, Ok(1)));
 }
 
 #[test]
 fn a_blocking_session_has_ended_its_call_when_it_is_first_asked() {
     let mut session = AnySession::new(adding(), Home::Thread);
-    let mut effort = Effort::default();
-    assert_eq!(poll(pin!(session.run(&1, &mut effort))), Poll::Ready(Ok(1)));
+    let mut work = CallWork::default();
+    assert_eq!(poll(pin!(session.run(&1, &mut work))), Poll::Ready(Ok(1)));
     // One that waits all the same keeps its thread waiting, and no one else.
-    assert_eq!(poll(pin!(session.run(&4, &mut effort))), Poll::Ready(Ok(5)));
-    assert_eq!((effort.attempts, effort.spent.commit), (2, Nanos(4)));
+    assert_eq!(poll(pin!(session.run(&4, &mut work))), Poll::Ready(Ok(5)));
+    assert_eq!((work.attempts, work.spent.commit), (2, Nanos(4)));
 }
 
 #[test]
@@ -148,9 +148,9 @@ fn what_statements_took_is_asked_for_and_told_through_the_pointer() {
     for home in [Home::Task, Home::Thread] {
         let mut session = AnySession::new(adding(), home);
         let calls = |session: &mut AnySession<Numbers>, clocked| {
-            let mut effort = Effort { clocked, ..Effort::default() };
-            assert!(poll(pin!(session.run(&1, &mut effort))).is_ready());
-            assert_eq!(effort.clocked, clocked);
+            let mut work = CallWork { clocked, ..CallWork::default() };
+            assert!(poll(pin!(session.run(&1, &mut work))).is_ready());
+            assert_eq!(work.clocked, clocked);
             session.statement_times().map(|times| times.executed().map(|(_, time)| time.executions).sum())
         };
         assert_eq!(calls(&mut session, false), Some(0), "{home:?}");
@@ -163,16 +163,16 @@ fn an_attempt_behind_the_pointer_knows_that_it_is_not_the_first() {
     for home in [Home::Task, Home::Thread] {
         let policy = RetryPolicy { attempts_max: 3, reopens: false };
         let mut session = AnySession::new(adding(), home);
-        let mut effort = Effort { clocked: true, ..Effort::default() };
+        let mut work = CallWork { clocked: true, ..CallWork::default() };
         let result = {
-            let mut run = pin!(policy.run(&mut session, &7, &mut effort));
+            let mut run = pin!(policy.run(&mut session, &7, &mut work));
             loop {
                 if let Poll::Ready(result) = poll(run.as_mut()) {
                     break result;
                 }
             }
         };
-        assert_eq!((result, effort.attempts), (Ok(7), 2), "{home:?}");
+        assert_eq!((result, work.attempts), (Ok(7), 2), "{home:?}");
         let times = session.statement_times().unwrap();
         let executed: u32 = times.executed().map(|(_, time)| time.executions).sum();
         assert_eq!(executed, 1 + 7, "{home:?}: of both attempts");
@@ -192,11 +192,11 @@ struct Opened {
 }
 
 impl Session<Numbers> for Opened {
-    async fn run(&mut self, call: &u32, effort: &mut Effort) -> Result<u32, Fault> {
+    async fn run(&mut self, call: &u32, work: &mut CallWork) -> Result<u32, Fault> {
         if self.is_closed {
             return Err(Fault::Refused(Refusal::Unreachable));
         }
-        effort.attempts += 1;
+        work.attempts += 1;
         Ok(*call)
     }
 }
@@ -229,11 +229,11 @@ fn a_session_that_was_found_closed_is_replaced_once_for_each_call() {
         let target = Closing { closed, opened: Arc::clone(&opened), fails_after };
         let target = RetryingTarget::new(target, policy);
         let Poll::Ready(Ok(mut session)) = poll(pin!(Target::open(&target, 0))) else { panic!("it opens") };
-        let mut effort = Effort::default();
-        let ran = poll(pin!(session.run(&5, &mut effort)));
+        let mut work = CallWork::default();
+        let ran = poll(pin!(session.run(&5, &mut work)));
         assert_eq!(ran, Poll::Ready(expected.clone()));
-        assert_eq!((effort.reconnects, opened.load(Ordering::Relaxed)), (reconnects, opens));
-        assert_eq!(effort.attempts, u32::from(expected.is_ok()), "what was not sent is not an attempt");
+        assert_eq!((work.reconnects, opened.load(Ordering::Relaxed)), (reconnects, opens));
+        assert_eq!(work.attempts, u32::from(expected.is_ok()), "what was not sent is not an attempt");
     };
     let (again, never) = (RetryPolicy::default(), RetryPolicy { reopens: false, ..RetryPolicy::default() });
     check(0, 9, again, Ok(5), 0, 1);

@@ -5,7 +5,6 @@
 
 mod caught;
 pub mod conformance;
-mod effort;
 mod erased;
 mod fault;
 pub mod json;
@@ -24,11 +23,11 @@ mod time;
 mod units;
 pub mod vectors;
 mod wire;
+mod work;
 
 use std::future::Future;
 
 pub use caught::{DRIVER_PANICKED, caught, panic_message};
-pub use effort::{Effort, Spent, Wanted};
 pub use erased::{AnySession, AnyTarget};
 pub use fault::{Conflict, Defect, DefectKind, Doubt, Fault, Refusal, SAID_MAX, Said};
 pub use key::Key;
@@ -42,6 +41,7 @@ pub use statements::{STATEMENTS_MAX, StatementClock, StatementTime, StatementTim
 pub use time::{Clock, Nanos};
 pub use units::{BasisPoints, Cents, total};
 pub use wire::{Answer, BadCall, BadCallKind, Endpoint, Headers, Method, Request, Wire};
+pub use work::{CallWork, Spent, Wanted};
 
 /// A business problem: its calls, what they answer, how inputs are drawn, and what they imply about the data.
 pub trait Workload: Sized + Send + Sync + 'static {
@@ -57,7 +57,7 @@ pub trait Workload: Sized + Send + Sync + 'static {
     /// One input: plain data of fixed size, cheap to clone.
     type Call: Clone + Send + Sync + 'static;
     /// What a completed call says. Fixed size: producing one allocates nothing, unless its caller asks for the whole of an
-    /// answer ([`Effort::wanted`]).
+    /// answer ([`CallWork::wanted`]).
     type Outcome: Send + 'static;
     /// A deterministic stream of calls, one a worker.
     type Inputs: Inputs<Self>;
@@ -161,14 +161,14 @@ pub trait Ledger<W: Workload>: Send + 'static {
 
 /// Runs calls one at a time. Owned by one worker; holds a connection and its scratch space.
 pub trait Session<W: Workload>: Send {
-    /// Answers one call and writes down in `effort` what it took.
+    /// Answers one call and writes down in `work` what it took.
     fn run(
         &mut self,
         call: &W::Call,
-        effort: &mut Effort,
+        work: &mut CallWork,
     ) -> impl Future<Output = Result<W::Outcome, Fault>> + Send;
 
-    /// What each statement of the last call took, where that call had [`Effort::clocked`] set and has completed. Nothing
+    /// What each statement of the last call took, where that call had [`CallWork::clocked`] set and has completed. Nothing
     /// where a session cannot tell. Without a meaning after any other call.
     fn statement_times(&self) -> Option<&StatementTimes> {
         None

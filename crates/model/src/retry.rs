@@ -1,6 +1,6 @@
 //! The only place that repeats a call: the same policy on the direct route and inside a server.
 
-use crate::{Effort, Fault, Home, OpenError, Refusal, Session, Stack, StatementTimes, Target, Workload};
+use crate::{CallWork, Fault, Home, OpenError, Refusal, Session, Stack, StatementTimes, Target, Workload};
 use std::sync::Arc;
 
 /// How often a call is tried.
@@ -24,11 +24,11 @@ impl RetryPolicy {
         self,
         session: &mut S,
         call: &W::Call,
-        effort: &mut Effort,
+        work: &mut CallWork,
     ) -> Result<W::Outcome, Fault> {
         let mut attempt = 1;
         loop {
-            match session.run(call, effort).await {
+            match session.run(call, work).await {
                 Err(Fault::Conflict(_)) if attempt < self.attempts_max => attempt += 1,
                 result => return result,
             }
@@ -56,14 +56,14 @@ pub struct Retrying<W: Workload, T: Target<W>> {
 }
 
 impl<W: Workload, T: Target<W>> Session<W> for Retrying<W, T> {
-    async fn run(&mut self, call: &W::Call, effort: &mut Effort) -> Result<W::Outcome, Fault> {
+    async fn run(&mut self, call: &W::Call, work: &mut CallWork) -> Result<W::Outcome, Fault> {
         let policy = self.policy;
         let Some(session) = &mut self.session else { return Err(Fault::Refused(Refusal::Unreachable)) };
-        match policy.run(session, call, effort).await {
+        match policy.run(session, call, work).await {
             Err(Fault::Refused(Refusal::Unreachable)) if policy.reopens => {
                 let session = self.reopen().await?;
-                effort.reconnects += 1;
-                policy.run(session, call, effort).await
+                work.reconnects += 1;
+                policy.run(session, call, work).await
             }
             result => result,
         }

@@ -1,6 +1,6 @@
 //! What each statement of a call took: clocked in few calls, in room that is there before the call.
 
-use crate::{Clock, Effort, Nanos};
+use crate::{CallWork, Clock, Nanos};
 
 /// Statements that a workload can have clocked; more have no room. TPC-C has the most, with 34.
 pub const STATEMENTS_MAX: usize = 48;
@@ -54,7 +54,7 @@ impl StatementTimes {
 }
 
 /// The clock around each statement of a session: on in calls whose caller asks for it
-/// ([`Effort::clocked`]), and one branch a statement in all others.
+/// ([`CallWork::clocked`]), and one branch a statement in all others.
 ///
 /// It takes the clock of the session with each reading, which has it for the steps of every call already.
 #[derive(Debug, Default)]
@@ -64,11 +64,11 @@ pub struct StatementClock {
 }
 
 impl StatementClock {
-    /// Begins an attempt of the call whose account is `effort`, as its caller made it or as the attempt before left it.
+    /// Begins an attempt of the call whose account is `work`, as its caller made it or as the attempt before left it.
     #[inline]
-    pub fn start(&mut self, effort: &Effort) {
-        self.is_on = effort.clocked;
-        if effort.clocked && effort.attempts == 0 {
+    pub fn start(&mut self, work: &CallWork) {
+        self.is_on = work.clocked;
+        if work.clocked && work.attempts == 0 {
             self.times.clear();
         }
     }
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn a_call_that_is_not_to_be_clocked_reads_no_clock() {
         let (ticks, mut clock) = (Ticks(std::sync::Arc::default()), StatementClock::default());
-        clock.start(&Effort::default());
+        clock.start(&CallWork::default());
         let asked = clock.asked(&ticks);
         clock.answered(3, asked, &ticks);
         assert_eq!((asked, clock.times().executed().count()), (None, 0));
@@ -122,16 +122,16 @@ mod tests {
     #[test]
     fn attempts_of_a_call_add_up_and_the_next_call_begins_anew() {
         let (ticks, mut clock) = (Ticks(std::sync::Arc::default()), StatementClock::default());
-        let mut effort = Effort { clocked: true, ..Effort::default() };
+        let mut work = CallWork { clocked: true, ..CallWork::default() };
         for _ in 0..2 {
-            clock.start(&effort);
+            clock.start(&work);
             let asked = clock.asked(&ticks);
             clock.answered(3, asked, &ticks);
-            effort.attempts += 1;
+            work.attempts += 1;
         }
         let twice = StatementTime { executions: 2, spent: Nanos(2) };
         assert_eq!(clock.times().executed().collect::<Vec<_>>(), [(3, twice)]);
-        clock.start(&Effort { clocked: true, ..Effort::default() });
+        clock.start(&CallWork { clocked: true, ..CallWork::default() });
         assert_eq!(clock.times().executed().count(), 0);
     }
 

@@ -73,7 +73,7 @@ pub trait Wire: Workload {
     }
 
     /// Keeps the body of the answer that an outcome was read from, where an outcome is a digest of it and its caller wants the
-    /// whole ([`crate::Effort::wanted`]).
+    /// whole ([`crate::CallWork::wanted`]).
     fn keep_body(_outcome: &mut Self::Outcome, _body: &[u8]) {}
 }
 

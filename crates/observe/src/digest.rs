@@ -16,7 +16,7 @@ pub(crate) struct Ends<'a> {
 }
 
 impl Ends<'_> {
-    pub(crate) fn length_s(self) -> f64 {
+    pub(crate) fn duration_s(self) -> f64 {
         (self.until.reading.at - self.from.reading.at).as_secs_f64()
     }
 
@@ -42,11 +42,11 @@ impl Ends<'_> {
 
     pub(crate) fn writeback(self) -> Option<Writeback> {
         let sample = |pair: &[Reading]| {
-            let length_s = (pair[1].at - pair[0].at).as_secs_f64();
+            let duration_s = (pair[1].at - pair[0].at).as_secs_f64();
             let used_s = writeback_cpu_s(&pair[0], &pair[1])?;
             Some(WritebackSample {
                 t_s: self.since(pair[1].at),
-                cores_busy: rounded(ratio(used_s, length_s)),
+                cores_busy: rounded(ratio(used_s, duration_s)),
             })
         };
         (self.until.cores > 0).then(|| Writeback {
@@ -68,8 +68,8 @@ impl Ends<'_> {
     }
 
     fn machine_wide_between(self, from: &Reading, until: &Reading) -> MachineWideSample {
-        let length_s = (until.at - from.at).as_secs_f64();
-        let per_s = |from: u64, until: u64| rounded(ratio(until.saturating_sub(from) as f64, length_s));
+        let duration_s = (until.at - from.at).as_secs_f64();
+        let per_s = |from: u64, until: u64| rounded(ratio(until.saturating_sub(from) as f64, duration_s));
         let disks = from.disks.iter().zip(&until.disks);
         let merged: Vec<u64> =
             disks.filter_map(|(from, until)| Some(until.as_ref()?.since(from.as_ref()?).merged)).collect();
@@ -117,10 +117,10 @@ impl Ends<'_> {
 
     fn sample(self, from: &Reading, until: &Reading, index: usize) -> Option<ProcessSample> {
         let (before, now) = (from.processes.get(index)?, until.processes.get(index)?);
-        let length_s = (until.at - from.at).as_secs_f64();
+        let duration_s = (until.at - from.at).as_secs_f64();
         Some(ProcessSample {
             t_s: self.since(until.at),
-            cores_busy: rounded(ratio(cpu_s(now) - cpu_s(before), length_s).max(0.0)),
+            cores_busy: rounded(ratio(cpu_s(now) - cpu_s(before), duration_s).max(0.0)),
             rss_bytes: if now.gone { 0 } else { now.rss_bytes },
         })
     }
@@ -133,15 +133,15 @@ impl Ends<'_> {
             .zip(both)
             .filter_map(|(device, (from, until))| Some((device, until.as_ref()?.since(from.as_ref()?))))
             .collect();
-        let length_s = self.length_s();
+        let duration_s = self.duration_s();
         let sum = |of: fn(&DiskReading) -> u64| found.iter().map(|(_, grown)| of(grown)).sum::<u64>();
-        let per_s = |count: u64| rounded(ratio(count as f64, length_s));
+        let per_s = |count: u64| rounded(ratio(count as f64, duration_s));
         let flushes: Option<u64> = found.iter().map(|(_, grown)| grown.flushes).sum();
         let busiest_ms = found.iter().map(|(_, grown)| grown.busy_ms).max()?;
         Some(Disk {
             device: found.iter().map(|(device, _)| device.as_str()).collect::<Vec<_>>().join(", "),
             // The kernel rounds up to its tick, so a busy disk can come out a little above 1.
-            busy_share: rounded(ratio(busiest_ms as f64 / 1e3, length_s).min(1.0)),
+            busy_share: rounded(ratio(busiest_ms as f64 / 1e3, duration_s).min(1.0)),
             writes_per_s: per_s(sum(|grown| grown.writes)),
             written_bytes_per_s: per_s(sum(|grown| grown.written_bytes)),
             flushes_per_s: flushes.map(per_s),
@@ -155,7 +155,7 @@ impl Ends<'_> {
 /// What the processes of each role have used since the reading `first`, and how many cores they kept busy from `before` to
 /// `last`.
 pub(crate) fn usage(watched: &[Watched], first: &Reading, before: &Reading, last: &Reading) -> Vec<Usage> {
-    let length_s = (last.at - before.at).as_secs_f64();
+    let duration_s = (last.at - before.at).as_secs_f64();
     let mut usage: Vec<Usage> = Vec::new();
     for (index, watched) in watched.iter().enumerate() {
         let at = |reading: &Reading| reading.processes.get(index).map_or(0.0, cpu_s);
@@ -163,7 +163,7 @@ pub(crate) fn usage(watched: &[Watched], first: &Reading, before: &Reading, last
         let own = Usage {
             role: watched.role,
             cpu_s: rounded((at(last) - at(first)).max(0.0)),
-            cores: rounded(ratio(at(last) - at(before), length_s).max(0.0)),
+            cores: rounded(ratio(at(last) - at(before), duration_s).max(0.0)),
             rss_bytes: now.map_or(0, |process| if process.gone { 0 } else { process.rss_bytes }),
         };
         match usage.iter_mut().find(|all| all.role == own.role) {

@@ -113,7 +113,7 @@ pub(crate) struct Heard {
     pub(crate) others: Option<BTreeSet<String>>,
     /// The sums of the reading that is being gathered, and the looks behind them.
     pub(crate) gathered: BTreeMap<usize, u64>,
-    pub(crate) looks: u32,
+    pub(crate) samples: u32,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -132,7 +132,7 @@ pub(crate) struct Answer {
     pub(crate) values: Option<Vec<Option<f64>>>,
     /// Sessions summed over the looks, by position in [`Heard::states`].
     pub(crate) sessions: BTreeMap<usize, u64>,
-    pub(crate) looks: u32,
+    pub(crate) samples: u32,
 }
 
 /// An edge of the window.
@@ -235,7 +235,7 @@ impl Heard {
             let at = self.state(&state.name);
             *self.gathered.entry(at).or_default() += u64::from(state.sessions);
         }
-        self.looks += 1;
+        self.samples += 1;
     }
 
     fn meet(&mut self, others: Option<Vec<String>>) {
@@ -248,7 +248,7 @@ impl Heard {
     fn read(&mut self, at: Nanos, gauges: Option<Vec<Gauge>>) {
         let values = self.values(gauges);
         let sessions = std::mem::take(&mut self.gathered);
-        self.readings.push(Answer { at, values, sessions, looks: std::mem::take(&mut self.looks) });
+        self.readings.push(Answer { at, values, sessions, samples: std::mem::take(&mut self.samples) });
         if self.readings.len() >= READINGS_MAX {
             self.readings = self.readings.chunks(2).map(Answer::joined).collect();
         }
@@ -265,7 +265,7 @@ impl Heard {
         let mark = Mark { at, values: values.clone(), statements };
         // The looks so far belong to the time before the mark.
         let sessions = std::mem::take(&mut self.gathered);
-        self.readings.push(Answer { at, values, sessions, looks: std::mem::take(&mut self.looks) });
+        self.readings.push(Answer { at, values, sessions, samples: std::mem::take(&mut self.samples) });
         match order {
             Order::Open => (self.opened, self.closed) = (Some(mark), None),
             Order::Close => self.closed = Some(mark),
@@ -317,7 +317,7 @@ impl Answer {
         for answer in pair {
             joined.at = answer.at;
             joined.values.clone_from(&answer.values);
-            joined.looks += answer.looks;
+            joined.samples += answer.samples;
             for (state, sessions) in &answer.sessions {
                 *joined.sessions.entry(*state).or_default() += sessions;
             }
@@ -350,7 +350,7 @@ mod tests {
         }
         assert!(heard.readings.len() < READINGS_MAX);
         let (looks, sessions) = heard.readings.iter().fold((0, 0), |(looks, sessions), reading| {
-            (looks + reading.looks, sessions + reading.sessions[&0])
+            (looks + reading.samples, sessions + reading.sessions[&0])
         });
         assert_eq!((looks as usize, sessions as usize), (10 * READINGS_MAX, 20 * READINGS_MAX));
     }
@@ -399,6 +399,6 @@ mod tests {
         interview.open();
         interview.close();
         let load = interview.end(Nanos::ZERO);
-        assert_eq!((load.looks, load.gauges.iter().filter_map(|line| line.total).count()), (0, 0));
+        assert_eq!((load.samples, load.gauges.iter().filter_map(|line| line.total).count()), (0, 0));
     }
 }

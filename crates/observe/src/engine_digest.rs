@@ -29,9 +29,9 @@ pub(crate) fn digest(heard: &Heard, opens: Nanos) -> Engine {
         t_s: steps.iter().map(|step| since(step[step.len() - 1].at)).collect(),
         gauges: gauges(heard, &ends, steps.len(), &window),
         waits: waits(heard, &steps, &window),
-        looks: window.looks(heard).map(|answer| u64::from(answer.looks)).sum(),
+        samples: window.looks(heard).map(|answer| u64::from(answer.samples)).sum(),
         statements: statements(heard),
-        others: heard.others.as_ref().map(|others| others.iter().cloned().collect()),
+        other_sessions: heard.others.as_ref().map(|others| others.iter().cloned().collect()),
         missing_s: missing_s(&heard.readings),
     }
 }
@@ -83,10 +83,10 @@ fn gauges(heard: &Heard, ends: &[&Answer], steps: usize, window: &Window) -> Vec
                 // What sessions of before the watch had counted and not yet told comes with the second reading.
                 GaugeKind::Counter if step == 0 => None,
                 GaugeKind::Counter => {
-                    let length_s = (pair[1].at - pair[0].at).as_secs_f64();
+                    let duration_s = (pair[1].at - pair[0].at).as_secs_f64();
                     grown(value(pair[0], at), value(pair[1], at))
-                        .filter(|_| length_s > 0.0)
-                        .map(|grown| grown / length_s)
+                        .filter(|_| duration_s > 0.0)
+                        .map(|grown| grown / duration_s)
                 }
             })
             .map(|value| value.map(rounded))
@@ -140,10 +140,10 @@ fn waits(heard: &Heard, steps: &[&[Answer]], window: &Window) -> Vec<Wait> {
 }
 
 fn mean_sessions(step: &[Answer], places: &[usize]) -> Option<f64> {
-    let looks: u32 = step.iter().map(|answer| answer.looks).sum();
+    let samples: u32 = step.iter().map(|answer| answer.samples).sum();
     let of = |answer: &Answer| -> u64 { places.iter().filter_map(|at| answer.sessions.get(at)).sum() };
     let sessions: u64 = step.iter().map(of).sum();
-    (looks > 0).then(|| rounded(sessions as f64 / f64::from(looks)))
+    (samples > 0).then(|| rounded(sessions as f64 / f64::from(samples)))
 }
 
 /// What statements took between the edges of the window, the most first. An engine counts since it began to.
@@ -185,9 +185,9 @@ fn missing_s(readings: &[Answer]) -> f64 {
     let mut sorted: Vec<f64> = lengths().collect();
     sorted.sort_by(f64::total_cmp);
     let usual = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0);
-    let missing = readings.windows(2).zip(lengths()).map(|(pair, length_s)| match pair[1].values {
-        None => length_s,
-        Some(_) if length_s > 2.0 * usual.max(1.0) => length_s - usual,
+    let missing = readings.windows(2).zip(lengths()).map(|(pair, duration_s)| match pair[1].values {
+        None => duration_s,
+        Some(_) if duration_s > 2.0 * usual.max(1.0) => duration_s - usual,
         Some(_) => 0.0,
     });
     rounded(missing.sum())
@@ -209,7 +209,7 @@ mod tests {
             at: Nanos::from_secs(second),
             values: value.map(|value| vec![Some(value), Some(7.0)]),
             sessions: BTreeMap::from([(0, running), (1, waiting)]),
-            looks: 10,
+            samples: 10,
         }
     }
 
@@ -255,7 +255,7 @@ mod tests {
         let shares: Vec<_> = load.waits.iter().map(|state| (state.name.as_str(), state.share)).collect();
         assert_eq!(shares, [("LWLock:WALWrite", 0.6667), ("running", 0.3333)]);
         assert_eq!(load.waits[0].sessions, [Some(0.0), Some(6.0), Some(6.0), Some(4.0), Some(0.0)]);
-        assert_eq!(load.looks, 30);
+        assert_eq!(load.samples, 30);
     }
 
     #[test]

@@ -233,7 +233,7 @@ impl<C: Clock> Watch<C> {
         shared.sample(self.clock.now());
         let ends = Ends { from: &self.opened, until: &until, readings: &shared.readings };
         Observation {
-            window_s: ends.length_s(),
+            window_s: ends.duration_s(),
             machine: ends.machine(machine()),
             processes: ends.processes(&self.watched),
             writeback: ends.writeback(),

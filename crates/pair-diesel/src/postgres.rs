@@ -8,7 +8,7 @@ use crate::session::{Engine, Transactions};
 use crate::work::{Ended, Stop, Work};
 use diesel::pg::{Pg, PgConnection};
 use diesel::result::Error;
-use model::{Clock, Effort, Fault, Home, OpenError, Session, Stack, StatementTimes, Target};
+use model::{CallWork, Clock, Fault, Home, OpenError, Session, Stack, StatementTimes, Target};
 use sql::ServerUrl;
 use workload_tpcc::{Call, Outcome, Tpcc};
 
@@ -90,8 +90,8 @@ impl<K: Clock> Target<Tpcc> for DieselPostgres<K> {
 }
 
 impl<K: Clock> Session<Tpcc> for PostgresSession<K> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        self.0.run(call, effort).await
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
+        self.0.run(call, work).await
     }
 
     fn statement_times(&self) -> Option<&StatementTimes> {

@@ -6,7 +6,7 @@ use diesel::connection::{
     AnsiTransactionManager, Connection, TransactionManager as _, TransactionManagerStatus,
 };
 use diesel::result::Error;
-use model::{Clock, Doubt, Effort, Fault, Nanos, Refusal, Session, StatementClock, StatementTimes};
+use model::{CallWork, Clock, Doubt, Fault, Nanos, Refusal, Session, StatementClock, StatementTimes};
 use workload_tpcc::{Call, Outcome, Tpcc};
 
 /// What an engine does in its own way.
@@ -40,18 +40,18 @@ impl<E: Engine, K: Clock> Transactions<E, K> {
         Transactions { conn, pass: None, lane, clock, clocked: StatementClock::default() }
     }
 
-    fn attempt(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        let begun = self.begin(call, effort)?;
-        let mut work = Work::new(&mut self.clocked, &self.clock);
-        let ended = E::transact(&mut self.conn, call, &mut work);
-        effort.statements += work.statements;
-        effort.rows += work.rows;
+    fn attempt(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
+        let started = self.begin(call, work)?;
+        let mut body = Work::new(&mut self.clocked, &self.clock);
+        let ended = E::transact(&mut self.conn, call, &mut body);
+        work.statements += body.statements;
+        work.rows += body.rows;
 
         let asked = self.clock.now();
-        effort.spent.statements += asked - begun;
+        work.spent.statements += asked - started;
         let result = match ended {
             Ok(Ended::Commit(outcome)) => self.commit().map(|()| {
-                effort.commits += 1;
+                work.commits += 1;
                 outcome
             }),
             Ok(Ended::RollBack(outcome)) => self.roll_back().map(|()| outcome),
@@ -64,29 +64,29 @@ impl<E: Engine, K: Clock> Transactions<E, K> {
                 })
             }
         };
-        effort.spent.commit += self.clock.now() - asked;
+        work.spent.commit += self.clock.now() - asked;
         result
     }
 
     /// Begins, and gives the time when that was done.
-    fn begin(&mut self, call: &Call, effort: &mut Effort) -> Result<Nanos, Fault> {
+    fn begin(&mut self, call: &Call, work: &mut CallWork) -> Result<Nanos, Fault> {
         let asked = self.clock.now();
         let writes = match call {
             Call::NewOrder(_) | Call::Payment(_) | Call::Delivery(_) => true,
             Call::OrderStatus(_) | Call::StockLevel(_) => false,
         };
         let result = self.recover().and_then(|()| {
-            effort.spent.pool += self.enter(writes);
+            work.spent.pool += self.enter(writes);
             let text = if writes { E::BEGIN_WRITE } else { E::BEGIN_READ };
             AnsiTransactionManager::begin_transaction_sql(&mut self.conn, text).map_err(|error| {
                 self.leave();
                 unreached(said::<E>(&error, false))
             })
         });
-        let begun = self.clock.now();
-        effort.attempts += u32::from(result != Err(Fault::Refused(Refusal::Unreachable)));
-        effort.spent.begin += begun - asked - effort.spent.pool;
-        result.map(|()| begun)
+        let started = self.clock.now();
+        work.attempts += u32::from(result != Err(Fault::Refused(Refusal::Unreachable)));
+        work.spent.begin += started - asked - work.spent.pool;
+        result.map(|()| started)
     }
 
     /// Waits for its turn, and gives how long that took.
@@ -165,11 +165,11 @@ fn unreached(fault: Fault) -> Fault {
 }
 
 impl<E: Engine, K: Clock> Session<Tpcc> for Transactions<E, K> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        self.clocked.start(effort);
-        let mut mine = Effort::default();
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
+        self.clocked.start(work);
+        let mut mine = CallWork::default();
         let result = self.attempt(call, &mut mine);
-        *effort += mine;
+        *work += mine;
         result
     }
 

@@ -9,7 +9,7 @@ use crate::{ADAPTER, STYLE};
 use adapter_rusqlite::Lane;
 use diesel::result::Error;
 use diesel::sqlite::{Sqlite, SqliteConnection};
-use model::{Clock, Effort, Fault, Home, OpenError, Session, Stack, StatementTimes, Target};
+use model::{CallWork, Clock, Fault, Home, OpenError, Session, Stack, StatementTimes, Target};
 use sql::{Journal, SqliteSettings, SqliteUrl};
 use workload_tpcc::{Call, Outcome, Tpcc};
 
@@ -96,8 +96,8 @@ impl<K: Clock> Target<Tpcc> for DieselSqlite<K> {
 }
 
 impl<K: Clock> Session<Tpcc> for SqliteSession<K> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        self.0.run(call, effort).await
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
+        self.0.run(call, work).await
     }
 
     fn statement_times(&self) -> Option<&StatementTimes> {

@@ -5,7 +5,7 @@ use crate::procedures::Procedure;
 use adapter_mysql_async::MySqlConn;
 use arrayvec::{ArrayString, ArrayVec};
 use model::{
-    Clock, DefectKind, Effort, Fault, Nanos, Refusal, Session, StatementClock, StatementTimes, Verdict,
+    CallWork, Clock, DefectKind, Fault, Nanos, Refusal, Session, StatementClock, StatementTimes, Verdict,
     Workload,
 };
 use sql::{ColumnError, Columns, IDLE_MAX, Param, SqlConn};
@@ -135,8 +135,8 @@ impl<K: Clock> ProcedureSession<K> {
 }
 
 impl<K: Clock> Session<Tpcc> for ProcedureSession<K> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        self.calls.start(effort);
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
+        self.calls.start(work);
         let (asked, mut rows) = (self.clock.now(), 0);
         if asked - self.used > IDLE_MAX && !self.conn.is_alive().await {
             return Err(Fault::Refused(Refusal::Unreachable));
@@ -144,14 +144,14 @@ impl<K: Clock> Session<Tpcc> for ProcedureSession<K> {
         let sent = self.calls.asked(&self.clock);
         let result = self.transact(call, &mut rows).await;
         self.calls.answered(PROCEDURE, sent, &self.clock);
-        effort.attempts += 1;
+        work.attempts += 1;
         // Begin, statements and commit are one round trip; none of it can be distinguished from here.
         self.used = self.clock.now();
-        effort.spent.statements += self.used - asked;
-        effort.rows += rows;
+        work.spent.statements += self.used - asked;
+        work.rows += rows;
         if let Ok(outcome) = &result {
-            effort.statements += 1;
-            effort.commits += u32::from(Tpcc::verdict(outcome) == Verdict::Committed);
+            work.statements += 1;
+            work.commits += u32::from(Tpcc::verdict(outcome) == Verdict::Committed);
         }
         result
     }

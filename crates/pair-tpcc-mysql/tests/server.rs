@@ -7,7 +7,7 @@ mod support;
 
 use adapter_mysql_async::connect;
 use measure::Monotonic;
-use model::{Cents, Conflict, Doubt, Effort, Fault, OpenError, RetryPolicy, Session, Target};
+use model::{CallWork, Cents, Conflict, Doubt, Fault, OpenError, RetryPolicy, Session, Target};
 use mysql_async::prelude::Queryable;
 use pair_tpcc_mysql::ProcedureTarget;
 use sql::{Isolation, Secret, ServerUrl};
@@ -66,14 +66,14 @@ fn a_call_is_one_statement_and_a_declined_one_leaves_nothing() {
         let count = "select (select count(*) from orders) + (select count(*) from order_line) \
                      + (select count(*) from new_order) + (select sum(s_order_cnt) from stock)";
         let before = number(&url, count).await;
-        let mut effort = Effort::default();
-        let declined = session.run(&order([1, 2, 3, 4, 1_000_000]), &mut effort).await;
+        let mut work = CallWork::default();
+        let declined = session.run(&order([1, 2, 3, 4, 1_000_000]), &mut work).await;
         assert!(matches!(declined, Ok(Outcome::Unused(_))), "{declined:?}");
-        assert_eq!((effort.attempts, effort.statements, effort.commits), (1, 1, 0));
+        assert_eq!((work.attempts, work.statements, work.commits), (1, 1, 0));
         assert_eq!(number(&url, count).await, before);
-        let placed = session.run(&order([1, 2, 3, 4, 5]), &mut effort).await;
+        let placed = session.run(&order([1, 2, 3, 4, 5]), &mut work).await;
         assert!(matches!(placed, Ok(Outcome::Placed(_))), "{placed:?}");
-        assert_eq!((effort.attempts, effort.statements, effort.commits), (2, 2, 1));
+        assert_eq!((work.attempts, work.statements, work.commits), (2, 2, 1));
         // The order, its five lines, its new_order and five stock rows.
         assert_eq!(number(&url, count).await, before + 12);
     });
@@ -94,13 +94,13 @@ fn a_lock_that_is_not_given_is_a_conflict_that_leaves_nothing() {
             .await
             .unwrap();
         let before = number(&url, "select cast(w_ytd * 100 as signed) from warehouse where w_id = 1").await;
-        let mut effort = Effort::default();
-        let waited = session.run(&payment(), &mut effort).await;
+        let mut work = CallWork::default();
+        let waited = session.run(&payment(), &mut work).await;
         assert_eq!(waited.err(), Some(Fault::Conflict(Conflict::Busy)));
-        assert_eq!((effort.statements, effort.commits), (0, 0));
+        assert_eq!((work.statements, work.commits), (0, 0));
         other.query_drop("rollback").await.unwrap();
         // The warehouse, paid before the customer was waited for, is free and as it was.
-        assert!(session.run(&payment(), &mut effort).await.is_ok());
+        assert!(session.run(&payment(), &mut work).await.is_ok());
         let after = number(&url, "select cast(w_ytd * 100 as signed) from warehouse where w_id = 1").await;
         assert_eq!(after, before + 1_000);
     });
@@ -122,7 +122,7 @@ fn sessions_that_meet_are_retried_and_lose_nothing() {
             for _ in 0..EACH {
                 let delivery = Call::Delivery(Delivery { w_id: 1, o_carrier_id: 1 });
                 for call in [order([5, 4, 3, 2, 1]), payment(), delivery] {
-                    policy.run::<Tpcc, _>(&mut session, &call, &mut Effort::default()).await.unwrap();
+                    policy.run::<Tpcc, _>(&mut session, &call, &mut CallWork::default()).await.unwrap();
                 }
             }
         };
@@ -147,7 +147,7 @@ fn an_answer_that_is_lost_leaves_a_writing_call_in_doubt() {
         let paid = "select cast(w_ytd * 100 as signed) from warehouse where w_id = 1";
         let before = number(&direct, paid).await;
         proxy.cut(Cut::Answer);
-        let lost = session.run(&payment(), &mut Effort::default()).await;
+        let lost = session.run(&payment(), &mut CallWork::default()).await;
         assert_eq!(lost.err(), Some(Fault::InDoubt(Doubt::CommitUnanswered)));
         // The rows come before the commit: whoever wants to write waits for it.
         assert_eq!(number(&direct, &format!("{paid} for update")).await, before + 1_000);

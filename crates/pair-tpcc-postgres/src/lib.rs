@@ -5,7 +5,7 @@
 //! - [`ProcedureTarget`]: a function in PL/pgSQL for each transaction, called in one round trip that commits as well.
 //!
 //! Both answer what the plain style answers and take locks in its order, so that all three can run next to each other. The
-//! statements are in `spec/sql/tpcc`. What an [`model::Effort`] counts here: statements sent (a function is one), rows that
+//! statements are in `spec/sql/tpcc`. What an [`model::CallWork`] counts here: statements sent (a function is one), rows that
 //! came back, and spans as far as the client can distinguish them: a begin that shares a round trip with statements is part
 //! of them, a commit that shares one with the last statement is commit, and a function's commit is part of its statement.
 

@@ -6,7 +6,7 @@ use crate::texts;
 use crate::wire::{Wire, own_texts, trip};
 use arrayvec::{ArrayString, ArrayVec};
 use futures_util::future::{try_join, try_join3, try_join4};
-use model::{Cents, Clock, DefectKind, Effort, Fault, OpenError, Session, StatementTimes};
+use model::{CallWork, Cents, Clock, DefectKind, Fault, OpenError, Session, StatementTimes};
 use sql::{CatalogueError, ServerUrl};
 use std::fmt::Write;
 use tokio_postgres::types::ToSql;
@@ -81,8 +81,8 @@ impl<K: Clock> PipelinedSession<K> {
         Ok(PipelinedSession { wire })
     }
 
-    async fn transact(&mut self, call: &Call, effort: &Effort) -> Result<Outcome, Fault> {
-        self.wire.start(effort).await?;
+    async fn transact(&mut self, call: &Call, work: &CallWork) -> Result<Outcome, Fault> {
+        self.wire.start(work).await?;
         let ended = match call {
             Call::NewOrder(call) => self.new_order(call).await,
             Call::Payment(call) => self.payment(call).await,
@@ -163,7 +163,7 @@ impl<K: Clock> PipelinedSession<K> {
         let items = rounds.items.as_slice();
         let known = try_join(query(on, Stmt::KnownItems, [&items]), query(on, Stmt::RollBack, []));
         let (known, _) = trip(link, known, false).await?;
-        self.wire.effort.spent.commit += self.wire.clock.now() - asked;
+        self.wire.work.spent.commit += self.wire.clock.now() - asked;
         self.wire.count(1, known.len());
         let mut different = rounds.items.clone();
         different.sort_unstable();
@@ -253,7 +253,7 @@ impl<K: Clock> PipelinedSession<K> {
         self.wire.answered(ROUND, asked);
         let rows = rows?;
         self.wire.count(1, rows.len());
-        self.wire.effort.commits = 1;
+        self.wire.work.commits = 1;
         let head = rows.first().ok_or_else(|| nobody(&call.customer))?;
         let line = |row| -> Result<ReportLine, Fault> {
             Ok(ReportLine {
@@ -311,7 +311,7 @@ impl<K: Clock> PipelinedSession<K> {
         self.wire.answered(ROUND, asked);
         let rows = rows?;
         self.wire.count(1, rows.len());
-        self.wire.effort.commits = 1;
+        self.wire.work.commits = 1;
         let low_stock = rows.first().ok_or_else(|| defect("a count gave no row"))?;
         Ok(Outcome::Short(Short { low_stock: id(low_stock, 0)? }))
     }
@@ -327,8 +327,8 @@ impl<K: Clock> PipelinedSession<K> {
 
     /// Accounts for a trip that committed.
     fn committed(&mut self, asked: model::Nanos) {
-        self.wire.effort.spent.commit += self.wire.clock.now() - asked;
-        self.wire.effort.commits = 1;
+        self.wire.work.spent.commit += self.wire.clock.now() - asked;
+        self.wire.work.commits = 1;
     }
 
     async fn roll_back(&mut self) -> Result<(), Fault> {
@@ -336,15 +336,15 @@ impl<K: Clock> PipelinedSession<K> {
         let Wire { client, statements, link, .. } = &mut self.wire;
         let on = (&*client, statements.as_slice());
         let done = trip(link, query(on, Stmt::RollBack, []), false).await;
-        self.wire.effort.spent.commit += self.wire.clock.now() - asked;
+        self.wire.work.spent.commit += self.wire.clock.now() - asked;
         done.map(|_| ())
     }
 }
 
 impl<K: Clock> Session<Tpcc> for PipelinedSession<K> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        let result = self.transact(call, effort).await;
-        self.wire.settle(effort);
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
+        let result = self.transact(call, work).await;
+        self.wire.settle(work);
         result
     }
 

@@ -9,7 +9,7 @@ use crate::texts;
 use crate::wire::{Wire, own_texts};
 use adapter_tokio_postgres::fault;
 use arrayvec::ArrayVec;
-use model::{Cents, Clock, Effort, Fault, OpenError, Session, StatementTimes};
+use model::{CallWork, Cents, Clock, Fault, OpenError, Session, StatementTimes};
 use sql::{CatalogueError, ServerUrl};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
@@ -66,8 +66,8 @@ impl<K: Clock> ProcedureSession<K> {
         Ok(ProcedureSession { wire })
     }
 
-    async fn transact(&mut self, call: &Call, effort: &Effort) -> Result<Outcome, Fault> {
-        self.wire.start(effort).await?;
+    async fn transact(&mut self, call: &Call, work: &CallWork) -> Result<Outcome, Fault> {
+        self.wire.start(work).await?;
         match call {
             Call::NewOrder(call) => self.new_order(call).await,
             Call::Payment(call) => self.payment(call).await,
@@ -85,7 +85,7 @@ impl<K: Clock> ProcedureSession<K> {
         self.wire.answered(PROCEDURE, asked);
         let row = row?;
         self.wire.count(1, 1);
-        self.wire.effort.commits = 1;
+        self.wire.work.commits = 1;
         Ok(row)
     }
 
@@ -161,9 +161,9 @@ impl<K: Clock> ProcedureSession<K> {
 }
 
 impl<K: Clock> Session<Tpcc> for ProcedureSession<K> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        let result = self.transact(call, effort).await;
-        self.wire.settle(effort);
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
+        let result = self.transact(call, work).await;
+        self.wire.settle(work);
         result
     }
 

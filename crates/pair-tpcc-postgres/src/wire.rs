@@ -1,7 +1,7 @@
 //! What both styles share: a connection with its settings and statements, and the account of a call.
 
 use adapter_tokio_postgres::{Connected, Link, connect_to_write, fault, open_error};
-use model::{Clock, Effort, Fault, Nanos, OpenError, Refusal, StatementClock, StatementTimes};
+use model::{CallWork, Clock, Fault, Nanos, OpenError, Refusal, StatementClock, StatementTimes};
 use sql::{CatalogueError, ServerUrl};
 use std::future::Future;
 use tokio_postgres::{Client, Error, SimpleQueryMessage, Statement};
@@ -30,11 +30,11 @@ pub(crate) fn shown(settings: Vec<(String, String)>) -> Vec<(String, String)> {
 pub(crate) struct Wire<K> {
     pub(crate) client: Client,
     pub(crate) statements: Vec<Statement>,
-    pub(crate) effort: Effort,
+    pub(crate) work: CallWork,
     pub(crate) link: Link,
     pub(crate) clock: K,
     pub(crate) rounds: StatementClock,
-    begun: Nanos,
+    started: Nanos,
     /// When the last call ended.
     used: Nanos,
 }
@@ -60,30 +60,30 @@ impl<K: Clock> Wire<K> {
         for text in texts {
             statements.push(link.until(client.prepare(text)).await.map_err(refused)?);
         }
-        let (effort, now) = (Effort::default(), clock.now());
+        let (work, now) = (CallWork::default(), clock.now());
         let rounds = StatementClock::default();
-        Ok(Wire { client, statements, effort, link, clock, rounds, begun: now, used: now })
+        Ok(Wire { client, statements, work, link, clock, rounds, started: now, used: now })
     }
 
-    /// Begins the account of an attempt of the call whose account so far is `effort`.
-    pub(crate) async fn start(&mut self, effort: &Effort) -> Result<(), Fault> {
-        self.rounds.start(effort);
-        self.begun = self.clock.now();
-        self.effort = Effort::default();
-        let is_idle = self.begun - self.used > Link::IDLE_MAX;
+    /// Begins the account of an attempt of the call whose account so far is `work`.
+    pub(crate) async fn start(&mut self, work: &CallWork) -> Result<(), Fault> {
+        self.rounds.start(work);
+        self.started = self.clock.now();
+        self.work = CallWork::default();
+        let is_idle = self.started - self.used > Link::IDLE_MAX;
         if !(if is_idle { self.link.look().await } else { self.link.is_open() }) {
             return Err(Fault::Refused(Refusal::Unreachable));
         }
-        self.effort.attempts = 1;
+        self.work.attempts = 1;
         Ok(())
     }
 
     /// Ends it: all time since the start that was not the commit's was the statements'.
-    pub(crate) fn settle(&mut self, effort: &mut Effort) {
+    pub(crate) fn settle(&mut self, work: &mut CallWork) {
         self.used = self.clock.now();
-        let spent = &mut self.effort.spent;
-        spent.statements = self.used - self.begun - spent.commit;
-        *effort += self.effort;
+        let spent = &mut self.work.spent;
+        spent.statements = self.used - self.started - spent.commit;
+        *work += self.work;
     }
 
     /// Reads the clock before a round trip, in calls that have one around each.
@@ -104,8 +104,8 @@ impl<K: Clock> Wire<K> {
 
     /// Counts statements that were answered, and the rows that came with them.
     pub(crate) fn count(&mut self, statements: u32, rows: usize) {
-        self.effort.statements += statements;
-        self.effort.rows += rows as u32;
+        self.work.statements += statements;
+        self.work.rows += rows as u32;
     }
 }
 

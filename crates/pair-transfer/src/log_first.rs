@@ -15,7 +15,7 @@ use anyhow::{Result, anyhow, bail};
 use measure::{Monotonic, unix_nanoseconds};
 use model::random::Random;
 use model::{
-    AnyTarget, DefectKind, Doubt, Effort, Fault, Home, OpenError, Refusal, RetryPolicy, Session, Stack,
+    AnyTarget, CallWork, DefectKind, Doubt, Fault, Home, OpenError, Refusal, RetryPolicy, Session, Stack,
     StatementTimes, Target,
 };
 use sql::{SqlConn, SqlOpener};
@@ -74,7 +74,7 @@ async fn execute_log<O: SqlOpener>(stores: &Stores<O>) -> Result<()> {
     }
     let mut session = SagaSession::new(stores.sessions().await?, stores.router.clone());
     for LogRecord { transfer, .. } in last.into_values() {
-        if let Err(fault) = execute(&mut session, &call_of(transfer), &mut Effort::default()).await
+        if let Err(fault) = execute(&mut session, &call_of(transfer), &mut CallWork::default()).await
             && !is_final(&fault)
         {
             bail!("transfer {} is in the log and could not be executed: {fault}", transfer.key);
@@ -91,9 +91,9 @@ const fn call_of(transfer: Transfer) -> Call {
 async fn execute<S: Session<Transfers>>(
     session: &mut S,
     call: &Call,
-    effort: &mut Effort,
+    work: &mut CallWork,
 ) -> Result<Outcome, Fault> {
-    RetryPolicy::default().run(session, call, effort).await
+    RetryPolicy::default().run(session, call, work).await
 }
 
 /// Whether an attempt is the last one although it failed: the store refuses the call itself, such as one whose key has expired.
@@ -184,7 +184,7 @@ async fn execute_entry<O: SqlOpener>(
             Err(_) => return false,
         },
     };
-    let executed = execute(session, &call_of(entry.record.transfer), &mut Effort::default()).await;
+    let executed = execute(session, &call_of(entry.record.transfer), &mut CallWork::default()).await;
     executed.map_or_else(|fault| is_final(&fault), |_| true)
 }
 
@@ -213,7 +213,7 @@ impl<C: SqlConn> LogFirstSession<C> {
         &mut self,
         call: &Call,
         transfer: Transfer,
-        effort: &mut Effort,
+        work: &mut CallWork,
     ) -> Result<Outcome, Fault> {
         let record = LogRecord { stream: self.stream, number: self.number, transfer };
         self.number += 1;
@@ -221,7 +221,7 @@ impl<C: SqlConn> LogFirstSession<C> {
         if entry.publish().await.is_err() {
             return Err(Fault::InDoubt(Doubt::ServerError));
         }
-        match execute(&mut self.session, call, effort).await {
+        match execute(&mut self.session, call, work).await {
             Err(fault) if !is_final(&fault) => Err(match fault {
                 // It will be executed.
                 Fault::Refused(Refusal::Unreachable) => Fault::InDoubt(Doubt::ConnectionLost),
@@ -237,14 +237,14 @@ impl<C: SqlConn> LogFirstSession<C> {
 }
 
 impl<C: SqlConn> Session<Transfers> for LogFirstSession<C> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
         self.leave();
-        let Some(transfer) = self.router.crossing(call) else { return self.session.run(call, effort).await };
+        let Some(transfer) = self.router.crossing(call) else { return self.session.run(call, work).await };
         if self.log.left().len() >= LEFT_MAX {
             return Err(Fault::Refused(Refusal::Shedding));
         }
         self.session.check_alive(call).await?;
-        let outcome = self.log_and_execute(call, transfer, effort).await;
+        let outcome = self.log_and_execute(call, transfer, work).await;
         self.leave();
         outcome
     }

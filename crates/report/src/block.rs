@@ -61,7 +61,7 @@ impl From<Check> for Tone {
             Check::Passed => Tone::Good,
             Check::Failed => Tone::Bad,
             Check::NotRun => Tone::Warn,
-            Check::NotTold => Tone::Plain,
+            Check::Inconclusive => Tone::Plain,
         }
     }
 }

@@ -13,7 +13,7 @@ use std::fmt::Display;
 /// Columns of [`trials`]; `docs/live.md` says what each means.
 const TRIAL_COLUMNS: &str = "run,run_kind,stackmark,trial,subject,variant,block,outcome,started,state,validated,engine,\
     engine_version,durability,clients,arrivals,scale,measured_s,headline_unit,headline,\
-    headline_low,headline_high,kind,due,never_begun,committed,declined,conflict,refused,\
+    headline_low,headline_high,kind,due,dropped,committed,declined,conflict,refused,\
     in_doubt,defect,retries,rate_per_s,rate_low_per_s,rate_high_per_s,mean_ns,p50_ns,p90_ns,\
     p95_ns,p99_ns,p999_ns,max_ns,statements_a_call";
 
@@ -21,7 +21,7 @@ const VERDICT_COLUMNS: &str = "run,run_kind,stackmark,experiment,metric,unit,bas
     ratio,ratio_low,ratio_high,detectable,adjusted_for,loss_max,verdict,sentence";
 
 const SLICE_COLUMNS: &str =
-    "run,trial,subject,t_s,length_s,warmup,kind,committed,declined,faults,p50_ns,p99_ns";
+    "run,trial,subject,t_s,duration_s,warmup,kind,committed,declined,faults,p50_ns,p99_ns";
 
 /// A row a trial and kind of call, and one for all kinds together (`all`). One header, however many documents.
 #[must_use]
@@ -56,7 +56,7 @@ pub fn slices(documents: &[Document]) -> String {
                     table.text(&document.id).number(index + 1).text(&trial.subject);
                     table
                         .number(slice.t_s)
-                        .number(slice.length_s)
+                        .number(slice.duration_s)
                         .text(yes_no(slice.warmup))
                         .text(&kind.name);
                     table.number(of_kind.committed).number(of_kind.declined).number(of_kind.faults);
@@ -85,7 +85,10 @@ pub fn verdicts(documents: &[Document]) -> String {
                 table.number(comparison.blocks.iter().filter(|block| block.ratio.is_some()).count());
                 table.maybe(ratio.map(|ratio| ratio.value));
                 table.maybe(ratio.and_then(|ratio| ratio.low)).maybe(ratio.and_then(|ratio| ratio.high));
-                table.maybe(comparison.detectable).maybe(comparison.adjusted_for).maybe(comparison.loss_max);
+                table
+                    .maybe(comparison.minimum_detectable_effect)
+                    .maybe(comparison.adjusted_for)
+                    .maybe(comparison.loss_max);
                 table.text(comparison.verdict.words()).text(&comparison.sentence);
                 table.end();
             }
@@ -101,7 +104,7 @@ struct Place {
     variant: String,
     /// Counted from 1.
     block: Option<usize>,
-    /// What a search found of it: `kept`, `broken`.
+    /// What a search found of it: `met`, `missed`.
     outcome: &'static str,
 }
 
@@ -141,7 +144,7 @@ fn of_search(document: &Document, trial: usize) -> Option<Place> {
     };
     let variant = format!("{} calls/s", figures::plain(&figures::trimmed(step.rate_per_s, 1)));
     let of_rate = |other: &&result::Step| other.rate_per_s == step.rate_per_s && other.trial <= trial;
-    let outcome = if step.kept { "kept" } else { "broken" };
+    let outcome = if step.met { "met" } else { "missed" };
     Some(Place { variant, block: Some(steps.iter().filter(of_rate).count()), outcome })
 }
 
@@ -168,18 +171,18 @@ fn known(trial: &Trial, rate: f64) -> Option<f64> {
 }
 
 fn counted(table: &mut Table, name: &str, trial: &Trial, tally: &Tally) {
-    let books = &tally.books;
+    let call_counts = &tally.call_counts;
     table.text(name);
     for count in [
-        books.due,
-        books.never_begun,
-        books.committed,
-        books.declined,
-        books.conflict,
-        books.refused,
-        books.in_doubt,
-        books.defect,
-        books.retries,
+        call_counts.due,
+        call_counts.dropped,
+        call_counts.committed,
+        call_counts.declined,
+        call_counts.conflict,
+        call_counts.refused,
+        call_counts.in_doubt,
+        call_counts.defect,
+        call_counts.retries,
     ] {
         table.number(count);
     }
@@ -193,7 +196,7 @@ fn counted(table: &mut Table, name: &str, trial: &Trial, tally: &Tally) {
     for quantile in quantiles {
         table.maybe(quantile);
     }
-    table.maybe(tally.effort.map(|effort| effort.statements));
+    table.maybe(tally.work.map(|work| work.statements));
 }
 
 fn yes_no(yes: bool) -> &'static str {
@@ -301,7 +304,7 @@ mod tests {
         assert_eq!(rows.len(), 1 + 5 + 1);
         assert_eq!(cell(&rows, 1, "kind"), "new-order");
         assert_eq!(cell(&rows, 6, "kind"), "all");
-        let committed = document.trials[0].overall.books.committed;
+        let committed = document.trials[0].overall.call_counts.committed;
         assert_eq!(cell(&rows, 6, "committed"), committed.to_string());
         assert_eq!(cell(&rows, 1, "validated"), "yes");
         assert!(cell(&rows, 1, "p99_ns").parse::<u64>().is_ok_and(|p99| p99 > 1_000_000));
@@ -329,8 +332,8 @@ mod tests {
         let rows = parse(&trials(&[sample_documents::search()]));
         let message =
             |trial| [of(&rows, trial, "variant"), of(&rows, trial, "block"), of(&rows, trial, "outcome")];
-        assert_eq!(message(2), ["1 350 calls/s", "1", "broken"]);
-        assert_eq!(message(8), ["1 220 calls/s", "4", "kept"]);
+        assert_eq!(message(2), ["1 350 calls/s", "1", "missed"]);
+        assert_eq!(message(8), ["1 220 calls/s", "4", "met"]);
     }
 
     #[test]

@@ -186,7 +186,7 @@ fn groups<'a>(path: &Path, document: &'a Document, wanted: &impl Fn(&Trial) -> b
 }
 
 fn point(path: &Path, document: &Document, trials: &[&Trial]) -> Point {
-    let counts = |trial: &&&Trial| !trial.is_void() && trial.state != State::Running;
+    let counts = |trial: &&&Trial| !trial.is_invalid() && trial.state != State::Running;
     let sound: Vec<&Trial> = trials.iter().filter(counts).copied().collect();
     // What is void is shown as such, not left out.
     let shown = if sound.is_empty() { trials } else { sound.as_slice() };

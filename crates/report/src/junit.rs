@@ -141,7 +141,7 @@ fn of_drill(drill: &Drill) -> Vec<Case> {
     let faults = drill.faults.iter().enumerate().map(|(at, fault)| Case {
         class: "drill".into(),
         name: format!("fault {}: {} {}", at + 1, fault.component, fault.action.word()),
-        time_s: fault.after_s + fault.away_s + fault.back_s,
+        time_s: fault.after_s + fault.unavailable_s + fault.recovery_s,
         outcome: match &fault.failures[..] {
             [] => Outcome::Passed,
             [first, more @ ..] => Outcome::Failed(first.clone(), more.to_vec()),
@@ -177,10 +177,10 @@ fn of_trial(cases: &mut Vec<Case>, trial: &Trial, place: &str, ended_early: bool
     push("run".into(), trial.measured_s, ran);
     let conformance = &trial.conformance;
     let outcome = checked(conformance.check, &conformance.sentence, &conformance.mismatches);
-    push("conformance".into(), conformance.took_s, outcome);
+    push("conformance".into(), conformance.duration_s, outcome);
     for audit in &trial.audits {
         let outcome = checked(audit.check, &audit.sentence, &audit.violations);
-        push(format!("audit {}, {}", audit.full_name(), audit.when.words()), audit.took_s, outcome);
+        push(format!("audit {}, {}", audit.full_name(), audit.when.words()), audit.duration_s, outcome);
     }
     for ledger in &trial.ledger {
         push(format!("ledger {}", ledger.name), 0.0, checked(ledger.check, &ledger.sentence, &[]));
@@ -207,7 +207,7 @@ fn checked(check: Check, sentence: &str, evidence: &[String]) -> Outcome {
     match check {
         Check::Passed => Outcome::Passed,
         Check::Failed => Outcome::Failed(sentence.to_owned(), evidence.to_vec()),
-        Check::NotRun | Check::NotTold => Outcome::Skipped(sentence.to_owned()),
+        Check::NotRun | Check::Inconclusive => Outcome::Skipped(sentence.to_owned()),
     }
 }
 
@@ -222,8 +222,8 @@ fn of_comparison(comparison: &Comparison, of: &str) -> Case {
                 evidence,
             )
         }
-        Verdict::DifferentWork => Outcome::Failed(comparison.sentence.clone(), evidence),
-        Verdict::CannotTell => Outcome::Skipped(comparison.sentence.clone()),
+        Verdict::NotComparable => Outcome::Failed(comparison.sentence.clone(), evidence),
+        Verdict::Inconclusive => Outcome::Skipped(comparison.sentence.clone()),
         Verdict::Better | Verdict::Worse | Verdict::NoDifference => Outcome::Passed,
     };
     Case {

@@ -29,7 +29,9 @@ pub(crate) struct PooledKind<'a> {
 /// Trials of one subject.
 pub(crate) fn of(trials: Vec<&Trial>) -> Pooled<'_> {
     let budget = Budget::mean(
-        trials.iter().filter_map(|trial| Some((trial.overall.budget?, trial.overall.books.committed as f64))),
+        trials
+            .iter()
+            .filter_map(|trial| Some((trial.overall.budget?, trial.overall.call_counts.committed as f64))),
     );
     let names = trials.first().map_or(&[][..], |trial| trial.kinds.as_slice());
     let kinds = names.iter().map(|kind| pooled_kind(&trials, &kind.name)).collect();
@@ -51,7 +53,7 @@ fn pooled_kind<'a>(trials: &[&'a Trial], name: &'a str) -> PooledKind<'a> {
     PooledKind {
         name,
         budget: Budget::mean(
-            tallies().filter_map(|kind| Some((kind.tally.budget?, kind.tally.books.committed as f64))),
+            tallies().filter_map(|kind| Some((kind.tally.budget?, kind.tally.call_counts.committed as f64))),
         ),
         spectrum: Bucket::spectrum(recorded),
         p50_ns: mean(latencies.iter().filter_map(|times| times.p50_ns)),
@@ -87,14 +89,14 @@ impl Pooled<'_> {
             .trials
             .iter()
             .filter_map(|trial| trial.engine.as_ref())
-            .filter(|engine| engine.looks > 0)
+            .filter(|engine| engine.samples > 0)
             .collect();
-        let looks: u64 = engines.iter().map(|engine| engine.looks).sum();
+        let samples: u64 = engines.iter().map(|engine| engine.samples).sum();
         let mut shares: Vec<(&str, f64)> = Vec::new();
         for (engine, wait) in
             engines.iter().flat_map(|engine| engine.waits.iter().map(move |wait| (engine, wait)))
         {
-            let share = wait.share * engine.looks as f64 / looks as f64;
+            let share = wait.share * engine.samples as f64 / samples as f64;
             match shares.iter_mut().find(|(name, _)| *name == wait.name) {
                 Some((_, sum)) => *sum += share,
                 None => shares.push((&wait.name, share)),

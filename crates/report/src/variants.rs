@@ -42,7 +42,7 @@ pub(crate) enum Standing {
     /// Held against its base.
     Held(Verdict),
     /// No number of it is shown.
-    Void,
+    Invalid,
     /// There is none.
     NotStarted,
 }
@@ -54,14 +54,14 @@ impl Standing {
             Standing::Base => "base",
             Standing::Control => "A/A control",
             Standing::Held(verdict) => verdict.words(),
-            Standing::Void => "void",
+            Standing::Invalid => "void",
             Standing::NotStarted => "not started",
         }
     }
 
     /// Whether numbers of it are shown.
     pub(crate) fn is_measured(self) -> bool {
-        !matches!(self, Standing::Void | Standing::NotStarted)
+        !matches!(self, Standing::Invalid | Standing::NotStarted)
     }
 }
 
@@ -91,10 +91,10 @@ fn row<'a>(document: &'a Document, experiment: &'a Experiment, by: &ByMetric<'a>
     let comparison = comparison_of(experiment, by.comparisons, variant);
     let standing = match (variant.state, comparison, variant.base) {
         (VariantState::NotStarted, ..) => Standing::NotStarted,
-        (VariantState::Void, ..) => Standing::Void,
+        (VariantState::Invalid, ..) => Standing::Invalid,
         (VariantState::Measured, ..) if variant.control => Standing::Control,
         (VariantState::Measured, Some(comparison), _) => Standing::Held(comparison.verdict),
-        (VariantState::Measured, None, Some(_)) => Standing::Held(Verdict::CannotTell),
+        (VariantState::Measured, None, Some(_)) => Standing::Held(Verdict::Inconclusive),
         (VariantState::Measured, None, None) => Standing::Base,
     };
     let of_base = by.comparisons.iter().find(|other| {
@@ -288,8 +288,10 @@ pub(crate) fn common_line(document: &Document, experiment: &Experiment) -> Strin
 pub(crate) fn confidence(all: &[ByMetric<'_>]) -> Vec<String> {
     let several = all.len() > 1;
     let of = |by: &ByMetric<'_>| if several { format!(" in {}", by.metric.name) } else { String::new() };
-    let found: Vec<String> =
-        all.iter().filter_map(|by| Some(format!("{}{}", detectable(&by.rows)?, of(by)))).collect();
+    let found: Vec<String> = all
+        .iter()
+        .filter_map(|by| Some(format!("{}{}", minimum_detectable_effect(&by.rows)?, of(by))))
+        .collect();
     let found = found.join(", ");
     let mut sentences = Vec::new();
     if !found.is_empty() {
@@ -317,10 +319,10 @@ pub(crate) fn confidence(all: &[ByMetric<'_>]) -> Vec<String> {
 }
 
 /// The smallest effects that could have been found, of the steadiest variant to the least steady.
-fn detectable(rows: &[Row<'_>]) -> Option<String> {
-    let found = rows.iter().filter_map(|row| row.comparison?.detectable);
-    let (least, most) = found.fold((f64::INFINITY, 0.0_f64), |(least, most), detectable| {
-        (least.min(detectable), most.max(detectable))
+fn minimum_detectable_effect(rows: &[Row<'_>]) -> Option<String> {
+    let found = rows.iter().filter_map(|row| row.comparison?.minimum_detectable_effect);
+    let (least, most) = found.fold((f64::INFINITY, 0.0_f64), |(least, most), minimum_detectable_effect| {
+        (least.min(minimum_detectable_effect), most.max(minimum_detectable_effect))
     });
     // No one looks for an effect of more than the whole: such blocks find none.
     let words = |effect: f64| if effect <= 1.0 { figures::percent(effect) } else { "over 100 %".to_owned() };

@@ -18,7 +18,7 @@ worded! {
         /// All processors of the machine.
         AllCores = "the CPU time of the machine",
         /// All processors of the machine, most of them used by others than the system.
-        Others = "the CPU time that others took",
+        OtherPrograms = "the CPU time that others took",
         /// Commits that wait for storage.
         CommitFlush = "flushing commits to storage",
         /// The number of sessions, or of connections.
@@ -30,7 +30,7 @@ worded! {
         /// A limit on the CPU time of a process.
         Limit = "the limit on CPU time",
         /// Keying and think times, or the rate that was asked for.
-        Pace = "the pace that was asked for",
+        OfferedLoad = "the pace that was asked for",
         /// Nothing stands out.
         Unknown = "nothing that was observed",
     }
@@ -45,13 +45,13 @@ impl Suspect {
             Suspect::GeneratorCpu => "load generator",
             Suspect::ServerCpu | Suspect::EngineCpu | Suspect::AllCores => "all cores",
             Suspect::ServerThread => "one thread of the server",
-            Suspect::Others => "all cores, mostly by others",
+            Suspect::OtherPrograms => "all cores, mostly by others",
             Suspect::CommitFlush => "log flushes",
             Suspect::Pool => "connections",
             Suspect::Writer => "SQLite's one writer",
             Suspect::Lock => "row locks",
             Suspect::Limit => "a CPU limit",
-            Suspect::Pace | Suspect::Unknown => "nobody",
+            Suspect::OfferedLoad | Suspect::Unknown => "nobody",
         }
     }
 }

@@ -10,7 +10,6 @@ pub struct Comparison {
     /// The factor under study: `route`, `adapter`, `durability`.
     pub factor: String,
     /// The same one by one: `engine`, `pool`, `stack.settings.work_mem`; empty where it is none that is known by name.
-    #[serde(default)]
     pub factors: Vec<String>,
     /// The base.
     pub a: Party,
@@ -28,10 +27,9 @@ pub struct Comparison {
     /// block is complete.
     pub ratio: Option<Interval>,
     /// The smallest effect that a repetition of these blocks would show as better or worse four times in five: 0.02 is 2 %.
-    pub detectable: Option<f64>,
+    pub minimum_detectable_effect: Option<f64>,
     /// For how many comparisons with the same base, those in other metrics included, the interval is widened, so that all of
-    /// them hold at once (Bonferroni); `null` where there is but this one, and in older results.
-    #[serde(default)]
+    /// them hold at once (Bonferroni); `null` where there is but this one.
     pub adjusted_for: Option<u32>,
     /// What the base measured against itself gives, which is a check of bias; `null` when no A/A control was run.
     pub noise: Option<Noise>,
@@ -80,15 +78,15 @@ impl Comparison {
     #[must_use]
     pub fn loss(&self) -> Option<Loss> {
         let loss_max = self.loss_max?;
-        let surely_kept = self.ratio.is_some_and(|ratio| match (ratio.low, ratio.high) {
+        let surely_met = self.ratio.is_some_and(|ratio| match (ratio.low, ratio.high) {
             (Some(low), Some(_)) if self.higher_is_better() => low >= 1.0 - loss_max,
             (Some(_), Some(high)) => high <= 1.0 + loss_max,
             _ => false,
         });
-        Some(match (self.loses_too_much(), surely_kept) {
+        Some(match (self.loses_too_much(), surely_met) {
             (true, _) => Loss::Exceeded,
-            (false, true) => Loss::Kept,
-            (false, false) => Loss::CannotTell,
+            (false, true) => Loss::Met,
+            (false, false) => Loss::Inconclusive,
         })
     }
 
@@ -97,8 +95,8 @@ impl Comparison {
     pub fn loss_words(&self) -> Option<&'static str> {
         Some(match self.loss()? {
             Loss::Exceeded => "is exceeded",
-            Loss::Kept => "is kept",
-            Loss::CannotTell => "is inconclusive",
+            Loss::Met => "is met",
+            Loss::Inconclusive => "is inconclusive",
         })
     }
 }
@@ -109,9 +107,9 @@ pub enum Loss {
     /// The whole interval is beyond the limit.
     Exceeded,
     /// The whole interval is within it.
-    Kept,
+    Met,
     /// Neither, or there is no interval.
-    CannotTell,
+    Inconclusive,
 }
 
 /// One side of a comparison.
@@ -250,8 +248,8 @@ worded! {
         /// If there is a difference, it is smaller than stated.
         NoDifference = "no difference",
         /// The trials are too few or too noisy.
-        CannotTell = "inconclusive",
+        Inconclusive = "inconclusive",
         /// They did not do the same work, or more than the factor differs.
-        DifferentWork = "not comparable",
+        NotComparable = "not comparable",
     }
 }

@@ -20,11 +20,9 @@ pub struct Process {
     pub cpu_ms_per_1000_committed: Option<f64>,
     /// Seconds that its threads were ready to run and had no processor, summed over them; `null` where the system does not
     /// count that.
-    #[serde(default)]
     pub run_queue_s: Option<f64>,
     /// Processor time of the thread that used the most, in seconds: a thread that is busy all the time is saturated, however many
     /// cores are idle. `null` where the system does not count that.
-    #[serde(default)]
     pub busiest_thread_s: Option<f64>,
     /// The most memory resident in any sample of the trial, one a second. Of a process with children: private memory of
     /// all of them, and what they share (buffers, the program) once.
@@ -40,7 +38,6 @@ pub struct Process {
     /// How it went over time, warm-up included.
     pub samples: Vec<ProcessSample>,
     /// What it was held to, and how often it met that; `null` where nothing limits it.
-    #[serde(default)]
     pub limits: Option<Limits>,
 }
 

@@ -1,10 +1,10 @@
 //! All calls that were due: what was offered and left waiting, and the percentiles that decide something.
 
-use super::{Class, Tally};
+use super::Tally;
 use serde::{Deserialize, Serialize};
 
 /// Calls that were due, taken up and left waiting in the measured interval, of all kinds together.
-/// `waiting_before + offered = accepted + waiting_after`.
+/// `backlog_before + offered = accepted + backlog_after`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Demand {
@@ -13,9 +13,9 @@ pub struct Demand {
     /// Begun in the interval, whenever they were due.
     pub accepted: u64,
     /// Due and not begun when the interval began: left over from the warm-up.
-    pub waiting_before: u64,
+    pub backlog_before: u64,
     /// Due and not begun when it ended: the backlog that was left.
-    pub waiting_after: u64,
+    pub backlog_after: u64,
     /// Of the calls due in the interval, committed only after it.
     pub committed_late: u64,
 }
@@ -24,13 +24,13 @@ impl Demand {
     /// Whether no call was lost or counted twice.
     #[must_use]
     pub fn balance(&self) -> bool {
-        self.waiting_before + self.offered == self.accepted + self.waiting_after
+        self.backlog_before + self.offered == self.accepted + self.backlog_after
     }
 
     /// By how many calls the backlog grew; below zero where it was worked off.
     #[must_use]
     pub fn growth(&self) -> f64 {
-        self.waiting_after as f64 - self.waiting_before as f64
+        self.backlog_after as f64 - self.backlog_before as f64
     }
 }
 
@@ -99,8 +99,7 @@ impl AllDue {
 }
 
 impl Tally {
-    /// A percentile over all calls that were due, by its place in thousandths: 500, 900, 950, 990 or 999. In results of
-    /// versions that did not have it, that over the committed calls.
+    /// A percentile over all calls that were due, by its place in thousandths: 500, 900, 950, 990 or 999.
     #[must_use]
     pub fn level(&self, thousandths: u64) -> Level {
         let pick = |p50, p90, p95, p99, p999| match thousandths {
@@ -110,13 +109,7 @@ impl Tally {
             990 => p99,
             _ => p999,
         };
-        let Some(all) = self.all_due else {
-            let known = self.latency(Class::Committed).and_then(|latency| {
-                let of = latency.response;
-                pick(of.p50_ns, of.p90_ns, of.p95_ns, of.p99_ns, of.p999_ns)
-            });
-            return known.map_or(Level::TooFew, Level::Known);
-        };
+        let Some(all) = self.all_due else { return Level::TooFew };
         match pick(all.p50_ns, all.p90_ns, all.p95_ns, all.p99_ns, all.p999_ns) {
             Some(ns) => Level::Known(ns),
             None if all.has_enough(thousandths) => Level::Unbounded,

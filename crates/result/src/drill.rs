@@ -57,9 +57,9 @@ pub struct DrillFault {
     /// Seconds under load before it.
     pub after_s: f64,
     /// Seconds until it was mended; what a component takes to come back after that is not in it.
-    pub away_s: f64,
+    pub unavailable_s: f64,
     /// Seconds that the component took to come back once it was mended.
-    pub back_s: f64,
+    pub recovery_s: f64,
     /// Seconds from the fault to the end of the first call that began after it and was committed, of the store that was struck
     /// where it was one of several; `null` where none was.
     pub first_commit_s: Option<f64>,
@@ -84,7 +84,7 @@ pub struct DrillFault {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<Shortfall>,
     /// Each call in doubt of which the stores can tell what became of it; at most a thousand.
-    pub doubts: Vec<DoubtFound>,
+    pub in_doubt_calls: Vec<DoubtFound>,
     /// Seconds until nothing was pending any more after the load; `null` where there was nothing to wait for.
     pub settled_s: Option<f64>,
     /// Checks of the stored data and of what was acknowledged against it that passed.
@@ -113,7 +113,7 @@ impl DrillLine {
 
     /// Seconds from its first step to the end of its last.
     #[must_use]
-    pub fn length_s(&self) -> f64 {
+    pub fn duration_s(&self) -> f64 {
         self.step_s * self.committed.len() as f64
     }
 }
@@ -143,7 +143,7 @@ impl DrillFault {
 #[serde(deny_unknown_fields)]
 pub struct DrillCalls {
     /// That were sent.
-    pub begun: u64,
+    pub started: u64,
     /// That happened.
     pub committed: u64,
     /// That were declined by rule.
@@ -158,7 +158,7 @@ pub struct DrillCalls {
 
 impl std::ops::AddAssign for DrillCalls {
     fn add_assign(&mut self, other: DrillCalls) {
-        self.begun += other.begun;
+        self.started += other.started;
         self.committed += other.committed;
         self.declined += other.declined;
         self.conflicts += other.conflicts;

@@ -14,11 +14,11 @@ pub struct Engine {
     /// What its sessions did and waited for, the most first.
     pub waits: Vec<Wait>,
     /// Looks at its sessions in the measured interval that stand behind the waits.
-    pub looks: u64,
+    pub samples: u64,
     /// The statements that took the most time, where the engine counts them.
     pub statements: Vec<Statement>,
     /// Who else ran statements in the database within the measured interval; `None` where that is not known.
-    pub others: Option<Vec<String>>,
+    pub other_sessions: Option<Vec<String>>,
     /// Seconds of the watch in which the engine did not answer, or not in time.
     pub missing_s: f64,
 }
@@ -45,7 +45,7 @@ impl Engine {
     #[must_use]
     pub fn waiting(&self, names: &[&str]) -> Option<f64> {
         let is_one = |wait: &&Wait| names.iter().any(|name| wait.name.starts_with(name));
-        (self.looks > 0).then(|| self.waits.iter().filter(is_one).map(|wait| wait.share).sum())
+        (self.samples > 0).then(|| self.waits.iter().filter(is_one).map(|wait| wait.share).sum())
     }
 
     /// The gauge of this name.
@@ -156,7 +156,6 @@ pub struct Refused {
 #[serde(deny_unknown_fields)]
 pub struct Outage {
     /// What was missing.
-    #[serde(default)]
     pub missing: Missing,
     /// When the first session found it gone, in seconds from the start of the measured interval; negative in the warm-up.
     pub from_s: f64,
@@ -171,7 +170,7 @@ pub struct Outage {
 impl Outage {
     /// Its length in seconds; nothing where it lasted until the end.
     #[must_use]
-    pub fn length_s(&self) -> Option<f64> {
+    pub fn duration_s(&self) -> Option<f64> {
         self.to_s.map(|to_s| to_s - self.from_s)
     }
 }

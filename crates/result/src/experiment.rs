@@ -13,8 +13,7 @@ pub struct Experiment {
     pub question: Option<String>,
     /// What is compared, and what the headline tells.
     pub metric: Metric,
-    /// What is compared besides, in the order in which it was named; none in older results.
-    #[serde(default)]
+    /// What is compared besides, in the order in which it was named.
     pub further_metrics: Vec<Metric>,
     /// The variants, in the order in which they were named. Controls come right after what they control.
     pub variants: Vec<Variant>,
@@ -105,7 +104,7 @@ pub enum VariantState {
     /// It could not be started or conformed to.
     NotStarted,
     /// An audit of it failed, or a trial of it: no ratio is given for it.
-    Void,
+    Invalid,
 }
 
 /// Where the time of an experiment went, in seconds. The rest, up to `total_s`, is the harness's own.

@@ -1,16 +1,13 @@
 //! Documents as files.
 
-use super::{Document, earlier, progress};
+use super::{Document, progress};
 use serde::{Deserialize, Serialize};
 use serde_json::ser::{Formatter, PrettyFormatter};
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Name and version of the format that this crate writes.
-pub const SCHEMA: &str = "stackmark-result/3";
-/// The formats that it reads. Of a document of version 1, which knows trials and comparisons of two subjects alone, the
-/// fields that came later are empty; until version 2 a comparison was not an experiment.
-const SCHEMAS_READ: [&str; 3] = ["stackmark-result/1", "stackmark-result/2", SCHEMA];
+pub const SCHEMA: &str = "stackmark-result/4";
 
 /// Containers nested deeper than this are written on one line: a slice or an audit a line keeps a file readable, its
 /// differences small and its size close to that of compact JSON.
@@ -39,9 +36,9 @@ pub enum ReadError {
     },
     /// It is a result document of another version.
     #[error(
-        "{} is written in the format `{found}`; this version of stackmark reads `{}` to `{}`: render it with the version \
-         that wrote it, which its field `stackmark` names",
-        path.display(), SCHEMAS_READ[0], SCHEMA
+        "{} is in the format `{found}`; this version of stackmark reads `{SCHEMA}`\nhint: render it with the version that wrote it, \
+         which its field `stackmark` names",
+        path.display()
     )]
     OtherSchema {
         /// The file.
@@ -75,8 +72,8 @@ pub fn read(path: &Path) -> Result<Document, ReadError> {
 /// # Errors
 /// The text is not a result document, or one of another version.
 pub fn parse(text: &str, path: &Path) -> Result<Document, ReadError> {
-    /// The one field that every version has. Asked for first, so that a document of another version is told by its name
-    /// and not by the first field that we don't know.
+    /// The one field that every version has. It is read first, so that the error names the version and not the first unknown
+    /// field.
     #[derive(Deserialize)]
     struct Head {
         schema: String,
@@ -88,16 +85,10 @@ pub fn parse(text: &str, path: &Path) -> Result<Document, ReadError> {
         ReadError::Malformed { path: path.to_owned(), line: error.line(), what: what.to_owned() }
     };
     let head: Head = serde_json::from_str(text).map_err(malformed)?;
-    if !SCHEMAS_READ.contains(&head.schema.as_str()) {
+    if head.schema != SCHEMA {
         return Err(ReadError::OtherSchema { path: path.to_owned(), found: head.schema });
     }
-    let mut document: Document = serde_json::from_str(text).map_err(malformed)?;
-    if document.schema != SCHEMA {
-        earlier::bring_up_to_date(&mut document);
-        // Once read it has every field of the version that is written.
-        SCHEMA.clone_into(&mut document.schema);
-    }
-    Ok(document)
+    serde_json::from_str(text).map_err(malformed)
 }
 
 /// The document as JSON, ending with a newline.

@@ -12,7 +12,7 @@ pub struct Gap {
     /// machine slept does not count in it, so such a gap is a point of the time line.
     pub from_s: f64,
     /// Its length in seconds; of a step of the clock by how much it was set, negative for backwards.
-    pub length_s: f64,
+    pub duration_s: f64,
 }
 
 /// Times of the measured interval in which no call completed.
@@ -34,7 +34,7 @@ pub struct Silence {
 #[serde(rename_all = "snake_case")]
 pub enum GapKind {
     /// The machine slept: its clocks of durations stood still meanwhile.
-    Asleep,
+    Suspended,
     /// The load generator was not run though time went on: it was stopped, or its virtual machine was.
     Stalled,
     /// The time of day was set. Durations are clocked by another clock and are right.
@@ -47,11 +47,11 @@ impl Gap {
     #[must_use]
     pub fn missing_s(&self, measured_s: f64) -> f64 {
         match self.kind {
-            GapKind::Asleep if (0.0..=measured_s).contains(&self.from_s) => self.length_s,
+            GapKind::Suspended if (0.0..=measured_s).contains(&self.from_s) => self.duration_s,
             GapKind::Stalled => {
-                ((self.from_s + self.length_s).min(measured_s) - self.from_s.max(0.0)).max(0.0)
+                ((self.from_s + self.duration_s).min(measured_s) - self.from_s.max(0.0)).max(0.0)
             }
-            GapKind::Asleep | GapKind::ClockStep => 0.0,
+            GapKind::Suspended | GapKind::ClockStep => 0.0,
         }
     }
 
@@ -59,8 +59,8 @@ impl Gap {
     #[must_use]
     pub fn touches(&self, from_s: f64, to_s: f64) -> bool {
         match self.kind {
-            GapKind::Asleep => (from_s..to_s).contains(&self.from_s),
-            GapKind::Stalled => self.from_s < to_s && from_s < self.from_s + self.length_s,
+            GapKind::Suspended => (from_s..to_s).contains(&self.from_s),
+            GapKind::Stalled => self.from_s < to_s && from_s < self.from_s + self.duration_s,
             GapKind::ClockStep => false,
         }
     }
@@ -72,13 +72,13 @@ mod tests {
 
     #[test]
     fn only_what_lies_in_the_measured_interval_is_missing_from_it() {
-        let missing = |kind, from_s, length_s| Gap { kind, from_s, length_s }.missing_s(10.0);
+        let missing = |kind, from_s, duration_s| Gap { kind, from_s, duration_s }.missing_s(10.0);
         assert_eq!(missing(GapKind::Stalled, 3.0, 2.0), 2.0);
         assert_eq!(missing(GapKind::Stalled, -1.0, 2.0), 1.0);
         assert_eq!(missing(GapKind::Stalled, 9.0, 5.0), 1.0);
         assert_eq!(missing(GapKind::Stalled, -5.0, 2.0), 0.0);
-        assert_eq!(missing(GapKind::Asleep, 3.0, 3_600.0), 3_600.0);
-        assert_eq!(missing(GapKind::Asleep, -0.5, 3_600.0), 0.0);
+        assert_eq!(missing(GapKind::Suspended, 3.0, 3_600.0), 3_600.0);
+        assert_eq!(missing(GapKind::Suspended, -0.5, 3_600.0), 0.0);
         assert_eq!(missing(GapKind::ClockStep, 3.0, -60.0), 0.0);
     }
 }

@@ -35,7 +35,6 @@ mod cost;
 mod curve;
 mod demand;
 mod drill;
-mod earlier;
 mod engine;
 mod experiment;
 mod file;
@@ -82,7 +81,7 @@ pub use search::{Search, SloLimit, Step};
 pub use setting::{Arrivals, Data, Durability, Machine, Plan, Setting, Share, Stack, StoreData, Tier};
 pub use stage::{Recovery, Stage, StageTally};
 pub use tally::{
-    BUCKETS_A_DECADE, Books, Bucket, Budget, BudgetPart, Class, Effort, Interval, KindSlice, Latency,
+    BUCKETS_A_DECADE, Bucket, Budget, BudgetPart, CallCounts, CallWork, Class, Interval, KindSlice, Latency,
     Quantiles, Slice, Tally,
 };
 pub use trial::{Deferred, Efficiency, Headline, KindTally, Limit, Settled, Settlement, Trial, UNVERIFIED};
@@ -113,25 +112,16 @@ pub struct Document {
     pub subjects: Vec<String>,
     /// Every trial, in the order in which they ran.
     pub trials: Vec<Trial>,
-    /// A comparison in a document of before: once it has been read, it is in `experiment`.
-    #[doc(hidden)]
-    #[serde(default, skip_serializing)]
-    pub comparison: Option<Comparison>,
     /// What the trials of an experiment say about each other, or those of a comparison, which is one of two variants; partial
     /// while it runs.
-    #[serde(default)]
     pub experiment: Option<Experiment>,
     /// What the trials of a sweep say.
-    #[serde(default)]
     pub curve: Option<Curve>,
     /// What the trials of a search say.
-    #[serde(default)]
     pub search: Option<Search>,
     /// The faults of a drill.
-    #[serde(default)]
     pub drill: Option<Drill>,
     /// Whether the likely bottleneck of the base was confirmed; `null` where no one tried.
-    #[serde(default)]
     pub confirmation: Option<Confirmation>,
     /// Anything a reader of this run must know, one sentence each.
     pub notes: Vec<String>,

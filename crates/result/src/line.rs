@@ -53,7 +53,7 @@ impl ShortLine {
                 p99_us: slices.iter().map(p99).collect(),
             }
         });
-        let edges = slices.iter().map(|slice| slice.t_s).chain([last.t_s + last.length_s]);
+        let edges = slices.iter().map(|slice| slice.t_s).chain([last.t_s + last.duration_s]);
         Some(ShortLine { edges_s: edges.map(plain).collect(), kinds: kinds.collect() })
     }
 
@@ -73,7 +73,7 @@ impl ShortLine {
         };
         let slice = |(at, edges): (usize, &[f64])| Slice {
             t_s: edges[0],
-            length_s: edges[1] - edges[0],
+            duration_s: edges[1] - edges[0],
             warmup: edges[0] < 0.0,
             kinds: self.kinds.iter().map(|kind| of_kind(kind, at)).collect(),
         };

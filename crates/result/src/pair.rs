@@ -18,14 +18,14 @@ impl Comparison {
             let trials: Vec<Option<usize>> =
                 self.blocks.iter().map(|block| trial_of(block, side, nth)).collect();
             let mut measured = trials.iter().flatten().filter_map(|trial| all.get(*trial));
-            let reason = measured.find_map(Trial::why_void);
+            let reason = measured.find_map(Trial::why_invalid);
             Variant {
                 name: party.label.clone(),
                 subject: party.subject.clone(),
                 settings: Vec::new(),
                 base: None,
                 control: false,
-                state: if reason.is_some() { VariantState::Void } else { VariantState::Measured },
+                state: if reason.is_some() { VariantState::Invalid } else { VariantState::Measured },
                 reason,
                 trials,
             }
@@ -34,7 +34,6 @@ impl Comparison {
         let mut variants = vec![a, Variant { base: Some(0), ..b }];
         if self.noise.is_some() {
             let again = variant(&self.a, Side::A, 1);
-            // Which of the two was drawn for which, a document of before does not say.
             let name = format!("{}, the later trial", self.a.label);
             variants.insert(1, Variant { name, base: Some(0), control: true, ..again });
         }

@@ -56,19 +56,19 @@ impl Trial {
 
     /// Whether its result is invalid.
     #[must_use]
-    pub fn is_void(&self) -> bool {
+    pub fn is_invalid(&self) -> bool {
         !self.problems().is_empty()
     }
 
     /// The same where it does not matter that the load was more than could be served.
     #[must_use]
-    pub fn is_void_at_any_load(&self) -> bool {
+    pub fn is_invalid_at_any_load(&self) -> bool {
         self.problems().iter().any(|problem| !problem.is_overload())
     }
 
     /// Why its result is invalid, in a clause: the gravest of its problems.
     #[must_use]
-    pub fn why_void(&self) -> Option<String> {
+    pub fn why_invalid(&self) -> Option<String> {
         let problems = self.problems();
         problems.iter().find(|problem| !problem.is_overload()).or(problems.first()).map(Problem::words)
     }
@@ -105,7 +105,7 @@ impl Document {
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.state != State::Failed
-            && !self.trials.iter().any(Trial::is_void)
+            && !self.trials.iter().any(Trial::is_invalid)
             && self.experiment.as_ref().is_none_or(is_good_experiment)
     }
 }

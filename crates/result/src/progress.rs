@@ -22,7 +22,6 @@ pub struct Progress<C> {
     demand: Option<Demand>,
     kinds: Vec<KindTally>,
     grouping: Option<Grouping>,
-    #[serde(default)]
     turn: Option<Turn>,
     efficiency: Option<Efficiency>,
     notes: Vec<String>,

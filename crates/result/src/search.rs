@@ -15,9 +15,9 @@ pub struct Search {
     /// The highest rate that kept the objective in every confirming trial, in calls due a second; `null` where none did.
     pub highest_per_s: Option<f64>,
     /// The lowest rate that broke it; `null` where none did.
-    pub broken_per_s: Option<f64>,
+    pub lowest_missed_per_s: Option<f64>,
     /// The component that gives out beyond it, in words; `null` where it is not known.
-    pub gives_out: Option<String>,
+    pub next_limit: Option<String>,
     /// The finding in one sentence or two.
     pub sentence: String,
 }
@@ -45,11 +45,10 @@ pub struct Step {
     /// Whether it was run again to confirm.
     pub confirming: bool,
     /// Whether the objective was kept.
-    pub kept: bool,
+    pub met: bool,
     /// What broke it, or how near it came: `new-order p99 61 ms of 50 ms`.
-    pub why: String,
+    pub reason: String,
     /// Seconds of its interval after which it was ended, because nothing that could still have come would have kept the
     /// objective; `null` where it ran to its end.
-    #[serde(default)]
     pub ended_early_s: Option<f64>,
 }

@@ -276,29 +276,23 @@ pub struct Data {
     /// Bytes on disk at the start; `null` where the engine does not report.
     pub bytes: Option<u64>,
     /// Bytes on disk at the end, where they were told at the start.
-    #[serde(default)]
     pub bytes_end: Option<u64>,
     /// What the data is on: `tmpfs`, `ext4`; `null` where it is not known.
     pub file_system: Option<String>,
     /// How that is mounted; `null` where it is not known.
-    #[serde(default)]
     pub mount_options: Option<String>,
     /// Whether the engine is on another machine, by its address.
-    #[serde(default)]
-    pub elsewhere: bool,
+    pub remote: bool,
     /// Checksum of the loaded rows; `null` if another kit loaded them.
     pub checksum: Option<String>,
     /// The kit that loaded them, with its version: `stackmark 0.1.0`.
     pub loaded_by: String,
     /// Rows of the smallest table that the calls update, at the start; `null` where it is not known.
-    #[serde(default)]
     pub hottest_rows: Option<u64>,
     /// Whether foreign keys are declared; `null` where it is not known.
-    #[serde(default)]
     pub references: Option<bool>,
     /// In what the tables of another kit differ from ours, one sentence each.
-    #[serde(default)]
-    pub kit_notes: Vec<String>,
+    pub tool_notes: Vec<String>,
     /// What each store holds at the start, in order, where there are several; the figures above are of all of them. Empty where
     /// there is one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -347,16 +341,12 @@ pub struct Machine {
     pub virtualised: Option<String>,
     /// Whether the system shares processors out among sessions before it does among processes (Linux, autogroups); `null`
     /// where it is not known.
-    #[serde(default)]
     pub shares_by_session: Option<bool>,
     /// The logical processors that we may use, by number; `null` where it is not known.
-    #[serde(default)]
     pub affinity: Option<String>,
     /// Whether two threads share a core: `on`, `off`, `notsupported`; `null` where it is not known.
-    #[serde(default)]
     pub smt: Option<String>,
     /// When memory comes in huge pages unasked: `always`, `madvise`, `never`; `null` where it is not known.
-    #[serde(default)]
     pub huge_pages: Option<String>,
     /// Share of CPU time, 0 to 1, that the hypervisor gave to others during the measured interval.
     pub steal_share: Option<f64>,

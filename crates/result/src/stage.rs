@@ -1,6 +1,6 @@
 //! Stages of a window: parts with a rate of their own.
 
-use super::{Books, Quantiles};
+use super::{CallCounts, Quantiles};
 use serde::{Deserialize, Serialize};
 
 /// A part of the measured interval as it was asked for.
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Stage {
     /// Its length in seconds.
-    pub length_s: f64,
+    pub duration_s: f64,
     /// Calls due a second at its beginning.
     pub from_per_s: f64,
     /// At its end, which is reached in a straight line.
@@ -19,11 +19,11 @@ impl Stage {
     /// As on the command line: `30s@100`, `30s@100~500`.
     #[must_use]
     pub fn words(&self) -> String {
-        let Stage { length_s, from_per_s, to_per_s } = self;
+        let Stage { duration_s, from_per_s, to_per_s } = self;
         if from_per_s == to_per_s {
-            format!("{length_s}s@{from_per_s}")
+            format!("{duration_s}s@{from_per_s}")
         } else {
-            format!("{length_s}s@{from_per_s}~{to_per_s}")
+            format!("{duration_s}s@{from_per_s}~{to_per_s}")
         }
     }
 }
@@ -37,11 +37,11 @@ pub struct StageTally {
     /// What was asked for.
     pub stage: Stage,
     /// Where the calls went that were due in it.
-    pub books: Books,
+    pub call_counts: CallCounts,
     /// Of these, committed only after its end.
     pub committed_late: u64,
     /// Calls due before its end and not begun by then.
-    pub waiting_after: u64,
+    pub backlog_after: u64,
     /// Response times of the committed ones.
     pub response: Quantiles,
     /// For a burst, a stage with a higher rate than those before and after it: when response times were back to what they had

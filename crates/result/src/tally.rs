@@ -8,17 +8,16 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Tally {
     /// Where every due call went.
-    pub books: Books,
+    pub call_counts: CallCounts,
     /// Calls that committed in the measured interval, whenever they were due, a second.
     pub rate_per_s: Interval,
     /// Times, one entry for each class of outcome that occurred.
     pub latency: Vec<Latency>,
-    /// Percentiles over all calls that were due, which service levels and verdicts are judged by; `null` in results of
-    /// versions that had them over committed calls only.
-    #[serde(default)]
+    /// Percentiles over all calls that were due, which service levels and verdicts are judged by; `null`
+    /// before the first call.
     pub all_due: Option<AllDue>,
     /// What a committed call took on average; `null` when none was committed.
-    pub effort: Option<Effort>,
+    pub work: Option<CallWork>,
     /// Where the time of a committed call went on average; `null` when none was committed.
     pub budget: Option<Budget>,
 }
@@ -52,17 +51,17 @@ impl Interval {
     }
 }
 
-/// Where every due call went. `due = begun + never_begun`, and
-/// `begun = committed + declined + conflict + refused + in_doubt + defect`.
+/// Where every due call went. `due = started + dropped`, and
+/// `started = committed + declined + conflict + refused + in_doubt + defect`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Books {
+pub struct CallCounts {
     /// Calls that became due in the measured interval.
     pub due: u64,
     /// Calls that a worker began.
-    pub begun: u64,
+    pub started: u64,
     /// Calls that were due and for which no worker was free.
-    pub never_begun: u64,
+    pub dropped: u64,
     /// Business outcome happened and is stored to the stated tier.
     pub committed: u64,
     /// The service said no by rule.
@@ -82,11 +81,10 @@ pub struct Books {
     /// Calls that needed more than one attempt.
     pub calls_retried: u64,
     /// Connections that were opened again because they were closed between calls.
-    #[serde(default)]
     pub reconnects: u64,
 }
 
-impl Books {
+impl CallCounts {
     /// Calls that did not complete.
     #[must_use]
     pub fn faults(&self) -> u64 {
@@ -96,25 +94,25 @@ impl Books {
     /// Whether both identities hold.
     #[must_use]
     pub fn balance(&self) -> bool {
-        self.due == self.begun + self.never_begun
-            && self.begun == self.committed + self.declined + self.faults()
+        self.due == self.started + self.dropped
+            && self.started == self.committed + self.declined + self.faults()
     }
 }
 
 worded! {
     /// A class of outcome. Times of different classes are never mixed.
     Class, word {
-        /// See [`Books::committed`].
+        /// See [`CallCounts::committed`].
         Committed = "committed",
-        /// See [`Books::declined`].
+        /// See [`CallCounts::declined`].
         Declined = "declined",
-        /// See [`Books::conflict`].
+        /// See [`CallCounts::conflict`].
         Conflict = "conflict",
-        /// See [`Books::refused`].
+        /// See [`CallCounts::refused`].
         Refused = "refused",
-        /// See [`Books::in_doubt`].
+        /// See [`CallCounts::in_doubt`].
         InDoubt = "in doubt",
-        /// See [`Books::defect`].
+        /// See [`CallCounts::defect`].
         Defect = "defect",
     }
 }
@@ -228,7 +226,7 @@ impl Bucket {
 /// The work fingerprint: what one committed call took on average.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Effort {
+pub struct CallWork {
     /// Times the transaction was tried.
     pub attempts: f64,
     /// Statements executed, without begin and commit.
@@ -247,9 +245,7 @@ pub struct Budget {
     pub response_ns: f64,
     /// Due, and no worker free yet. Zero in a closed loop.
     pub client_wait_ns: f64,
-    /// Due, and a worker free that had not woken up yet: the generator's own lateness. Part of the client wait in results
-    /// of versions that did not distinguish them.
-    #[serde(default)]
+    /// Due, and a worker free that had not woken up yet: the generator's own lateness.
     pub wake_up_ns: f64,
     /// Between client and server, both ways, with the HTTP client and the server's HTTP layer.
     pub network_ns: f64,
@@ -373,7 +369,7 @@ pub struct Slice {
     /// Where it begins, in seconds from the start of the measured interval; negative in the warm-up.
     pub t_s: f64,
     /// How long it is in seconds.
-    pub length_s: f64,
+    pub duration_s: f64,
     /// Whether it is in the warm-up, and so is not counted anywhere else.
     pub warmup: bool,
     /// One entry a kind, in the order of [`super::Trial::kinds`].
@@ -457,17 +453,17 @@ mod tests {
 
     #[test]
     fn books_that_lose_a_call_do_not_balance() {
-        let books = Books {
+        let call_counts = CallCounts {
             due: 10,
-            begun: 9,
-            never_begun: 1,
+            started: 9,
+            dropped: 1,
             committed: 7,
             declined: 1,
             in_doubt: 1,
-            ..Books::default()
+            ..CallCounts::default()
         };
-        assert!(books.balance());
-        assert!(!Books { committed: 6, ..books }.balance());
-        assert!(!Books { never_begun: 0, ..books }.balance());
+        assert!(call_counts.balance());
+        assert!(!CallCounts { committed: 6, ..call_counts }.balance());
+        assert!(!CallCounts { dropped: 0, ..call_counts }.balance());
     }
 }

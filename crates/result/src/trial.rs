@@ -21,7 +21,6 @@ pub struct Trial {
     /// What ended it, where the state is `failed`.
     pub failure: Option<String>,
     /// Why a search ended it early, where it had seen enough; its state is then `interrupted`.
-    #[serde(default)]
     pub ended_early: Option<String>,
     /// What was measured.
     pub stack: Stack,
@@ -40,8 +39,7 @@ pub struct Trial {
     pub headline: Headline,
     /// All kinds of call together.
     pub overall: Tally,
-    /// What was asked for and what was left waiting; `null` in results of versions that did not count it.
-    #[serde(default)]
+    /// What was asked for and what was left waiting; `null` before the first call.
     pub demand: Option<Demand>,
     /// Each stage of the measured interval, where it has any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -55,38 +53,29 @@ pub struct Trial {
     pub line: Option<ShortLine>,
     /// What each process cost.
     pub processes: Vec<Process>,
-    /// What the kernel took to write data back and keep journals; `null` in results of versions that did not look, and where
-    /// nothing was observed.
-    #[serde(default)]
+    /// What the kernel took to write data back and keep journals; `null` where nothing was observed.
     pub writeback: Option<Writeback>,
-    /// What the whole machine did; `null` in results of versions that did not look, and where nothing was observed.
-    #[serde(default)]
+    /// What the whole machine did; `null` where nothing was observed.
     pub machine_wide: Option<MachineWide>,
     /// The device under the database; `null` where there is none (tmpfs) or it was not observed.
     pub disk: Option<Disk>,
     /// What the engine reported; `null` where it was not asked.
-    #[serde(default)]
     pub engine: Option<Engine>,
     /// The times without the engine or the server, in their order.
-    #[serde(default)]
     pub outages: Vec<Outage>,
     /// What calls were refused for, the most first.
-    #[serde(default)]
     pub refusals: Vec<Refused>,
     /// The times in which the load generator or its machine did not run, in their order.
-    #[serde(default)]
     pub gaps: Vec<Gap>,
-    /// The times in which no call completed; `null` where none did at all, and in results of versions that did not look.
+    /// The times in which no call completed; `null` where none did at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silence: Option<Silence>,
     /// When the service came to decline most of what it had accepted, if it did: [`Turn`] says which rates are given then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Turn>,
     /// How its calls shared durable commits; `null` where each has one of its own.
-    #[serde(default)]
     pub grouping: Option<Grouping>,
     /// How what was still under way at the end of the load came to its end; `null` where nothing ever is.
-    #[serde(default)]
     pub settled: Option<Settled>,
     /// What was published from its outbox; nothing where there is none, or no one publishes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -121,7 +110,7 @@ impl Trial {
     /// Whether rates are of this slice among others: it was measured, and is not on the other side of a [`Turn`].
     #[must_use]
     pub fn is_rated(&self, slice: &Slice) -> bool {
-        let middle_s = slice.t_s + slice.length_s / 2.0;
+        let middle_s = slice.t_s + slice.duration_s / 2.0;
         let is_its = |turn: &Turn| match turn.declined_before {
             Some(_) => middle_s < turn.from_s,
             None => middle_s > turn.to_s,
@@ -169,11 +158,9 @@ pub struct KindTally {
     /// What was counted and clocked.
     pub tally: Tally,
     /// Its committed calls that had a clock around each statement; `null` where none had, where a session or a server cannot
-    /// tell, and in results of versions without such clocks.
-    #[serde(default)]
+    /// tell.
     pub clocked: Option<Clocked>,
     /// Its parts that are also shown apart, such as customers by id and by last name.
-    #[serde(default)]
     pub facets: Vec<Facet>,
 }
 
@@ -199,7 +186,7 @@ impl Trial {
         let mut checks = checks.chain([self.conformance.check]);
         self.state != State::Running
             && !self.is_unverified()
-            && !self.is_void()
+            && !self.is_invalid()
             && checks.all(|check| check != Check::NotRun)
     }
 
@@ -228,11 +215,11 @@ impl KindTally {
     /// is held to what was drawn, and one without a reason is a defect.
     #[must_use]
     pub fn declined_beyond_plan(&self) -> u64 {
-        let books = self.tally.books;
-        let planned = PLANNED_MAX * books.begun as f64;
+        let call_counts = self.tally.call_counts;
+        let planned = PLANNED_MAX * call_counts.started as f64;
         let chance = PLANNED_SIGMAS * (planned * (1.0 - PLANNED_MAX)).sqrt();
-        let few = books.declined as f64 <= (planned + chance).max(PLANNED_FEW);
-        if self.declines_all || self.declines && few { 0 } else { books.declined }
+        let few = call_counts.declined as f64 <= (planned + chance).max(PLANNED_FEW);
+        if self.declines_all || self.declines && few { 0 } else { call_counts.declined }
     }
 }
 
@@ -402,11 +389,10 @@ pub struct Settled {
     /// How much was left when it had settled, which is nothing, or when it was given up.
     pub pending_last: u64,
     /// Seconds from the end of the load until then.
-    pub took_s: f64,
+    pub duration_s: f64,
     /// After so many seconds it is given up.
     pub max_s: f64,
     /// How long calls took from when they were acknowledged until they had come to their end; `null` where the stores do not say.
-    #[serde(default)]
     pub settlement: Option<Settlement>,
 }
 

@@ -15,7 +15,7 @@ worded! {
         #[default]
         NotRun = "not run",
         /// Was made, and this data cannot decide it: too few calls, or nothing of the kind (one warehouse has no remote work).
-        NotTold = "inconclusive",
+        Inconclusive = "inconclusive",
     }
 }
 
@@ -49,7 +49,7 @@ pub struct Audit {
     /// The first violations, ten at most.
     pub violations: Vec<String>,
     /// How long it took in seconds.
-    pub took_s: f64,
+    pub duration_s: f64,
 }
 
 impl Audit {
@@ -134,7 +134,7 @@ pub struct Conformance {
     /// Random calls compared with the oracle.
     pub random_calls: u64,
     /// How long it took in seconds.
-    pub took_s: f64,
+    pub duration_s: f64,
     /// One sentence.
     pub sentence: String,
     /// The first differences, ten at most.
@@ -153,9 +153,8 @@ pub struct Rule {
     pub sentence: String,
     /// What to do about it; `null` where there is nothing to do.
     pub advice: Option<String>,
-    /// What was full, of the rule `saturation`; `null` where nothing was, and where an earlier version did not say.
-    #[serde(default)]
-    pub full: Option<Suspect>,
+    /// What was saturated, of the rule `saturation`; `null` where nothing was.
+    pub saturated: Option<Suspect>,
 }
 
 worded! {

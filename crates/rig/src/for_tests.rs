@@ -93,8 +93,8 @@ fn hold(folder: &Path, name: &str, how: FlockOperation) -> File {
 /// When there is none, with the package that has it.
 #[must_use]
 pub fn shared(engine: Engine) -> &'static Shared {
-    static POSTGRES: LazyLock<Shared> = LazyLock::new(|| Shared::begun(Engine::Postgres));
-    static MARIADB: LazyLock<Shared> = LazyLock::new(|| Shared::begun(Engine::MariaDb));
+    static POSTGRES: LazyLock<Shared> = LazyLock::new(|| Shared::started(Engine::Postgres));
+    static MARIADB: LazyLock<Shared> = LazyLock::new(|| Shared::started(Engine::MariaDb));
     match engine {
         Engine::Postgres => &POSTGRES,
         Engine::MariaDb => &MARIADB,
@@ -158,7 +158,7 @@ enum Kept {
 const SHARED: &str = "shared_";
 
 impl Shared {
-    fn begun(engine: Engine) -> Shared {
+    fn started(engine: Engine) -> Shared {
         Shared::of(engine).unwrap_or_else(|error| panic!("this test needs {}: {error}", engine.title()))
     }
 

@@ -66,9 +66,9 @@ pub fn busy_trial(seconds: u32) -> Document {
         t_s: (1..=STEPS).map(|step| f64::from(step) * step_s + fraction() / 1e3).collect(),
         gauges,
         waits,
-        looks: u64::from(seconds) * 10,
+        samples: u64::from(seconds) * 10,
         statements: (0..STATEMENTS).map(statement).collect(),
-        others: None,
+        other_sessions: None,
         missing_s: 0.0,
     });
     document("busy", RunKind::Trial, vec![trial])
@@ -78,19 +78,19 @@ pub fn busy_trial(seconds: u32) -> Document {
 fn all_classes(tally: &mut Tally) {
     use Class::{Committed, Conflict, Declined, Defect, InDoubt, Refused};
     let shares = [0.97, 0.01, 0.01, 0.009, 0.0005, 0.0005];
-    let books = &mut tally.books;
-    let counts = shares.map(|share| (books.begun as f64 * share) as u64);
+    let call_counts = &mut tally.call_counts;
+    let counts = shares.map(|share| (call_counts.started as f64 * share) as u64);
     let [declined, conflict, refused, in_doubt, defect] =
         [counts[1], counts[2], counts[3], counts[4], counts[5]];
     let others = declined + conflict + refused + in_doubt + defect;
-    *books = result::Books {
-        committed: books.begun - others,
+    *call_counts = result::CallCounts {
+        committed: call_counts.started - others,
         declined,
         conflict,
         refused,
         in_doubt,
         defect,
-        ..*books
+        ..*call_counts
     };
     let wide = [Hump { share: 1.0, median_ns: 3e6, width: 0.4 }];
     let latency = |(class, count): (Class, u64)| {
@@ -99,6 +99,6 @@ fn all_classes(tally: &mut Tally) {
         Latency { class, response, service: Some(response), spectrum }
     };
     let classes = [Committed, Declined, Conflict, Refused, InDoubt, Defect];
-    let counts = [books.committed, declined, conflict, refused, in_doubt, defect];
+    let counts = [call_counts.committed, declined, conflict, refused, in_doubt, defect];
     tally.latency = classes.into_iter().zip(counts).filter(|(_, count)| *count > 0).map(latency).collect();
 }

@@ -72,7 +72,7 @@ pub fn comparison() -> Document {
         fingerprint_differences: Vec::new(),
         blocks,
         ratio: Some(ratio),
-        detectable: Some(0.011),
+        minimum_detectable_effect: Some(0.011),
         adjusted_for: None,
         noise: Some(Noise {
             subject: "tpcc/sqlite/rusqlite".to_owned(),
@@ -94,11 +94,11 @@ pub fn two_metrics() -> Document {
     let experiment = document.experiment.as_mut().expect("it is a comparison");
     let mut second = experiment.comparisons[0].clone();
     second.metric = "p99, ms".to_owned();
-    second.verdict = Verdict::CannotTell;
+    second.verdict = Verdict::Inconclusive;
     second.ratio = Some(Interval { value: 1.034, low: Some(0.941), high: Some(1.136) });
     second.noise.as_mut().expect("it has a control").ratio =
         Interval { value: 0.99, low: Some(0.9), high: Some(1.09) };
-    second.detectable = Some(0.12);
+    second.minimum_detectable_effect = Some(0.12);
     second.loss_max = Some(0.2);
     second.sentence =
         "Inconclusive at ±10.0 %: the p99 of the response time 95 % CI −5.9 % to +13.6 %.".to_owned();

@@ -42,13 +42,13 @@ pub fn rate_sweep() -> Document {
         let mut trial = slim(1.0);
         trial.plan.arrivals = Arrivals::Poisson { rate_per_s: load };
         let due = (load * trial.measured_s).round();
-        let books = &mut trial.overall.books;
-        books.due = due as u64;
-        books.begun = (due * served).round() as u64;
-        books.never_begun = books.due - books.begun;
-        books.committed = books.begun - books.begun / 200;
-        books.declined = books.begun / 200;
-        trial.overall.rate_per_s.value = books.committed as f64 / trial.measured_s;
+        let call_counts = &mut trial.overall.call_counts;
+        call_counts.due = due as u64;
+        call_counts.started = (due * served).round() as u64;
+        call_counts.dropped = call_counts.due - call_counts.started;
+        call_counts.committed = call_counts.started - call_counts.started / 200;
+        call_counts.declined = call_counts.started / 200;
+        trial.overall.rate_per_s.value = call_counts.committed as f64 / trial.measured_s;
         trial.headline.value.value = load * served * 60.0 * 10.0 / 23.0;
         judged(&mut trial, load > 300.0, IDLE);
         stretched(&mut trial, if served < SERVED_SHARE { 40.0 } else { 1.0 + load / 1_000.0 });
@@ -83,12 +83,12 @@ pub fn search() -> Document {
     document.command = ["stackmark", "find-max", "tpcc/sqlite/rusqlite", "--slo", "new-order.p99<50ms"]
         .map(str::to_owned)
         .to_vec();
-    let step = |(trial, (rate_per_s, confirming, kept, why)): (usize, (f64, bool, bool, &str))| Step {
+    let step = |(trial, (rate_per_s, confirming, met, reason)): (usize, (f64, bool, bool, &str))| Step {
         rate_per_s,
         trial,
         confirming,
-        kept,
-        why: why.to_owned(),
+        met,
+        reason: reason.to_owned(),
         ended_early_s: None,
     };
     let mut steps: Vec<Step> = rates.into_iter().enumerate().map(step).collect();
@@ -103,8 +103,8 @@ pub fn search() -> Document {
         }],
         steps,
         highest_per_s: Some(1_220.0),
-        broken_per_s: Some(1_283.0),
-        gives_out: Some(
+        lowest_missed_per_s: Some(1_283.0),
+        next_limit: Some(
             "Likely limit above this rate: SQLite's one writer (of the mean response time, pool wait grew most, from 11 ms to 31 ms).".to_owned(),
         ),
         sentence: "1 220 calls/s met the SLO in 3 of 3 confirmation trials; 1 283 calls/s missed it.".to_owned(),
@@ -129,7 +129,7 @@ fn sampled(name: &str, axis: Axis, loads: &[f64], make: impl Fn(f64, f64) -> Tri
 fn judged(trial: &mut Trial, full: bool, idle: &str) {
     for rule in trial.rules.iter_mut().filter(|rule| rule.name == "saturation") {
         rule.sentence = if full { WRITER } else { idle }.to_owned();
-        rule.full = full.then_some(Suspect::Writer);
+        rule.saturated = full.then_some(Suspect::Writer);
     }
 }
 

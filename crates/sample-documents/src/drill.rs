@@ -50,12 +50,12 @@ fn fault(component: &str, action: FaultAction, after_s: f64, first_commit_s: f64
         component: component.to_owned(),
         action,
         after_s,
-        away_s: first_commit_s / 2.0,
-        back_s: first_commit_s / 4.0,
+        unavailable_s: first_commit_s / 2.0,
+        recovery_s: first_commit_s / 4.0,
         first_commit_s: Some(first_commit_s),
         longest_s: first_commit_s + 0.05,
         calls: DrillCalls {
-            begun: committed + refused + 2,
+            started: committed + refused + 2,
             committed,
             declined: 0,
             conflicts: 0,
@@ -68,7 +68,7 @@ fn fault(component: &str, action: FaultAction, after_s: f64, first_commit_s: f64
         lost_writes: None,
         duplicates: None,
         missing: Vec::new(),
-        doubts: vec![
+        in_doubt_calls: vec![
             DoubtFound { call: "transfer 4 of worker 1".to_owned(), found: "not done".to_owned() },
             DoubtFound { call: "transfer 9 of worker 3".to_owned(), found: "completed".to_owned() },
         ],

@@ -73,8 +73,8 @@ fn diesel(trial: &mut Trial) {
 
 fn grouped(trial: &mut Trial) {
     trial.stack.style = "grouped".to_owned();
-    for effort in trial.kinds.iter_mut().filter_map(|kind| kind.tally.effort.as_mut()) {
-        effort.commits = 0.21;
+    for work in trial.kinds.iter_mut().filter_map(|kind| kind.tally.work.as_mut()) {
+        work.commits = 0.21;
     }
 }
 
@@ -194,7 +194,7 @@ pub fn experiment() -> Document {
 
 fn variant((index, sketch): (usize, &Sketch)) -> Variant {
     let (state, reason) = match index {
-        VOID => (VariantState::Void, Some("the audit warehouse-ytd failed in 2 of 5 trials")),
+        VOID => (VariantState::Invalid, Some("the audit warehouse-ytd failed in 2 of 5 trials")),
         NOT_STARTED => (VariantState::NotStarted, Some("no MariaDB server was found on this machine")),
         _ => (VariantState::Measured, None),
     };
@@ -228,8 +228,8 @@ fn compared(
     let terms = Terms { better: Better::Higher, margin: 0.02, comparisons };
     let found = measure::compare(&ratios, &terms);
     let (low, high) = found.interval.map_or((None, None), |(low, high)| (Some(low), Some(high)));
-    let detectable = measure::detectable(&ratios, comparisons);
-    (Interval { value: found.effect, low, high }, detectable, found.verdict)
+    let minimum_detectable_effect = measure::minimum_detectable_effect(&ratios, comparisons);
+    (Interval { value: found.effect, low, high }, minimum_detectable_effect, found.verdict)
 }
 
 fn comparison(
@@ -246,16 +246,16 @@ fn comparison(
     let intended = rules::intended_by_all(sketch.factor.split(" and "));
     let found = rules::comparable(&side(base), &side(variant), &intended);
     let is_measured = variant.state == VariantState::Measured;
-    let (ratio, detectable, verdict) = compared(trials, variants, BASE, index, HELD);
+    let (ratio, minimum_detectable_effect, verdict) = compared(trials, variants, BASE, index, HELD);
     let (words, verdict) = match verdict {
-        _ if !is_measured => ("has no ratio".to_owned(), Verdict::CannotTell),
-        _ if found.different_work => ("differs in more than the factor".to_owned(), Verdict::DifferentWork),
+        _ if !is_measured => ("has no ratio".to_owned(), Verdict::Inconclusive),
+        _ if found.different_work => ("differs in more than the factor".to_owned(), Verdict::NotComparable),
         measure::Verdict::Better => ("is better in throughput".to_owned(), Verdict::Better),
         measure::Verdict::Worse => ("is worse in throughput".to_owned(), Verdict::Worse),
         measure::Verdict::NoDifference { beyond } => {
             (format!("makes no difference beyond ±{:.1} %", beyond * 100.0), Verdict::NoDifference)
         }
-        measure::Verdict::CannotTell => ("is too noisy to tell".to_owned(), Verdict::CannotTell),
+        measure::Verdict::Inconclusive => ("is too noisy to tell".to_owned(), Verdict::Inconclusive),
     };
     let party = |variant: &Variant| Party { subject: variant.subject.clone(), label: variant.name.clone() };
     Comparison {
@@ -268,7 +268,7 @@ fn comparison(
         fingerprint_differences: found.fingerprint,
         blocks: if is_measured { blocks_of(trials, base, variant) } else { Vec::new() },
         ratio: is_measured.then_some(ratio),
-        detectable: if is_measured { detectable } else { None },
+        minimum_detectable_effect: if is_measured { minimum_detectable_effect } else { None },
         adjusted_for: is_measured.then_some(HELD),
         noise: Some(noise.clone()),
         loss_max: None,

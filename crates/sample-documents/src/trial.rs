@@ -4,11 +4,11 @@ use super::shape::{Hump, quantiles, spectrum};
 use super::vouchers;
 use model::random::Random;
 use result::{
-    Arrivals, Books, Budget, Class, Data, Deferred, Demand, Disk, Document, Durability, Efficiency, Effort,
-    Engine, Gap, GapKind, Gauge, GaugeKind, Headline, Interval, KindSlice, KindTally, Latency, Limit, Limits,
-    Machine, MachineWide, MachineWideSample, Missing, Moment, Outage, Plan, Process, ProcessSample, Role,
-    RunKind, SCHEMA, Setting, Slice, Stack, State, Statement, Tally, Throttling, Tier, Trial, Wait,
-    Writeback, WritebackSample,
+    AllDue, Arrivals, Budget, CallCounts, CallWork, Class, Data, Deferred, Demand, Disk, Document,
+    Durability, Efficiency, Engine, Gap, GapKind, Gauge, GaugeKind, Headline, Interval, KindSlice, KindTally,
+    Latency, Limit, Limits, Machine, MachineWide, MachineWideSample, Missing, Moment, Outage, Plan, Process,
+    ProcessSample, Quantiles, Role, RunKind, SCHEMA, Setting, Slice, Stack, State, Statement, Tally,
+    Throttling, Tier, Trial, Wait, Writeback, WritebackSample,
 };
 
 /// Parts of a deck of 23 cards, name, share declined, median response in ms, statements a call.
@@ -54,10 +54,10 @@ pub fn open_trial() -> Document {
             latency.spectrum.iter_mut().for_each(|bucket| bucket.0 *= 3);
             latency.response = quantiles(&latency.spectrum);
         }
-        tally.books.never_begun = tally.books.due / 50;
-        tally.books.due += tally.books.never_begun;
-        let (offered, waiting_after) = (tally.books.due, tally.books.never_begun);
-        trial.demand = Some(Demand { offered, waiting_after, ..trial.demand.unwrap_or_default() });
+        tally.call_counts.dropped = tally.call_counts.due / 50;
+        tally.call_counts.due += tally.call_counts.dropped;
+        let (offered, backlog_after) = (tally.call_counts.due, tally.call_counts.dropped);
+        trial.demand = Some(Demand { offered, backlog_after, ..trial.demand.unwrap_or_default() });
         tally.budget = tally.budget.map(|budget| {
             Budget {
                 response_ns: budget.response_ns * 3.0,
@@ -85,7 +85,7 @@ pub fn paced_trial() -> Document {
 pub fn deferred_trial() -> Document {
     let mut trial = direct(1.0, 60);
     trial.plan.deferred = true;
-    let queued = trial.kinds[3].tally.books.committed;
+    let queued = trial.kinds[3].tally.call_counts.committed;
     let completion = quantiles(&spectrum(&[Hump { share: 1.0, median_ns: 9e6, width: 0.1 }], queued));
     trial.deferred = Some(Deferred {
         kind: "delivery".to_owned(),
@@ -110,7 +110,7 @@ pub fn engine_trial() -> Document {
     trial.stack.engine_version = "15.20".to_owned();
     trial.stack.durability =
         Durability { tier: Tier::Delayed, detail: "synchronous_commit=off".to_owned(), claimed: false };
-    trial.data.kit_notes = vec!["history has a surrogate key".to_owned()];
+    trial.data.tool_notes = vec!["history has a surrogate key".to_owned()];
     trial.processes[0].roles = vec![Role::Engine];
     trial.processes[0].limits = Some(Limits {
         cpu: Some(0.5),
@@ -124,7 +124,7 @@ pub fn engine_trial() -> Document {
         in_doubt: 8,
         refused: 120,
     }];
-    trial.gaps = vec![Gap { kind: GapKind::Stalled, from_s: 12.0, length_s: 0.7 }];
+    trial.gaps = vec![Gap { kind: GapKind::Stalled, from_s: 12.0, duration_s: 0.7 }];
     let t_s: Vec<f64> = (-9..=60).map(f64::from).collect();
     // No one answers while the engine is away.
     let line = |value: f64| -> Vec<Option<f64>> {
@@ -141,14 +141,14 @@ pub fn engine_trial() -> Document {
             values: line(2e7),
         }],
         waits: vec![wait("running", 0.52, 3.1), wait("Lock:tuple", 0.31, 1.9), wait("IO:WALSync", 0.17, 1.0)],
-        looks: 580,
+        samples: 580,
         statements: vec![Statement {
             text: "select c_balance from customer where c_w_id = $1".to_owned(),
             calls: 41_000,
             total_ms: 2_100.0,
             rows: 41_000,
         }],
-        others: None,
+        other_sessions: None,
         missing_s: 2.0,
         t_s,
     });
@@ -178,7 +178,6 @@ pub(super) fn document(id: &str, kind: RunKind, trials: Vec<Trial>) -> Document 
         kind,
         subjects,
         trials,
-        comparison: None,
         experiment: None,
         curve: None,
         search: None,
@@ -254,9 +253,9 @@ fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> T
         })
         .collect();
     let overall = total(&kinds, f64::from(seconds));
-    let committed = overall.books.committed;
-    let new_orders = kinds[0].tally.books.committed;
-    let payments = kinds[1].tally.books.committed;
+    let committed = overall.call_counts.committed;
+    let new_orders = kinds[0].tally.call_counts.committed;
+    let payments = kinds[1].tally.call_counts.committed;
     let per_min = new_orders as f64 * 60.0 / f64::from(seconds);
     Trial {
         subject: subject.to_owned(),
@@ -295,9 +294,9 @@ fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> T
             flush_ms_mean: Some(0.12),
         }),
         demand: Some(Demand {
-            offered: overall.books.due,
-            accepted: overall.books.begun,
-            waiting_after: overall.books.never_begun,
+            offered: overall.call_counts.due,
+            accepted: overall.call_counts.started,
+            backlog_after: overall.call_counts.dropped,
             ..Demand::default()
         }),
         overall,
@@ -403,50 +402,52 @@ fn kind(
         declines_all: false,
         limit: Some(Limit::new(p90_max_ns, classes[0].response.p90_ns)),
         tally: Tally {
-            books: Books {
+            call_counts: CallCounts {
                 due: calls,
-                begun: calls,
+                started: calls,
                 committed,
                 declined,
                 attempts: calls,
-                ..Books::default()
+                ..CallCounts::default()
             },
             rate_per_s: interval(committed as f64 / seconds, 0.008),
+            all_due: Some(all_due(&classes[0].response)),
             latency: classes,
-            all_due: None,
-            effort: Some(Effort { attempts: 1.0, statements, rows: statements * 1.4, commits: 1.0 }),
+            work: Some(CallWork { attempts: 1.0, statements, rows: statements * 1.4, commits: 1.0 }),
             budget: Some(budget),
         },
     }
 }
 
 fn total(kinds: &[KindTally], seconds: f64) -> Tally {
-    let mut books = Books::default();
+    let mut call_counts = CallCounts::default();
     let (mut spectra, mut weighted) = (Vec::new(), Vec::new());
     for tally in kinds.iter().map(|kind| &kind.tally) {
-        books.due += tally.books.due;
-        books.begun += tally.books.begun;
-        books.committed += tally.books.committed;
-        books.declined += tally.books.declined;
-        books.attempts += tally.books.attempts;
+        call_counts.due += tally.call_counts.due;
+        call_counts.started += tally.call_counts.started;
+        call_counts.committed += tally.call_counts.committed;
+        call_counts.declined += tally.call_counts.declined;
+        call_counts.attempts += tally.call_counts.attempts;
         spectra.extend(tally.latency[0].spectrum.iter().map(|bucket| (bucket.upper_ns(), bucket.count())));
-        weighted.extend(tally.budget.map(|budget| (budget, tally.books.committed as f64)));
+        weighted.extend(tally.budget.map(|budget| (budget, tally.call_counts.committed as f64)));
     }
     spectra.sort_unstable();
     let spectrum = result::Bucket::spectrum(spectra);
+    let response = quantiles(&spectrum);
     Tally {
-        books,
-        rate_per_s: interval(books.committed as f64 / seconds, 0.007),
-        latency: vec![Latency {
-            class: Class::Committed,
-            response: quantiles(&spectrum),
-            service: None,
-            spectrum,
-        }],
-        all_due: None,
-        effort: Some(Effort { attempts: 1.0, statements: 21.1, rows: 29.5, commits: 1.0 }),
+        call_counts,
+        rate_per_s: interval(call_counts.committed as f64 / seconds, 0.007),
+        latency: vec![Latency { class: Class::Committed, response, service: None, spectrum }],
+        all_due: Some(all_due(&response)),
+        work: Some(CallWork { attempts: 1.0, statements: 21.1, rows: 29.5, commits: 1.0 }),
         budget: Budget::mean(weighted),
     }
+}
+
+/// Percentiles over all calls that were due, where each was committed.
+fn all_due(response: &Quantiles) -> AllDue {
+    let Quantiles { count, p50_ns, p90_ns, p95_ns, p99_ns, p999_ns, .. } = *response;
+    AllDue { calls: count, unanswered: 0, p50_ns, p90_ns, p95_ns, p99_ns, p999_ns }
 }
 
 fn slices(kinds: &[KindTally], seconds: u32) -> Vec<Slice> {
@@ -466,7 +467,7 @@ fn slices(kinds: &[KindTally], seconds: u32) -> Vec<Slice> {
         .map(|(t, factor)| {
             let warmup = t < 0;
             let kinds = kinds.iter().map(|kind| kind_slice(&kind.tally, factor / mean)).collect();
-            Slice { t_s: f64::from(t), length_s: 1.0, warmup, kinds }
+            Slice { t_s: f64::from(t), duration_s: 1.0, warmup, kinds }
         })
         .collect()
 }
@@ -476,7 +477,7 @@ fn kind_slice(tally: &Tally, factor: f64) -> KindSlice {
     let slower = |ns: u64, power: i32| Some((ns as f64 / factor.powi(power)) as u64);
     KindSlice {
         committed: (tally.rate_per_s.value * factor) as u64,
-        declined: u64::from(tally.books.declined > 0) * 8,
+        declined: u64::from(tally.call_counts.declined > 0) * 8,
         faults: 0,
         p50_ns: slower(times.p50_ns.unwrap_or(0), 1),
         p99_ns: slower(times.p99_ns.unwrap_or(0), 3),

@@ -41,7 +41,7 @@ fn audit(name: &str, family: AuditFamily, clause: Option<String>, sentence: &str
         check: Check::Passed,
         sentence: sentence.to_owned(),
         violations: Vec::new(),
-        took_s: 0.012 + name.len() as f64 * 0.004,
+        duration_s: 0.012 + name.len() as f64 * 0.004,
     }
 }
 
@@ -92,7 +92,7 @@ pub(super) fn conformance() -> Conformance {
         check: Check::Passed,
         vectors: 64,
         random_calls: 10_000,
-        took_s: 2.4,
+        duration_s: 2.4,
         sentence: "golden vectors and random calls agree with the oracle".to_owned(),
         mismatches: Vec::new(),
     }
@@ -104,10 +104,10 @@ pub(super) fn rules() -> Vec<Rule> {
         severity,
         sentence: sentence.to_owned(),
         advice: advice.map(str::to_owned),
-        full: None,
+        saturated: None,
     };
     vec![
-        rule("books", Severity::Ok, "every call that was due is accounted for", None),
+        rule("call-accounting", Severity::Ok, "every call that was due is accounted for", None),
         rule("audit", Severity::Ok, "all audits passed", None),
         rule(
             "saturation",

@@ -1,6 +1,6 @@
 //! Which rate to try next: pure, so that the search can be tested without a system.
 
-/// How much higher than a rate that was kept the next is while none was broken, and how much lower the other way round.
+/// How much higher than a rate that met the SLO the next is while none missed it, and how much lower the other way round.
 const STEP: f64 = 1.4;
 /// Steps down from the first rate before the search stops: to a fifteenth of it.
 const STEPS_DOWN: u32 = 8;
@@ -15,15 +15,15 @@ pub(crate) struct Bracket {
     start: f64,
     /// How near is near enough, as a share.
     resolution: f64,
-    /// The highest that was kept, below every broken one.
-    kept: Option<f64>,
-    /// The lowest that was broken.
-    broken: Option<f64>,
+    /// The highest that met the SLO, below every one that missed it.
+    met: Option<f64>,
+    /// The lowest that missed the SLO.
+    missed: Option<f64>,
     up: u32,
     down: u32,
-    /// Trials that have confirmed `kept`.
+    /// Trials that have confirmed `met`.
     confirmed: u32,
-    /// Rates that a confirming trial has broken.
+    /// Rates that missed the SLO in a confirming trial.
     descents: u32,
 }
 
@@ -38,45 +38,45 @@ pub(crate) enum Try {
 
 impl Bracket {
     pub(crate) fn new(start: f64, resolution: f64) -> Bracket {
-        Bracket { start, resolution, kept: None, broken: None, up: 0, down: 0, confirmed: 0, descents: 0 }
+        Bracket { start, resolution, met: None, missed: None, up: 0, down: 0, confirmed: 0, descents: 0 }
     }
 
     /// What to do next; `confirm` trials have to keep a rate again.
     pub(crate) fn next(&self, confirm: u32) -> Try {
-        match (self.kept, self.broken) {
+        match (self.met, self.missed) {
             (None, None) => Try::Rate(self.start),
             (None, Some(_)) if self.down > STEPS_DOWN || self.descents > DESCENTS => Try::None,
             // After a rate that would not be confirmed, one step of the resolution; else in large steps.
-            (None, Some(broken)) if self.descents > 0 => Try::Confirm(broken / (1.0 + self.resolution)),
-            (None, Some(broken)) => Try::Rate(broken / STEP),
-            (Some(kept), None) if self.up > STEPS_UP => self.confirm(kept, confirm),
-            (Some(kept), None) => Try::Rate(kept * STEP),
-            (Some(kept), Some(broken)) if self.confirmed > 0 || broken <= kept * (1.0 + self.resolution) => {
-                self.confirm(kept, confirm)
+            (None, Some(missed)) if self.descents > 0 => Try::Confirm(missed / (1.0 + self.resolution)),
+            (None, Some(missed)) => Try::Rate(missed / STEP),
+            (Some(met), None) if self.up > STEPS_UP => self.confirm(met, confirm),
+            (Some(met), None) => Try::Rate(met * STEP),
+            (Some(met), Some(missed)) if self.confirmed > 0 || missed <= met * (1.0 + self.resolution) => {
+                self.confirm(met, confirm)
             }
-            (Some(kept), Some(broken)) => Try::Rate((kept * broken).sqrt()),
+            (Some(met), Some(missed)) => Try::Rate((met * missed).sqrt()),
         }
     }
 
-    fn confirm(&self, kept: f64, confirm: u32) -> Try {
-        if self.confirmed >= confirm { Try::Found(kept) } else { Try::Confirm(kept) }
+    fn confirm(&self, met: f64, confirm: u32) -> Try {
+        if self.confirmed >= confirm { Try::Found(met) } else { Try::Confirm(met) }
     }
 
     /// What came of a trial.
-    pub(crate) fn record(&mut self, rate: f64, confirming: bool, kept: bool) {
-        match (kept, confirming) {
+    pub(crate) fn record(&mut self, rate: f64, confirming: bool, met: bool) {
+        match (met, confirming) {
             (true, true) => {
                 self.confirmed += 1;
-                self.kept = Some(rate);
+                self.met = Some(rate);
             }
             (true, false) => {
                 self.up += 1;
-                self.kept = Some(rate);
+                self.met = Some(rate);
             }
             (false, _) => {
                 self.down += 1;
-                self.broken = Some(self.broken.map_or(rate, |broken| broken.min(rate)));
-                self.kept = self.kept.filter(|kept| *kept < rate);
+                self.missed = Some(self.missed.map_or(rate, |missed| missed.min(rate)));
+                self.met = self.met.filter(|met| *met < rate);
                 if confirming {
                     self.descents += 1;
                     self.confirmed = 0;
@@ -88,8 +88,8 @@ impl Bracket {
 
     /// About how many trials are still to come.
     pub(crate) fn steps_left(&self, confirm: u32) -> u32 {
-        let apart = match (self.kept, self.broken) {
-            (Some(kept), Some(broken)) => (broken / kept).max(1.0 + self.resolution),
+        let apart = match (self.met, self.missed) {
+            (Some(met), Some(missed)) => (missed / met).max(1.0 + self.resolution),
             _ => STEP * STEP,
         };
         let halvings = (apart.ln() / self.resolution.ln_1p()).log2().ceil().max(0.0) as u32;

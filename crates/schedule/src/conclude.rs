@@ -114,7 +114,7 @@ impl<'a> Findings<'a> {
         let terms = self.terms(self.judged_with(a));
         let found = measure::compare(&ratios, &terms);
         comparison.ratio = Some(interval(&found));
-        comparison.detectable = measure::detectable(&ratios, terms.comparisons);
+        comparison.minimum_detectable_effect = measure::minimum_detectable_effect(&ratios, terms.comparisons);
         comparison.adjusted_for = (terms.comparisons > 1).then_some(terms.comparisons);
         // A subject against itself is a control already.
         let control = if factors.is_empty() { ratios } else { self.control_ratios(a) };
@@ -123,7 +123,7 @@ impl<'a> Findings<'a> {
             measure::Verdict::Better => Verdict::Better,
             measure::Verdict::Worse => Verdict::Worse,
             measure::Verdict::NoDifference { .. } => Verdict::NoDifference,
-            measure::Verdict::CannotTell => Verdict::CannotTell,
+            measure::Verdict::Inconclusive => Verdict::Inconclusive,
         });
         let doubt = Doubt { found: &found, terms: &terms };
         comparison.sentence = self.sentence(&comparison, &doubt, &factors, left_out);
@@ -174,11 +174,11 @@ impl<'a> Findings<'a> {
             fingerprint_differences: Vec::new(),
             blocks: self.blocks(&self.bases(a), b),
             ratio: None,
-            detectable: None,
+            minimum_detectable_effect: None,
             adjusted_for: None,
             noise: None,
             loss_max: self.criterion().max_loss,
-            verdict: Verdict::CannotTell,
+            verdict: Verdict::Inconclusive,
             sentence: String::new(),
         }
     }
@@ -237,7 +237,7 @@ impl<'a> Findings<'a> {
         match standing.state {
             VariantState::Measured => self.unbounded(part),
             VariantState::NotStarted => Some(format!("{name} could not be started ({}).", stopped(reason))),
-            VariantState::Void => Some(format!("{name} is invalid ({}).", stopped(reason))),
+            VariantState::Invalid => Some(format!("{name} is invalid ({}).", stopped(reason))),
         }
     }
 
@@ -273,14 +273,14 @@ impl<'a> Findings<'a> {
     ) -> String {
         let name = capital(&comparison.b.label);
         let what = match (comparison.verdict, doubt.found.verdict) {
-            (Verdict::DifferentWork, _) => {
+            (Verdict::NotComparable, _) => {
                 "They did not do the same work, or more than the factor under study differs: see the differences."
                     .into()
             }
             (_, measure::Verdict::NoDifference { beyond }) => {
                 format!("No difference beyond ±{:.1} %.", beyond * 100.0)
             }
-            (Verdict::CannotTell, _) => doubt.sentence(&self.measured().words()),
+            (Verdict::Inconclusive, _) => doubt.sentence(&self.measured().words()),
             (verdict, _) => {
                 let what = format!("{name} is {} in {}", verdict.words(), self.measured().words());
                 if factors.len() > 1 {
@@ -317,7 +317,7 @@ pub(crate) fn answers(comparisons: &[Comparison], measured: &Measured) -> Vec<St
         match comparison.verdict {
             Verdict::Better | Verdict::Worse => 2e3 + effect,
             Verdict::NoDifference => 1e3,
-            Verdict::DifferentWork | Verdict::CannotTell => effect,
+            Verdict::NotComparable | Verdict::Inconclusive => effect,
         }
     };
     let mut sorted: Vec<&Comparison> = comparisons.iter().collect();

@@ -47,9 +47,7 @@ fn bed(metric: &str, direct: &[f64], again: &[f64], http: &[f64]) -> Bed {
             let Some(value) = values.get(block) else { continue };
             let mut trial = of_route(route).clone();
             trial.headline.value.value = *value;
-            for latency in &mut trial.overall.latency {
-                latency.response.p99_ns = Some((*value * 1e6) as u64);
-            }
+            trial.overall.all_due.as_mut().unwrap().p99_ns = Some((*value * 1e6) as u64);
             of_parts[part].push(Some(trials.len()));
             trials.push(trial);
         }
@@ -120,9 +118,7 @@ fn whole_blocks_of_too_few_calls_are_not_called_partial() {
         let mut bed = bed("p99", &STEADY, &scaled(1.0), &scaled(1.2));
         for block in blocks {
             let trial = bed.of_parts[2][*block].unwrap();
-            for latency in &mut bed.trials[trial].overall.latency {
-                latency.response.p99_ns = None;
-            }
+            bed.trials[trial].overall.all_due = Some(AllDue::new(900, 0, |_| Some(1)));
         }
         bed
     };
@@ -157,7 +153,7 @@ fn a_percentile_of_calls_that_were_never_answered_is_no_block_to_leave_out() {
     bed.trials[trial].overall.all_due =
         Some(AllDue::new(10_000, 150, |quantile| (quantile < 0.98).then_some(1)));
     let found = bed.only();
-    assert_eq!((found.ratio, found.verdict), (None, Verdict::CannotTell), "{found:?}");
+    assert_eq!((found.ratio, found.verdict), (None, Verdict::Inconclusive), "{found:?}");
     assert!(found.sentence.contains("150 of 10000 calls due were never answered"), "{found:?}");
 }
 
@@ -180,7 +176,7 @@ fn the_scatter_of_the_control_is_not_demanded_once_more() {
     let quiet = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.98)).only();
     assert_eq!(quiet.verdict, Verdict::Worse);
     let wild = bed("throughput", &STEADY, &scaled(1.0), &noisy).only();
-    assert_eq!(wild.verdict, Verdict::CannotTell, "{wild:?}");
+    assert_eq!(wild.verdict, Verdict::Inconclusive, "{wild:?}");
     assert!(wild.sentence.starts_with("Inconclusive at ±2.0 %: throughput 95 % CI −"), "{}", wild.sentence);
     let near = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.998)).only();
     assert_eq!(near.verdict, Verdict::Worse, "{near:?}");
@@ -220,11 +216,11 @@ fn several_variants_on_one_base_have_wider_intervals_and_say_so() {
     assert_eq!((one.adjusted_for, both[0].adjusted_for, both[1].adjusted_for), (None, Some(2), Some(2)));
     // Student's t with four degrees of freedom: 3.495 in place of 2.776.
     assert!((width(&both[0]) / width(&one) - 3.495 / 2.776).abs() < 1e-3);
-    assert!(both[0].detectable > one.detectable);
+    assert!(both[0].minimum_detectable_effect > one.minimum_detectable_effect);
     // The control stands by itself.
     assert_eq!(both[0].noise, one.noise);
     // A variant without a figure is not a comparison.
-    two.standings[3] = Standing { state: VariantState::Void, reason: None };
+    two.standings[3] = Standing { state: VariantState::Invalid, reason: None };
     assert_eq!(two.all()[0].adjusted_for, None);
 }
 
@@ -238,14 +234,14 @@ fn what_one_metric_alone_would_tell_two_together_may_not() {
     both.also("p99");
     let [throughput, p99] = <[Comparison; 2]>::try_from(both.all()).unwrap();
     assert_eq!((throughput.metric.as_str(), p99.metric.as_str()), ("new orders/min", "p99, ms"));
-    assert_eq!((throughput.verdict, p99.verdict), (Verdict::CannotTell, Verdict::CannotTell));
+    assert_eq!((throughput.verdict, p99.verdict), (Verdict::Inconclusive, Verdict::Inconclusive));
     assert_eq!((throughput.adjusted_for, p99.adjusted_for), (Some(2), Some(2)));
     assert_eq!(throughput.ratio.unwrap().value, single.only().ratio.unwrap().value);
     assert_eq!(throughput.noise, single.only().noise);
     // Each metric is judged by its own margin and limit.
     both.plan.criteria[1] = Criterion { margin: 0.2, max_loss: None, ..criterion("p99") };
     let [throughput, p99] = <[Comparison; 2]>::try_from(both.all()).unwrap();
-    assert_eq!((throughput.verdict, p99.verdict), (Verdict::CannotTell, Verdict::NoDifference));
+    assert_eq!((throughput.verdict, p99.verdict), (Verdict::Inconclusive, Verdict::NoDifference));
     assert_eq!((throughput.loss_max, p99.loss_max), (Some(0.05), None));
 }
 
@@ -258,7 +254,7 @@ fn a_metric_without_a_figure_is_no_comparison_that_others_are_adjusted_for() {
         Some(AllDue::new(10_000, 150, |quantile| (quantile < 0.98).then_some(1)));
     let [throughput, p99] = <[Comparison; 2]>::try_from(bed.all()).unwrap();
     assert_eq!((throughput.adjusted_for, p99.ratio), (None, None));
-    assert_eq!((throughput.verdict, p99.verdict), (Verdict::Worse, Verdict::CannotTell));
+    assert_eq!((throughput.verdict, p99.verdict), (Verdict::Worse, Verdict::Inconclusive));
 }
 
 #[test]
@@ -266,11 +262,11 @@ fn of_a_void_variant_no_ratio_is_given_at_all() {
     for part in [0, 2] {
         let mut bed = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9));
         let reason = Some("the audit `c1` failed: money is missing.".to_owned());
-        bed.standings[part] = Standing { state: VariantState::Void, reason };
+        bed.standings[part] = Standing { state: VariantState::Invalid, reason };
         let found = bed.only();
-        assert!(found.ratio.is_none() && found.detectable.is_none(), "{found:?}");
+        assert!(found.ratio.is_none() && found.minimum_detectable_effect.is_none(), "{found:?}");
         assert!(found.blocks.iter().all(|block| block.ratio.is_none()));
-        assert_eq!(found.verdict, Verdict::CannotTell);
+        assert_eq!(found.verdict, Verdict::Inconclusive);
         let name = if part == 0 { "direct" } else { "through HTTP" };
         let sentence = format!("No ratio: {name} is invalid (the audit `c1` failed: money is missing).");
         assert_eq!(found.sentence, sentence);
@@ -291,7 +287,7 @@ fn a_base_that_could_not_start_leaves_its_variants_without_a_ratio() {
 #[test]
 fn a_void_control_takes_its_own_trials_and_nothing_else() {
     let mut bed = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9));
-    bed.standings[1] = Standing { state: VariantState::Void, reason: None };
+    bed.standings[1] = Standing { state: VariantState::Invalid, reason: None };
     let found = bed.only();
     assert!(found.noise.is_none() && found.ratio.is_some());
     assert!(found.blocks.iter().all(|block| block.trials.len() == 2));
@@ -334,7 +330,7 @@ fn of_several_factors_none_is_named_as_the_cause() {
 fn an_unintended_difference_is_different_work() {
     let mut bed = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9));
     bed.plan.variants[1].factors = vec!["style".into()];
-    assert_eq!(bed.only().verdict, Verdict::DifferentWork);
+    assert_eq!(bed.only().verdict, Verdict::NotComparable);
 }
 
 #[test]
@@ -342,7 +338,7 @@ fn the_surest_and_largest_answer_comes_first() {
     let of = |by| bed("throughput", &STEADY, &scaled(1.0), &scaled(by)).only();
     let mut none = of(0.9);
     none.ratio = None;
-    none.verdict = Verdict::CannotTell;
+    none.verdict = Verdict::Inconclusive;
     let measured = Measured::Throughput;
     let words = answers(&[none, of(1.0), of(0.9), of(0.5)], &measured);
     assert!(words[0].contains("50.0 %") && words[1].contains("90.0 %"), "{words:?}");

@@ -17,7 +17,7 @@ pub fn judge(suspicion: &Suspicion, comparison: Option<&Comparison>) -> Confirma
         (None, Some(max)) => format!("{max} times as much or less"),
         (None, None) => "nothing".into(),
     };
-    let found = comparison.filter(|comparison| comparison.verdict != Verdict::DifferentWork);
+    let found = comparison.filter(|comparison| comparison.verdict != Verdict::NotComparable);
     let interval = found.and_then(|comparison| comparison.ratio).and_then(|ratio| {
         let Interval { value, low, high } = ratio;
         Some((value, low?, high?))
@@ -32,7 +32,7 @@ pub fn judge(suspicion: &Suspicion, comparison: Option<&Comparison>) -> Confirma
             format!("with {change}, throughput is {value:.2} times as much ({low:.2} to {high:.2})")
         }
         // A ratio of different work is no evidence, however large.
-        None if comparison.is_some_and(|comparison| comparison.verdict == Verdict::DifferentWork) => {
+        None if comparison.is_some_and(|comparison| comparison.verdict == Verdict::NotComparable) => {
             format!("with {change}, more than that differed or the work did (see the differences)")
         }
         None => format!("with {change}, no interval of the effect could be given"),
@@ -97,7 +97,7 @@ mod tests {
         assert!(!judge(&suspicion, None).confirmed);
         let mut comparison = sample_documents::compared(&sample_documents::comparison()).clone();
         comparison.ratio = Some(Interval { value: 2.0, low: Some(1.8), high: Some(2.2) });
-        comparison.verdict = Verdict::DifferentWork;
+        comparison.verdict = Verdict::NotComparable;
         let different = judge(&suspicion, Some(&comparison));
         assert!(
             !different.confirmed && different.sentence.contains("see the differences"),

@@ -86,7 +86,7 @@ mod tests {
     #[track_caller]
     fn sentence_of(ratios: &[f64], terms: &Terms) -> String {
         let found = compare(ratios, terms);
-        assert_eq!(found.verdict, Verdict::CannotTell);
+        assert_eq!(found.verdict, Verdict::Inconclusive);
         Doubt { found: &found, terms }.sentence("throughput")
     }
 

@@ -20,7 +20,7 @@ const DEVIATIONS: f64 = 8.0;
 /// Calls of a kind that took longer than `max`, or were not answered at all.
 fn slower(kind: &KindTotals, max: Nanos) -> u64 {
     let declined = kind.declined.as_ref().map_or(0, |times| times.response.surely_beyond(max));
-    kind.committed.response.surely_beyond(max) + declined + kind.books.faults()
+    kind.committed.response.surely_beyond(max) + declined + kind.call_counts.faults()
 }
 
 /// What bounds the calls of a step.
@@ -68,9 +68,9 @@ impl Bounds {
         let meant = || totals.kinds.iter().enumerate().filter(|(at, _)| is_meant(*at)).map(|(_, kind)| kind);
         let max = Nanos(limit.max_ns);
         let beyond: u64 = meant().map(|kind| slower(kind, max)).sum();
-        let begun: u64 = totals.kinds.iter().map(|kind| kind.books.begun).sum();
-        let begun_of_meant: u64 = meant().map(|kind| kind.books.begun).sum();
-        let most = begun_of_meant as f64 + (self.due_max - begun as f64).max(0.0);
+        let started: u64 = totals.kinds.iter().map(|kind| kind.call_counts.started).sum();
+        let begun_of_meant: u64 = meant().map(|kind| kind.call_counts.started).sum();
+        let most = begun_of_meant as f64 + (self.due_max - started as f64).max(0.0);
         let allowed = most * (1_000 - place_of(limit)) as f64 / 1_000.0;
         // One more, for whichever way a percentile is rounded to a whole call.
         (beyond as f64 > allowed + 1.0).then(|| {
@@ -86,8 +86,10 @@ impl Bounds {
 
     /// Whether more calls have failed than may, even if all that are still to come are served.
     fn lost(&self, totals: &Totals) -> Option<String> {
-        let books = totals.kinds.iter().map(|kind| kind.books);
-        let lost: u64 = books.map(|books| books.conflict + books.refused + books.in_doubt).sum();
+        let call_counts = totals.kinds.iter().map(|kind| kind.call_counts);
+        let lost: u64 = call_counts
+            .map(|call_counts| call_counts.conflict + call_counts.refused + call_counts.in_doubt)
+            .sum();
         let allowed = (1.0 - SERVED_SHARE) * self.due_max;
         (lost as f64 > allowed + 1.0).then(|| {
             format!(
@@ -104,7 +106,7 @@ mod tests {
     use super::*;
     use drive::RatePerSecond;
     use measure::{Class, TimesKept};
-    use model::{Effort, Kind};
+    use model::{CallWork, Kind};
 
     const KINDS: [&str; 2] = ["new-order", "payment"];
     const SECOND: Nanos = Nanos::from_secs(1);
@@ -126,7 +128,7 @@ mod tests {
         let mut totals = Totals::new(&KINDS.map(kind), &[], TimesKept::ResponseAndService);
         for (of, ms, class) in calls {
             let kind = &mut totals.kinds[of];
-            kind.books.enter(class, &Effort { attempts: 1, ..Effort::default() }, false);
+            kind.call_counts.enter(class, &CallWork { attempts: 1, ..CallWork::default() }, false);
             if class == Class::Committed {
                 kind.committed.response.record(Nanos::from_millis(ms));
             }

@@ -94,15 +94,15 @@ impl Interleaved {
         for stopped in &so_far.stopped {
             let part = stopped.number.and_then(|number| self.slot(cast, number));
             match part {
-                Some((_, part)) => stands(part, VariantState::Void, stopped.reason.clone()),
+                Some((_, part)) => stands(part, VariantState::Invalid, stopped.reason.clone()),
                 None => (0..cast.len())
                     .filter(|part| cast[*part].variant == stopped.variant)
                     .for_each(|part| stands(part, VariantState::NotStarted, stopped.reason.clone())),
             }
         }
         for (number, trial) in so_far.numbers.iter().zip(&so_far.trials) {
-            if let (Some((_, part)), Some(why)) = (self.slot(cast, *number), trial.why_void()) {
-                stands(part, VariantState::Void, why);
+            if let (Some((_, part)), Some(why)) = (self.slot(cast, *number), trial.why_invalid()) {
+                stands(part, VariantState::Invalid, why);
             }
         }
         standings
@@ -271,7 +271,7 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
     fn remark(&self, so_far: &SoFar) -> Option<String> {
         let cast = self.experiment.cast();
         let (_, part) = self.slot(&cast, *so_far.numbers.last()?)?;
-        let why = so_far.trials.last()?.why_void()?;
+        let why = so_far.trials.last()?.why_invalid()?;
         Some(format!("{} is invalid: {why}", cast[part].name))
     }
 

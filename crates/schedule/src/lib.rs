@@ -211,13 +211,13 @@ impl Answer {
     ) -> Answer {
         let mut answer = Answer::Good;
         for comparison in comparisons {
-            if comparison.verdict == Verdict::DifferentWork {
+            if comparison.verdict == Verdict::NotComparable {
                 return Answer::Bad;
             }
             match comparison.loss() {
                 Some(Loss::Exceeded) => return Answer::Bad,
-                Some(Loss::CannotTell) if !accept_inconclusive => answer = Answer::Inconclusive,
-                Some(Loss::CannotTell | Loss::Kept) | None => {}
+                Some(Loss::Inconclusive) if !accept_inconclusive => answer = Answer::Inconclusive,
+                Some(Loss::Inconclusive | Loss::Met) | None => {}
             }
         }
         answer

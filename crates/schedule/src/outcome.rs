@@ -9,27 +9,27 @@ const GREW_MOST: f64 = 0.3;
 /// How a search ended.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Found {
-    /// This rate was kept in every confirming trial.
+    /// This rate met the SLO in every confirming trial.
     Highest(f64),
-    /// No rate that was tried was kept.
+    /// No rate that was tried met the SLO.
     None,
     /// A percentile of the objective is not known: too few calls, and how to get more.
     NotKnown(String),
     /// A trial was void, for this reason; nothing is said of rates.
-    Void(String),
+    Invalid(String),
 }
 
 /// Puts the rates so far into the document, so that a search that is killed can be read.
 pub(crate) fn so_far(document: &mut Document) {
     let Some(search) = &mut document.search else { return };
     let rate =
-        |kept: bool| search.steps.iter().filter(move |step| step.kept == kept).map(|step| step.rate_per_s);
-    let (kept, broken) = (rate(true).fold(0.0, f64::max), rate(false).fold(f64::INFINITY, f64::min));
-    search.broken_per_s = broken.is_finite().then_some(broken);
+        |met: bool| search.steps.iter().filter(move |step| step.met == met).map(|step| step.rate_per_s);
+    let (met, missed) = (rate(true).fold(0.0, f64::max), rate(false).fold(f64::INFINITY, f64::min));
+    search.lowest_missed_per_s = missed.is_finite().then_some(missed);
     search.sentence = format!(
         "Search not finished: {} met the SLO, {} missed it, none is confirmed.",
-        if kept > 0.0 { per_s(kept) } else { "nothing".into() },
-        search.broken_per_s.map_or_else(|| "nothing".into(), per_s)
+        if met > 0.0 { per_s(met) } else { "nothing".into() },
+        search.lowest_missed_per_s.map_or_else(|| "nothing".into(), per_s)
     );
 }
 
@@ -39,24 +39,24 @@ pub(crate) fn conclude(document: &mut Document, found: &Found, confirm: u32) {
     match found {
         Found::Highest(rate) => {
             search.highest_per_s = Some(*rate);
-            let beyond = search.broken_per_s.map_or_else(
+            let beyond = search.lowest_missed_per_s.map_or_else(
                 || " No higher rate missed the SLO: the limit is above the rates tried.".into(),
-                |broken| format!(" {} missed it.", per_s(broken)),
+                |missed| format!(" {} missed it.", per_s(missed)),
             );
             search.sentence = format!(
                 "{} met the SLO in {confirm} of {confirm} confirmation trials.{beyond}",
                 per_s(*rate)
             );
-            search.gives_out = gives_out(&search, *rate, &document.trials);
+            search.next_limit = next_limit(&search, *rate, &document.trials);
         }
         Found::None => {
-            search.sentence = match search.broken_per_s {
-                Some(broken) => format!("No rate met the SLO, down to {}.", per_s(broken)),
+            search.sentence = match search.lowest_missed_per_s {
+                Some(missed) => format!("No rate met the SLO, down to {}.", per_s(missed)),
                 None => "No rate met the SLO.".into(),
             };
         }
         Found::NotKnown(why) => search.sentence = format!("The search is inconclusive: {why}."),
-        Found::Void(why) => search.sentence = format!("A trial is invalid ({why}); no rate is given."),
+        Found::Invalid(why) => search.sentence = format!("A trial is invalid ({why}); no rate is given."),
     }
     document.search = Some(search);
 }
@@ -66,14 +66,14 @@ fn per_s(rate: f64) -> String {
     format!("{rate:.decimals$} calls per second")
 }
 
-/// What was full at the lowest rate that broke the level, and what took longer there than at the highest that kept it.
-fn gives_out(search: &Search, highest: f64, trials: &[Trial]) -> Option<String> {
+/// What was full at the lowest rate that missed the SLO, and what took longer there than at the highest that met it.
+fn next_limit(search: &Search, highest: f64, trials: &[Trial]) -> Option<String> {
     let trial = |at: usize| trials.get(at);
-    let kept = search.steps.iter().filter(|step| step.kept && step.rate_per_s <= highest);
-    let kept = trial(kept.max_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s))?.trial)?;
-    let broken = search.steps.iter().filter(|step| !step.kept);
-    let broken = trial(broken.min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s))?.trial)?;
-    let (before, after) = (kept.overall.budget?, broken.overall.budget?);
+    let met = search.steps.iter().filter(|step| step.met && step.rate_per_s <= highest);
+    let met = trial(met.max_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s))?.trial)?;
+    let missed = search.steps.iter().filter(|step| !step.met);
+    let missed = trial(missed.min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s))?.trial)?;
+    let (before, after) = (met.overall.budget?, missed.overall.budget?);
     let grown = |part: BudgetPart| after.part_ns(part) - before.part_ns(part);
     let all: f64 = BudgetPart::ALL.into_iter().map(|part| grown(part).max(0.0)).sum();
     // Waiting for a client comes of everything else that takes longer: it is named where nothing else is.
@@ -97,9 +97,9 @@ fn gives_out(search: &Search, highest: f64, trials: &[Trial]) -> Option<String> 
             )
         },
     );
-    let full = broken.rules.iter().find_map(|rule| rule.full);
+    let full = missed.rules.iter().find_map(|rule| rule.saturated);
     let first = match full {
-        None | Some(Suspect::Pace | Suspect::Unknown) => {
+        None | Some(Suspect::OfferedLoad | Suspect::Unknown) => {
             format!("Above this rate no observed resource is saturated: {grew}")
         }
         Some(Suspect::Clients) => {
@@ -107,7 +107,7 @@ fn gives_out(search: &Search, highest: f64, trials: &[Trial]) -> Option<String> 
                 "Above this rate there are too few clients, so the system may do more (raise --in-flight): {grew}"
             )
         }
-        Some(Suspect::Others) => {
+        Some(Suspect::OtherPrograms) => {
             return Some(
                 "Above this rate other processes used the CPU, so the limit is unknown: keep the machine free, or run the load generator on another machine."
                     .into(),
@@ -124,7 +124,7 @@ fn gives_out(search: &Search, highest: f64, trials: &[Trial]) -> Option<String> 
         Some(Suspect::Pool) => format!("Likely limit above this rate: the number of sessions ({grew})"),
         Some(full) => format!("Likely limit above this rate: {} ({grew})", full.who()),
     };
-    let served = served_share(broken);
+    let served = served_share(missed);
     let behind = if served < 0.99 {
         format!("; {:.1} % of the calls due were served", served.max(0.0) * 100.0)
     } else {
@@ -137,21 +137,21 @@ fn gives_out(search: &Search, highest: f64, trials: &[Trial]) -> Option<String> 
 mod tests {
     use super::*;
 
-    /// What is said where that was full at the lowest rate that broke the level.
+    /// What is said where that was full at the lowest rate that missed the SLO.
     fn limit_words(full: Option<Suspect>) -> String {
         let mut document = sample_documents::search();
         for trial in &mut document.trials {
             for rule in trial.rules.iter_mut().filter(|rule| rule.name == "saturation") {
-                rule.full = full;
+                rule.saturated = full;
             }
         }
         let search = document.search.unwrap();
-        gives_out(&search, search.highest_per_s.unwrap(), &document.trials).unwrap()
+        next_limit(&search, search.highest_per_s.unwrap(), &document.trials).unwrap()
     }
 
     #[test]
     fn processors_that_others_filled_say_nothing_of_the_system() {
-        let strangers = limit_words(Some(Suspect::Others));
+        let strangers = limit_words(Some(Suspect::OtherPrograms));
         assert!(strangers.contains("the limit is unknown") && !strangers.contains("likely"), "{strangers}");
     }
 

@@ -1,7 +1,7 @@
 //! The highest rate of an open loop that keeps a service level.
 //!
-//! A closed loop says about what the system can do. From there the rate is raised or lowered until one is kept and one
-//! broken, and halved in between, as a share, until they are as near as was asked for. Then the highest that was kept is run
+//! A closed loop says about what the system can do. From there the rate is raised or lowered until one meets the SLO and one
+//! misses it, and halved in between, as a share, until they are as near as was asked for. Then the highest that met it is run
 //! again to confirm it, since the best of several trials is a lucky one; where a confirming trial breaks it, the next lower
 //! rate has to stand the same. A step that can no longer keep the level ends there and then.
 
@@ -9,7 +9,7 @@ use crate::bracket::{Bracket, Try};
 use crate::early_stop::Bounds;
 use crate::outcome::Found;
 use crate::plan::Variant;
-use crate::slo::{Kept, Objective};
+use crate::slo::{Objective, SloResult};
 use crate::{Answer, EndEarly, Next, Schedule, SoFar, UnderLoad, Wanted, has_ended, outcome};
 use anyhow::{Result, bail};
 use benchmark::Benchmark;
@@ -88,7 +88,7 @@ impl<W: Benchmark> Schedule<W> for Searching {
         let plan = drive::Plan {
             arrivals: self.base.open_loop(rate),
             drain_max: base.drain_max.min(DRAIN_MAX),
-            // Other calls in every trial, so that a rate is not kept by the luck of one stream.
+            // Other calls in every trial, so that a rate does not meet the SLO by the luck of one stream.
             seed: base.seed + number as u64 - 1,
             ..base
         };
@@ -121,7 +121,7 @@ impl<W: Benchmark> Schedule<W> for Searching {
             Some(s) => format!(", ended early after {}", seconds(s)),
             None => String::new(),
         };
-        Some(format!("  {}{early}: {}", if step.kept { "kept" } else { "broken" }, step.why))
+        Some(format!("  {}{early}: {}", if step.met { "met" } else { "missed" }, step.reason))
     }
 
     fn update(&self, so_far: &SoFar, document: &mut Document) {
@@ -132,8 +132,8 @@ impl<W: Benchmark> Schedule<W> for Searching {
             limits: objective.limits,
             steps: search.map_or_else(Vec::new, |search| search.steps),
             highest_per_s: None,
-            broken_per_s: None,
-            gives_out: None,
+            lowest_missed_per_s: None,
+            next_limit: None,
             sentence: "The search has not come to an end.".into(),
         });
         if so_far.trials.len() > 1 {
@@ -155,9 +155,9 @@ impl<W: Benchmark> Schedule<W> for Searching {
         if document.state == State::Interrupted {
             bail!("interrupted before a rate was confirmed");
         }
-        let kept = document.search.as_ref().is_some_and(|search| search.highest_per_s.is_some());
-        let sound = !so_far.trials.iter().any(Trial::is_void_at_any_load);
-        Ok(if kept && sound { Answer::Good } else { Answer::Bad })
+        let met = document.search.as_ref().is_some_and(|search| search.highest_per_s.is_some());
+        let sound = !so_far.trials.iter().any(Trial::is_invalid_at_any_load);
+        Ok(if met && sound { Answer::Good } else { Answer::Bad })
     }
 }
 
@@ -202,8 +202,9 @@ impl Searching {
     fn search<W: Benchmark>(&self, trials: &[Trial]) -> Result<Searched> {
         let Some((first, steps)) = trials.split_first() else { bail!("no trial has been run") };
         let objective = Objective::parse(&self.slo, &kinds::<W>())?;
-        let books = &first.overall.books;
-        let capacity = (books.committed + books.declined) as f64 / first.measured_s.max(f64::MIN_POSITIVE);
+        let call_counts = &first.overall.call_counts;
+        let capacity =
+            (call_counts.committed + call_counts.declined) as f64 / first.measured_s.max(f64::MIN_POSITIVE);
         if capacity <= 0.0 {
             bail!(
                 "nothing was answered in a closed loop of {} clients, so there is no rate to search for",
@@ -219,24 +220,29 @@ impl Searching {
         for (at, trial) in steps.iter().enumerate().filter(|(_, trial)| has_ended(trial)) {
             let Ok((rate_per_s, confirming)) = search.next(self.confirm) else { break };
             let judged = judge(&objective, trial, trial.ended_early.clone());
-            let kept = matches!(judged, Kept::Yes(_));
+            let met = matches!(judged, SloResult::Met(_));
             match &judged {
-                Kept::Yes(_) | Kept::No(_) => search.bracket.record(rate_per_s, confirming, kept),
-                Kept::NotKnown(why) => search.ended = Some(Found::NotKnown(why.clone())),
-                Kept::Void(why) => search.ended = Some(Found::Void(why.clone())),
+                SloResult::Met(_) | SloResult::Missed(_) => {
+                    search.bracket.record(rate_per_s, confirming, met)
+                }
+                SloResult::Unknown(why) => search.ended = Some(Found::NotKnown(why.clone())),
+                SloResult::Invalid(why) => search.ended = Some(Found::Invalid(why.clone())),
             }
-            let (Kept::Yes(why) | Kept::No(why) | Kept::NotKnown(why) | Kept::Void(why)) = judged;
+            let (SloResult::Met(reason)
+            | SloResult::Missed(reason)
+            | SloResult::Unknown(reason)
+            | SloResult::Invalid(reason)) = judged;
             let ended_early_s = trial.ended_early.as_ref().map(|_| trial.measured_s);
-            search.steps.push(Step { rate_per_s, trial: at + 1, confirming, kept, why, ended_early_s });
+            search.steps.push(Step { rate_per_s, trial: at + 1, confirming, met, reason, ended_early_s });
         }
         Ok(search)
     }
 }
 
 /// What a step says; `stopped` is why it was ended early, if it was.
-fn judge(objective: &Objective, trial: &Trial, stopped: Option<String>) -> Kept {
-    if let Some(why) = trial.why_void().filter(|_| trial.is_void_at_any_load()) {
-        return Kept::Void(why);
+fn judge(objective: &Objective, trial: &Trial, stopped: Option<String>) -> SloResult {
+    if let Some(why) = trial.why_invalid().filter(|_| trial.is_invalid_at_any_load()) {
+        return SloResult::Invalid(why);
     }
-    stopped.map_or_else(|| objective.kept_by(trial), Kept::No)
+    stopped.map_or_else(|| objective.judge(trial), SloResult::Missed)
 }

@@ -3,7 +3,7 @@
 use crate::metric::{QUANTILES, place};
 use anyhow::{Context, Result, bail};
 use judge::curve::{SERVED_SHARE, served_share};
-use result::{Books, Level, SloLimit, Tally, Trial};
+use result::{CallCounts, Level, SloLimit, Tally, Trial};
 
 /// What would be right.
 const GRAMMAR: &str = "write 'p99<50ms', 'new-order.p99<50ms', or several joined by commas";
@@ -17,15 +17,15 @@ pub struct Objective {
     pub limits: Vec<SloLimit>,
 }
 
-/// Whether a trial keeps it.
+/// Whether a trial meets the SLO, with the reason.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Kept {
-    Yes(String),
-    No(String),
+pub(crate) enum SloResult {
+    Met(String),
+    Missed(String),
     /// Too few calls for a percentile.
-    NotKnown(String),
+    Unknown(String),
     /// The trial has no number that counts.
-    Void(String),
+    Invalid(String),
 }
 
 impl Objective {
@@ -42,9 +42,9 @@ impl Objective {
     /// Why trials of this length are too short for a percentile of the objective at a rate, and how long would do. `trial`
     /// shows what share of the calls is of which kind.
     pub(crate) fn too_short(&self, trial: &Trial, per_s: f64, measured: model::Nanos) -> Option<String> {
-        let all = ended(&trial.overall.books) as f64;
+        let all = ended(&trial.overall.call_counts) as f64;
         let needs = self.limits.iter().filter_map(|limit| {
-            let share = tally(trial, limit)?.books.committed as f64 / all.max(1.0);
+            let share = tally(trial, limit)?.call_counts.committed as f64 / all.max(1.0);
             let (needed, have) = (samples(limit), per_s * share * measured.as_secs_f64());
             // A tenth more, since a Poisson stream may give fewer than its mean.
             ((have) < needed * 1.1).then(|| (limit, needed, have, needed * 1.2 / (per_s * share)))
@@ -60,20 +60,20 @@ impl Objective {
     }
 
     /// Whether a trial that counts keeps every limit, and serves what is due.
-    pub(crate) fn kept_by(&self, trial: &Trial) -> Kept {
+    pub(crate) fn judge(&self, trial: &Trial) -> SloResult {
         let served = served_share(trial);
         let mut sentence = Vec::new();
-        let mut broken = served < SERVED_SHARE;
+        let mut missed = served < SERVED_SHARE;
         let mut unknown = None;
         for limit in &self.limits {
             let of = tally(trial, limit);
             match of.map_or(Level::TooFew, |tally| tally.level(place_of(limit))) {
                 Level::Known(ns) => {
-                    broken |= ns > limit.max_ns;
+                    missed |= ns > limit.max_ns;
                     sentence.push(format!("{} {} of {}", name(limit), time(ns), time(limit.max_ns)));
                 }
                 Level::Unbounded => {
-                    broken = true;
+                    missed = true;
                     let all = of.and_then(|tally| tally.all_due);
                     let (lost, all) = all.map_or((0, 0), |all| (all.unanswered, all.calls));
                     sentence.push(format!(
@@ -82,7 +82,7 @@ impl Objective {
                     ));
                 }
                 Level::TooFew => {
-                    let calls = of.map_or(0, |tally| tally.books.committed);
+                    let calls = of.map_or(0, |tally| tally.call_counts.committed);
                     unknown.get_or_insert(format!(
                         "{} is not known: {calls} calls of the {:.0} that it takes; use a longer --duration",
                         name(limit),
@@ -92,18 +92,18 @@ impl Objective {
             }
         }
         if served < SERVED_SHARE {
-            let never = trial.overall.books.never_begun;
-            let begun = if never > 0 { format!(", {never} dropped") } else { String::new() };
+            let never = trial.overall.call_counts.dropped;
+            let started = if never > 0 { format!(", {never} dropped") } else { String::new() };
             sentence.push(format!(
-                "{:.1} % of the calls due were served in time{begun}",
+                "{:.1} % of the calls due were served in time{started}",
                 served.max(0.0) * 100.0
             ));
         }
         let sentence = sentence.join("; ");
-        match (broken, unknown) {
-            (true, _) => Kept::No(sentence),
-            (false, Some(unknown)) => Kept::NotKnown(unknown),
-            (false, None) => Kept::Yes(sentence),
+        match (missed, unknown) {
+            (true, _) => SloResult::Missed(sentence),
+            (false, Some(unknown)) => SloResult::Unknown(unknown),
+            (false, None) => SloResult::Met(sentence),
         }
     }
 }
@@ -173,8 +173,8 @@ fn tally<'a>(trial: &'a Trial, limit: &SloLimit) -> Option<&'a Tally> {
     }
 }
 
-fn ended(books: &Books) -> u64 {
-    books.committed + books.declined
+fn ended(call_counts: &CallCounts) -> u64 {
+    call_counts.committed + call_counts.declined
 }
 
 /// `43 ms`, `1.2 s`.
@@ -227,8 +227,8 @@ mod tests {
 
     fn open(edit: impl FnOnce(&mut Trial)) -> Trial {
         let mut trial = sample_documents::open_trial().trials.remove(0);
-        trial.overall.books.due = trial.overall.books.begun;
-        trial.overall.books.never_begun = 0;
+        trial.overall.call_counts.due = trial.overall.call_counts.started;
+        trial.overall.call_counts.dropped = 0;
         edit(&mut trial);
         trial
     }
@@ -241,14 +241,14 @@ mod tests {
         };
         let trial = open(|_| ());
         let keeps =
-            |max_ns: u64, trial: &Trial| parse(&format!("new-order.p99<{max_ns}ns")).unwrap().kept_by(trial);
-        assert!(matches!(keeps(p99(&trial), &trial), Kept::Yes(why) if why.contains("new-order p99")));
-        assert!(matches!(keeps(p99(&trial) - 1, &trial), Kept::No(_)));
+            |max_ns: u64, trial: &Trial| parse(&format!("new-order.p99<{max_ns}ns")).unwrap().judge(trial);
+        assert!(matches!(keeps(p99(&trial), &trial), SloResult::Met(why) if why.contains("new-order p99")));
+        assert!(matches!(keeps(p99(&trial) - 1, &trial), SloResult::Missed(_)));
         let few = open(|trial| {
             trial.kinds[0].tally.all_due = Some(AllDue::new(999, 0, |_| Some(1)));
         });
         assert!(
-            matches!(keeps(1_000_000_000, &few), Kept::NotKnown(why) if why.contains("of the 1000 that it takes"))
+            matches!(keeps(1_000_000_000, &few), SloResult::Unknown(why) if why.contains("of the 1000 that it takes"))
         );
     }
 
@@ -260,18 +260,18 @@ mod tests {
             trial.overall.all_due = Some(AllDue::new(60_000, 540, answered));
             trial.overall.latency[0].response.p999_ns = Some(9_500_000);
         });
-        assert!(matches!(parse("p99<50ms").unwrap().kept_by(&trial), Kept::Yes(_)));
-        let Kept::No(why) = parse("p99.9<50ms").unwrap().kept_by(&trial) else { panic!("kept") };
+        assert!(matches!(parse("p99<50ms").unwrap().judge(&trial), SloResult::Met(_)));
+        let SloResult::Missed(why) = parse("p99.9<50ms").unwrap().judge(&trial) else { panic!("met") };
         assert!(why.contains("540 of the 60000 calls due were not answered"), "{why}");
     }
 
     #[test]
     fn a_rate_that_is_not_served_breaks_every_level() {
         let behind = open(|trial| {
-            trial.overall.books.never_begun = trial.overall.books.begun / 10;
-            trial.overall.books.due += trial.overall.books.never_begun;
+            trial.overall.call_counts.dropped = trial.overall.call_counts.started / 10;
+            trial.overall.call_counts.due += trial.overall.call_counts.dropped;
         });
-        let Kept::No(why) = parse("p50<1h").unwrap().kept_by(&behind) else { panic!("kept") };
+        let SloResult::Missed(why) = parse("p50<1h").unwrap().judge(&behind) else { panic!("met") };
         assert!(why.contains("90.9 % of the calls due") && why.contains("dropped"), "{why}");
     }
 

@@ -99,7 +99,7 @@ impl<W: Benchmark> Schedule<W> for Sweep {
     }
 
     fn answer(&self, so_far: &SoFar, _document: &Document, _say: &dyn Fn(&str)) -> Result<Answer> {
-        Ok(if so_far.trials.iter().any(Trial::is_void) { Answer::Bad } else { Answer::Good })
+        Ok(if so_far.trials.iter().any(Trial::is_invalid) { Answer::Bad } else { Answer::Good })
     }
 }
 

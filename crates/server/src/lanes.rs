@@ -136,7 +136,7 @@ impl Laned {
         }
         match tokio::time::timeout(self.call_max, answer).await {
             Ok(Ok(Done { mut ran, ended })) => {
-                ran.effort.spent.queue += self.clock.now() - ended;
+                ran.work.spent.queue += self.clock.now() - ended;
                 ran
             }
             // The lanes ended first: a server that stops.
@@ -189,7 +189,7 @@ impl Lane {
             }
             let queue = self.clock.now() - job.handed_over;
             let mut ran = self.run(&mut session, job.exchange);
-            ran.effort.spent.queue += queue;
+            ran.work.spent.queue += queue;
             // An asker that has gone misses its answer; the call stays as it ended.
             let _ = job.reply.send(Done { ran, ended: self.clock.now() });
         }
@@ -206,9 +206,9 @@ impl Lane {
             }
         }
         let open = session.as_mut().expect("a session was there or has just been opened");
-        let ran = self.finish(answer(&mut **open, exchange)).unwrap_or_else(|(panic, effort)| {
+        let ran = self.finish(answer(&mut **open, exchange)).unwrap_or_else(|(panic, work)| {
             let what = format!("session {} panicked: {panic}", self.worker);
-            Ran { result: Err(Fault::defect(DefectKind::Engine, what)), effort }
+            Ran { result: Err(Fault::defect(DefectKind::Engine, what)), work }
         });
         if spoils_session(&ran.result) {
             *session = None;

@@ -89,9 +89,9 @@ impl Pool {
                 }
                 ran
             }
-            Err((panic, effort)) => {
+            Err((panic, work)) => {
                 let what = format!("session {} panicked: {panic}", slot.worker);
-                Ran { result: Err(Fault::defect(DefectKind::Engine, what)), effort }
+                Ran { result: Err(Fault::defect(DefectKind::Engine, what)), work }
             }
         }
     }
@@ -120,7 +120,7 @@ impl Pool {
             Ok(ran) => ran,
             Err(_) => Ran::in_doubt(Doubt::Deadline),
         };
-        ran.effort.spent.queue += queue;
+        ran.work.spent.queue += queue;
         ran
     }
 

@@ -7,7 +7,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use http::{HeaderMap, StatusCode};
-use model::{Effort, Nanos};
+use model::{CallWork, Nanos};
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const WORK: HeaderName = HeaderName::from_static("stackmark-work");
@@ -65,8 +65,8 @@ pub(crate) fn problem(problem: &Problem) -> Response {
 }
 
 /// Adds what the call took. [`model::Spent::server`] must be set.
-pub(crate) fn server_timing(headers: &mut HeaderMap, effort: &Effort) {
-    let spent = &effort.spent;
+pub(crate) fn server_timing(headers: &mut HeaderMap, work: &CallWork) {
+    let spent = &work.spent;
     let mut text = Text::default();
     for (name, span) in [
         ("queue;dur=", spent.queue),
@@ -83,20 +83,20 @@ pub(crate) fn server_timing(headers: &mut HeaderMap, effort: &Effort) {
     headers.insert(SERVER_TIMING, text.into_value());
     let mut text = Text::default();
     for (name, count) in [
-        ("attempts=", effort.attempts),
-        (", statements=", effort.statements),
-        (", rows=", effort.rows),
-        (", commits=", effort.commits),
+        ("attempts=", work.attempts),
+        (", statements=", work.statements),
+        (", rows=", work.rows),
+        (", commits=", work.commits),
     ] {
         text.push(name);
         text.push_count(count.into());
     }
-    if effort.reconnects > 0 {
+    if work.reconnects > 0 {
         text.push(", reconnects=");
-        text.push_count(effort.reconnects.into());
+        text.push_count(work.reconnects.into());
     }
-    if effort.grouped > 0 {
-        for (name, count) in [(", grouped=", effort.grouped), (", groups=", effort.groups)] {
+    if work.grouped > 0 {
+        for (name, count) in [(", grouped=", work.grouped), (", groups=", work.groups)] {
             text.push(name);
             text.push_count(count.into());
         }
@@ -178,24 +178,24 @@ mod tests {
             server: Nanos(70_000_000),
             ..Spent::default()
         };
-        let mut effort =
-            Effort { attempts: 2, statements: 46, rows: 33, commits: 1, spent, ..Effort::default() };
+        let mut work =
+            CallWork { attempts: 2, statements: 46, rows: 33, commits: 1, spent, ..CallWork::default() };
         let mut headers = HeaderMap::new();
-        server_timing(&mut headers, &effort);
+        server_timing(&mut headers, &work);
         assert_eq!(
             headers["server-timing"],
             "queue;dur=0.000001, pool;dur=0.999999, begin;dur=1.000000, query;dur=12345.678901, \
              commit;dur=0.000000, encode;dur=0.020300, total;dur=70.000000"
         );
         assert_eq!(headers["stackmark-work"], "attempts=2, statements=46, rows=33, commits=1");
-        effort.reconnects = 1;
-        server_timing(&mut headers, &effort);
+        work.reconnects = 1;
+        server_timing(&mut headers, &work);
         let reconnected = "attempts=2, statements=46, rows=33, commits=1, reconnects=1";
         assert_eq!(headers["stackmark-work"], reconnected);
-        effort.reconnects = 0;
+        work.reconnects = 0;
         // Only of commits that calls can share.
-        effort.grouped = 1;
-        server_timing(&mut headers, &effort);
+        work.grouped = 1;
+        server_timing(&mut headers, &work);
         let grouped = "attempts=2, statements=46, rows=33, commits=1, grouped=1, groups=0";
         assert_eq!(headers["stackmark-work"], grouped);
     }

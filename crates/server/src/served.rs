@@ -1,7 +1,7 @@
 //! What a server serves, of whatever workload: everything behind this is compiled once.
 
 use model::{
-    AnySession, AnyTarget, BadCall, Effort, Endpoint, Fault, Home, OpenError, Request, Session, Stack,
+    AnySession, AnyTarget, BadCall, CallWork, Endpoint, Fault, Home, OpenError, Request, Session, Stack,
     StatementTime, StatementTimes, Target, Wire,
 };
 use std::any::Any;
@@ -55,7 +55,7 @@ pub(crate) trait ServedSession: Send {
     fn poll_run(
         &mut self,
         exchange: &mut dyn Exchange,
-        effort: &mut Effort,
+        work: &mut CallWork,
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), Fault>>;
 }
@@ -154,13 +154,13 @@ impl<W: Wire> ServedSession for AnySession<W> {
     fn poll_run(
         &mut self,
         exchange: &mut dyn Exchange,
-        effort: &mut Effort,
+        work: &mut CallWork,
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), Fault>> {
         let exchange: &mut dyn Any = exchange;
         let Exchanged::<W> { call, clocked, outcome, statements } =
             exchange.downcast_mut().expect("a server decodes calls of the workload that its sessions answer");
-        match ready!(self.poll_run(call, effort, cx)) {
+        match ready!(self.poll_run(call, work, cx)) {
             Ok(answer) => {
                 *outcome = Some(answer);
                 if *clocked {

@@ -16,7 +16,7 @@ use http::header::{CONTENT_TYPE, HOST};
 use http::{HeaderMap, Version};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use measure::Monotonic;
-use model::{Clock, DefectKind, Effort, Fault, Method, Nanos, Refusal};
+use model::{CallWork, Clock, DefectKind, Fault, Method, Nanos, Refusal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -85,29 +85,29 @@ impl Service {
 
     /// The whole of a call. Its parts follow each other without a gap, so that they add up to the total.
     async fn answer(&self, kind: usize, request: Request) -> Response {
-        let begun = self.clock.now();
-        let mut effort = Effort::default();
+        let started = self.clock.now();
+        let mut work = CallWork::default();
         let mut response = match self.decode(kind, request).await {
             Ok(exchange) => {
                 let decoded = self.clock.now();
                 let ran = self.run(exchange).await;
                 let returned = self.clock.now();
-                effort = ran.effort;
-                effort.spent.encode += decoded - begun;
+                work = ran.work;
+                work.spent.encode += decoded - started;
                 let mut response = self.encode(&ran.result);
                 if let Ok(exchange) = &ran.result {
                     reply::statements(response.headers_mut(), &**exchange);
                 }
-                effort.spent.encode += self.clock.now() - returned;
+                work.spent.encode += self.clock.now() - returned;
                 response
             }
             Err(problem) => {
-                effort.spent.encode = self.clock.now() - begun;
+                work.spent.encode = self.clock.now() - started;
                 reply::problem(&problem)
             }
         };
-        effort.spent.server = self.clock.now() - begun;
-        reply::server_timing(response.headers_mut(), &effort);
+        work.spent.server = self.clock.now() - started;
+        reply::server_timing(response.headers_mut(), &work);
         response
     }
 
@@ -164,15 +164,15 @@ impl Service {
 
     /// An answer without a call.
     fn reject(&self, problem: &Problem) -> Response {
-        let begun = self.clock.now();
-        self.plain(reply::problem(problem), begun)
+        let started = self.clock.now();
+        self.plain(reply::problem(problem), started)
     }
 
-    fn plain(&self, mut response: Response, begun: Nanos) -> Response {
-        let mut effort = Effort::default();
-        effort.spent.encode = self.clock.now() - begun;
-        effort.spent.server = effort.spent.encode;
-        reply::server_timing(response.headers_mut(), &effort);
+    fn plain(&self, mut response: Response, started: Nanos) -> Response {
+        let mut work = CallWork::default();
+        work.spent.encode = self.clock.now() - started;
+        work.spent.server = work.spent.encode;
+        reply::server_timing(response.headers_mut(), &work);
         response
     }
 }
@@ -204,15 +204,15 @@ async fn health(State(service): State<Arc<Service>>) -> Response {
     if service.stopping.load(Ordering::Relaxed) {
         return service.reject(&Problem::refused(Refusal::Shedding));
     }
-    let begun = service.clock.now();
-    service.plain(reply::json(br#"{"status":"ok"}"#.to_vec()), begun)
+    let started = service.clock.now();
+    service.plain(reply::json(br#"{"status":"ok"}"#.to_vec()), started)
 }
 
 async fn about(State(service): State<Arc<Service>>) -> Response {
-    let begun = service.clock.now();
+    let started = service.clock.now();
     let about = About { unfinished: service.served.unfinished(), ..service.about.clone() };
     let json = serde_json::to_vec(&about).expect("texts and numbers always have a JSON form");
-    service.plain(reply::json(json), begun)
+    service.plain(reply::json(json), started)
 }
 
 /// One `host` of characters that a host and a port may have, where HTTP asks for it.

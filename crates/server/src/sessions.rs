@@ -3,7 +3,7 @@
 use crate::lanes::Laned;
 use crate::pool::Pool;
 use crate::served::{Exchange, ServedSession};
-use model::{DefectKind, Doubt, Effort, Fault, Nanos, OpenError, Refusal, Wanted, caught};
+use model::{CallWork, DefectKind, Doubt, Fault, Nanos, OpenError, Refusal, Wanted, caught};
 use std::future::poll_fn;
 
 /// Runs calls on some free session.
@@ -37,18 +37,18 @@ pub(crate) struct Ran {
     /// The exchange with its outcome, or a fault.
     pub result: Result<Box<dyn Exchange>, Fault>,
     /// What it took.
-    pub effort: Effort,
+    pub work: CallWork,
 }
 
 impl Ran {
     /// A call that met no session.
     pub(crate) fn refused(refusal: Refusal) -> Ran {
-        Ran { result: Err(Fault::Refused(refusal)), effort: Effort::default() }
+        Ran { result: Err(Fault::Refused(refusal)), work: CallWork::default() }
     }
 
     /// A call that was begun and never ended.
     pub(crate) fn in_doubt(doubt: Doubt) -> Ran {
-        Ran { result: Err(Fault::InDoubt(doubt)), effort: Effort::default() }
+        Ran { result: Err(Fault::InDoubt(doubt)), work: CallWork::default() }
     }
 }
 
@@ -75,10 +75,10 @@ pub(crate) fn no_session(error: &OpenError) -> Refusal {
 pub(crate) async fn answer(
     session: &mut dyn ServedSession,
     mut exchange: Box<dyn Exchange>,
-) -> Result<Ran, (String, Effort)> {
-    let mut effort = Effort { clocked: exchange.is_clocked(), wanted: Wanted::Body, ..Effort::default() };
-    match caught(poll_fn(|cx| session.poll_run(&mut *exchange, &mut effort, cx))).await {
-        Ok(result) => Ok(Ran { result: result.map(|()| exchange), effort }),
-        Err(panic) => Err((panic, effort)),
+) -> Result<Ran, (String, CallWork)> {
+    let mut work = CallWork { clocked: exchange.is_clocked(), wanted: Wanted::Body, ..CallWork::default() };
+    match caught(poll_fn(|cx| session.poll_run(&mut *exchange, &mut work, cx))).await {
+        Ok(result) => Ok(Ran { result: result.map(|()| exchange), work }),
+        Err(panic) => Err((panic, work)),
     }
 }

@@ -22,7 +22,7 @@ pub enum AuditOutcome {
     /// It does not hold.
     Failed,
     /// The rows do not decide it.
-    NotTold,
+    Inconclusive,
 }
 
 impl AuditOutcome {
@@ -107,7 +107,7 @@ impl Finding {
     /// What is inconclusive, and why.
     #[must_use]
     pub fn not_told(sentence: String, figure: Option<Figure>) -> Finding {
-        Finding { verdict: AuditOutcome::NotTold, sentence, details: Vec::new(), figure }
+        Finding { verdict: AuditOutcome::Inconclusive, sentence, details: Vec::new(), figure }
     }
 }
 
@@ -153,7 +153,7 @@ impl InputFinding {
         );
         // A tolerance of half the share would pass what is plainly wrong, so it tells nothing.
         let finding = if calls == 0 || (expected > 0.0 && tolerance >= expected / 2.0) {
-            Finding::of(AuditOutcome::NotTold, format!("too few to tell whether {found}"), figure)
+            Finding::of(AuditOutcome::Inconclusive, format!("too few to tell whether {found}"), figure)
         } else if (measured - expected).abs() <= tolerance {
             Finding::of(AuditOutcome::Passed, found, figure)
         } else {
@@ -375,7 +375,7 @@ mod tests {
         for rows in
             [vec![], vec![vec![Value::Null]], vec![vec![Value::Int(1), Value::Int(2)]], vec![vec![]; 2]]
         {
-            assert_eq!(judge(&rows).verdict, AuditOutcome::NotTold, "{rows:?}");
+            assert_eq!(judge(&rows).verdict, AuditOutcome::Inconclusive, "{rows:?}");
         }
     }
 }

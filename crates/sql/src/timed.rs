@@ -3,7 +3,7 @@
 use crate::{
     Attached, BranchId, Columns, Dialect, Grouping, Param, Read, SqlConn, StmtId, Take, TwoPhase, TxKind,
 };
-use model::{Clock, Effort, Fault, Nanos, Refusal, StatementClock, StatementTimes};
+use model::{CallWork, Clock, Fault, Nanos, Refusal, StatementClock, StatementTimes};
 
 /// A connection that has been idle for longer may have been closed by the server, whose limits are seconds as a rule: it is looked at
 /// before something is sent that commits by itself. Drivers that cannot see it send a ping, which at this rate costs nothing.
@@ -18,7 +18,7 @@ pub const IDLE_MAX: Nanos = Nanos::from_millis(900);
 pub struct Timed<C, K> {
     conn: C,
     clock: K,
-    effort: Effort,
+    work: CallWork,
     /// When the transaction began whose time is counted here, until it ends: not that of a branch, which is of the transaction that
     /// decides it.
     open: Option<Nanos>,
@@ -34,7 +34,7 @@ impl<C: SqlConn, K: Clock> Timed<C, K> {
     pub fn new(conn: C, clock: K) -> Timed<C, K> {
         Timed {
             conn,
-            effort: Effort::default(),
+            work: CallWork::default(),
             open: None,
             used: clock.now(),
             is_within: false,
@@ -43,10 +43,10 @@ impl<C: SqlConn, K: Clock> Timed<C, K> {
         }
     }
 
-    /// Begins an attempt of the call whose account is `effort`.
+    /// Begins an attempt of the call whose account is `work`.
     #[inline]
-    pub fn start(&mut self, effort: &Effort) {
-        self.statements.start(effort);
+    pub fn start(&mut self, work: &CallWork) {
+        self.statements.start(work);
     }
 
     /// What each statement took in the last call that asked for it.
@@ -55,9 +55,9 @@ impl<C: SqlConn, K: Clock> Timed<C, K> {
         self.statements.times()
     }
 
-    /// Adds what was done since the last time to `effort`.
-    pub fn settle(&mut self, effort: &mut Effort) {
-        *effort += std::mem::take(&mut self.effort);
+    /// Adds what was done since the last time to `work`.
+    pub fn settle(&mut self, work: &mut CallWork) {
+        *work += std::mem::take(&mut self.work);
     }
 
     /// [`SqlConn::begin_with`], whose time is that of a statement with the number `round`. The begin is part of it.
@@ -70,10 +70,10 @@ impl<C: SqlConn, K: Clock> Timed<C, K> {
         statements: &[(StmtId, &[Param<'_>])],
     ) -> Result<Vec<u64>, Fault> {
         let asked = self.statements.asked(&self.clock);
-        let begun = self.clock.now();
-        self.check_alive_at(begun).await?;
-        self.open = Some(begun);
-        self.effort.attempts = 1;
+        let started = self.clock.now();
+        self.check_alive_at(started).await?;
+        self.open = Some(started);
+        self.work.attempts = 1;
         let result = self.conn.begin_with(statements).await;
         self.statements.answered(round, asked, &self.clock);
         let changed = result?;
@@ -92,17 +92,17 @@ impl<C: SqlConn, K: Clock> Timed<C, K> {
     #[inline]
     fn ended(&mut self, asked: Nanos) {
         self.used = self.clock.now();
-        let begun = self.open.take();
+        let started = self.open.take();
         if !self.is_within {
-            self.effort.spent.statements += begun.map_or(Nanos::ZERO, |begun| asked - begun);
-            self.effort.spent.commit += self.used - asked;
+            self.work.spent.statements += started.map_or(Nanos::ZERO, |started| asked - started);
+            self.work.spent.commit += self.used - asked;
         }
     }
 
     #[inline]
     fn count(&mut self, rows: u32) {
-        self.effort.statements += 1;
-        self.effort.rows += rows;
+        self.work.statements += 1;
+        self.work.rows += rows;
     }
 
     /// Looks at the connection before a call does something elsewhere that cannot be undone: commits in another store, publishes.
@@ -132,13 +132,13 @@ impl<C: SqlConn, K: Clock> SqlConn for Timed<C, K> {
             self.check_alive_at(asked).await?;
         }
         let result = self.conn.begin(tx).await;
-        let begun = self.clock.now();
-        self.open = result.is_ok().then_some(begun);
+        let started = self.clock.now();
+        self.open = result.is_ok().then_some(started);
         let waited = self.conn.waited();
         // One, of however many transactions; none where nothing could be sent.
-        self.effort.attempts = u32::from(result != Err(Fault::Refused(Refusal::Unreachable)));
-        self.effort.spent.pool += waited;
-        self.effort.spent.begin += begun - asked - waited;
+        self.work.attempts = u32::from(result != Err(Fault::Refused(Refusal::Unreachable)));
+        self.work.spent.pool += waited;
+        self.work.spent.begin += started - asked - waited;
         result
     }
 
@@ -148,10 +148,10 @@ impl<C: SqlConn, K: Clock> SqlConn for Timed<C, K> {
         let result = self.conn.commit().await;
         self.ended(asked);
         if result.is_ok() {
-            self.effort.commits += 1;
+            self.work.commits += 1;
             if let Some(grouping) = self.conn.grouping() {
-                self.effort.grouped += 1;
-                self.effort.groups += u32::from(grouping == Grouping::First);
+                self.work.grouped += 1;
+                self.work.groups += u32::from(grouping == Grouping::First);
             }
         }
         result
@@ -247,7 +247,7 @@ impl<C: TwoPhase, K: Clock> TwoPhase for Timed<C, K> {
         let asked = self.clock.now();
         let result = self.conn.commit_prepared(id).await;
         self.ended(asked);
-        self.effort.commits += u32::from(result == Ok(true));
+        self.work.commits += u32::from(result == Ok(true));
         result
     }
 
@@ -351,10 +351,10 @@ mod tests {
     }
 
     /// Statements 3, 4, 4 and 5 between begin and commit, with 100 ns of logic after each.
-    fn call(timed: &mut Timed<Scripted, Stopped>, clock: &Stopped, effort: &mut Effort) {
+    fn call(timed: &mut Timed<Scripted, Stopped>, clock: &Stopped, work: &mut CallWork) {
         let read: Read<()> = |_: &dyn Columns| -> Result<(), ColumnError> { Ok(()) };
         let logic = || clock.now.fetch_add(100, Ordering::Relaxed);
-        timed.start(effort);
+        timed.start(work);
         now(timed.begin(TxKind::Write)).unwrap();
         now(timed.exec(StmtId(3), &[])).unwrap();
         logic();
@@ -365,19 +365,19 @@ mod tests {
         now(timed.rows(StmtId(5), &[], read, &mut Vec::new())).unwrap();
         logic();
         now(timed.commit()).unwrap();
-        timed.settle(effort);
+        timed.settle(work);
     }
 
     #[test]
     fn each_statement_gets_its_own_time_and_the_logic_none() {
         let clock = Stopped::default();
         let mut timed = Timed::new(Scripted(clock.clone()), clock.clone());
-        let mut effort = Effort { clocked: true, ..Effort::default() };
-        call(&mut timed, &clock, &mut effort);
+        let mut work = CallWork { clocked: true, ..CallWork::default() };
+        call(&mut timed, &clock, &mut work);
         let time = |executions, ns| StatementTime { executions, spent: Nanos(ns) };
         let found: Vec<_> = timed.statement_times().executed().collect();
         assert_eq!(found, [(3, time(1, 30)), (4, time(2, 80)), (5, time(1, 50))]);
-        let spent = effort.spent;
+        let spent = work.spent;
         assert_eq!((spent.begin, spent.statements, spent.commit), (Nanos(1), Nanos(560), Nanos(2)));
     }
 
@@ -388,11 +388,11 @@ mod tests {
             let clock = Stopped::default();
             let mut timed = Timed::new(Scripted(clock.clone()), clock.clone());
             clock.now.fetch_add(Nanos::from_millis(idle).0, Ordering::Relaxed);
-            let mut effort = Effort::default();
-            timed.start(&effort);
+            let mut work = CallWork::default();
+            timed.start(&work);
             assert_eq!(now(timed.begin(kind)), expected, "{kind:?} after {idle} ms");
-            timed.settle(&mut effort);
-            assert_eq!(effort.attempts, u32::from(expected.is_ok()));
+            timed.settle(&mut work);
+            assert_eq!(work.attempts, u32::from(expected.is_ok()));
         };
         for kind in [TxKind::OneRead, TxKind::OneWrite] {
             check(900, kind, Ok(()));
@@ -406,7 +406,7 @@ mod tests {
     fn a_statement_that_fails_has_taken_its_time_too() {
         let clock = Stopped::default();
         let mut timed = Timed::new(Scripted(clock.clone()), clock.clone());
-        timed.start(&Effort { clocked: true, ..Effort::default() });
+        timed.start(&CallWork { clocked: true, ..CallWork::default() });
         now(timed.exec(StmtId(9), &[])).unwrap_err();
         let found: Vec<_> = timed.statement_times().executed().collect();
         assert_eq!(found, [(9, StatementTime { executions: 1, spent: Nanos(90) })]);
@@ -418,12 +418,12 @@ mod tests {
         let clock = Stopped::default();
         let mut timed = Timed::new(Scripted(clock.clone()), clock.clone());
         let took = |timed: &mut Timed<Scripted, Stopped>, ends: &dyn Fn(&mut Timed<Scripted, Stopped>)| {
-            let (from, mut effort) = (clock.now.load(Ordering::Relaxed), Effort::default());
+            let (from, mut work) = (clock.now.load(Ordering::Relaxed), CallWork::default());
             now(timed.begin(TxKind::Write)).unwrap();
             now(timed.exec(StmtId(3), &[])).unwrap();
             ends(timed);
-            timed.settle(&mut effort);
-            (effort.spent.parts(), Nanos(clock.now.load(Ordering::Relaxed) - from))
+            timed.settle(&mut work);
+            (work.spent.parts(), Nanos(clock.now.load(Ordering::Relaxed) - from))
         };
         // A commit that fails is followed by a roll-back, which finds nothing open.
         let (parts, all) = took(&mut timed, &|timed| {
@@ -444,14 +444,14 @@ mod tests {
     fn several_transactions_of_one_attempt_are_one_attempt() {
         let clock = Stopped::default();
         let mut timed = Timed::new(Scripted(clock.clone()), clock);
-        let mut effort = Effort::default();
+        let mut work = CallWork::default();
         for attempt in 1..=2 {
             for kind in [TxKind::OneRead, TxKind::Write] {
                 now(timed.begin(kind)).unwrap();
                 now(timed.commit()).unwrap();
             }
-            timed.settle(&mut effort);
-            assert_eq!((effort.attempts, effort.commits), (attempt, attempt * 2));
+            timed.settle(&mut work);
+            assert_eq!((work.attempts, work.commits), (attempt, attempt * 2));
         }
     }
 
@@ -460,10 +460,10 @@ mod tests {
         let clock = Stopped::default();
         let mut timed = Timed::new(Scripted(clock.clone()), clock.clone());
         clock.readings.store(0, Ordering::Relaxed);
-        call(&mut timed, &clock, &mut Effort::default());
+        call(&mut timed, &clock, &mut CallWork::default());
         assert_eq!(clock.readings.load(Ordering::Relaxed), 4);
         assert_eq!(timed.statement_times().executed().count(), 0);
-        call(&mut timed, &clock, &mut Effort { clocked: true, ..Effort::default() });
+        call(&mut timed, &clock, &mut CallWork { clocked: true, ..CallWork::default() });
         assert_eq!(clock.readings.load(Ordering::Relaxed), 4 + 4 + 8);
     }
 }

@@ -3,7 +3,8 @@
 use anyhow::{Context, Result};
 use benchmark::Benchmark;
 use model::{
-    AnySession, AnyTarget, Effort, Fault, Home, OpenError, Session, Stack, StatementTimes, Target, store_name,
+    AnySession, AnyTarget, CallWork, Fault, Home, OpenError, Session, Stack, StatementTimes, Target,
+    store_name,
 };
 use sql::DbUrl;
 
@@ -49,9 +50,9 @@ pub(crate) struct ShardedSession<W: Benchmark> {
 }
 
 impl<W: Benchmark> Session<W> for ShardedSession<W> {
-    async fn run(&mut self, call: &W::Call, effort: &mut Effort) -> Result<W::Outcome, Fault> {
+    async fn run(&mut self, call: &W::Call, work: &mut CallWork) -> Result<W::Outcome, Fault> {
         self.last = W::shard(&self.size, call);
-        self.sessions[self.last].run(call, effort).await
+        self.sessions[self.last].run(call, work).await
     }
 
     fn statement_times(&self) -> Option<&StatementTimes> {

@@ -32,7 +32,7 @@ impl<W: Driven> Job<'_, W> {
     ) -> Result<()> {
         trial.settled = settled?;
         // Only who has asked to stop ends the waiting before its time.
-        let cut = |settled: &Settled| settled.pending_last > 0 && settled.took_s < settled.max_s;
+        let cut = |settled: &Settled| settled.pending_last > 0 && settled.duration_s < settled.max_s;
         if trial.state == State::Complete && trial.settled.as_ref().is_some_and(cut) {
             trial.state = State::Interrupted;
         }

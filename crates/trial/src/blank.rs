@@ -26,7 +26,7 @@ impl<W: Driven> Job<'_, W> {
             started: Moment::from_unix(measure::unix_seconds()),
             plan: self.plan.described(W::KINDS, RetryPolicy::default().attempts_max),
             data: Data {
-                elsewhere: self.audited && self.deployment.is_elsewhere(),
+                remote: self.audited && self.deployment.is_elsewhere(),
                 workload: W::NAME.into(),
                 scale: u64::from(self.databases.scale()),
                 scale_unit: W::SCALE_UNIT.into(),
@@ -39,7 +39,7 @@ impl<W: Driven> Job<'_, W> {
                 checksum: self.databases.checksum().filter(|_| self.audited),
                 hottest_rows: Some(W::hottest_rows(&self.databases.size)),
                 references: if self.audited { Some(self.has_references()?) } else { None },
-                kit_notes: first.kit_notes.clone(),
+                tool_notes: first.tool_notes.clone(),
                 stores: self.stores(),
                 loaded_by: format!("{} {}", record.kit, record.kit_version).trim_end().to_owned(),
             },

@@ -219,7 +219,6 @@ pub fn document(id: String, started: Moment, kind: RunKind, subjects: &[&str]) -
         kind,
         subjects: subjects.iter().map(|subject| (*subject).to_owned()).collect(),
         trials: Vec::new(),
-        comparison: None,
         experiment: None,
         curve: None,
         search: None,

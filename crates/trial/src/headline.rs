@@ -28,21 +28,22 @@ pub(crate) fn fill<W: Driven>(trial: &mut Trial, totals: &Totals, slices: &[meas
 }
 
 /// Why there is nothing to give a rate of, if so: calls were due, and not one was answered.
-pub(crate) fn nothing_completed(books: &result::Books) -> Option<String> {
-    let result::Books { due, never_begun, committed, declined, conflict, refused, in_doubt, .. } = *books;
+pub(crate) fn nothing_completed(call_counts: &result::CallCounts) -> Option<String> {
+    let result::CallCounts { due, dropped, committed, declined, conflict, refused, in_doubt, .. } =
+        *call_counts;
     (due > 0 && committed + declined == 0).then(|| {
         format!(
             "none of {due} calls was completed: conflict {conflict}, refused {refused}, in doubt {in_doubt}, \
-             dropped {never_begun}"
+             dropped {dropped}"
         )
     })
 }
 
 /// Time until the window closes: with so many calls, if they are counted, at their rate so far.
 pub(crate) fn left<W: Driven>(calls: Option<u64>, progress: &drive::Progress<'_, W>) -> Nanos {
-    let Some(calls) = calls.filter(|_| progress.books.due > 0) else { return progress.left };
-    let each = progress.passed.0 as f64 / progress.books.due as f64;
-    Nanos((each * calls.saturating_sub(progress.books.due) as f64) as u64).min(progress.left)
+    let Some(calls) = calls.filter(|_| progress.call_counts.due > 0) else { return progress.left };
+    let each = progress.passed.0 as f64 / progress.call_counts.due as f64;
+    Nanos((each * calls.saturating_sub(progress.call_counts.due) as f64) as u64).min(progress.left)
 }
 
 /// What a session says of what it stands on.

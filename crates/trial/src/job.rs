@@ -350,7 +350,7 @@ impl<W: Driven> Job<'_, W> {
             trial.engine.as_mut().filter(|_| self.url.is_some() || !self.subject.speaks_through_ours())
         {
             // The sessions of a server that is not ours are told from others' by nothing.
-            engine.others = None;
+            engine.other_sessions = None;
         }
         trial.outages = driven.outages.iter().map(|outage| outage.within(driven.warmed)).collect();
         trial.refusals = driven
@@ -365,14 +365,14 @@ impl<W: Driven> Job<'_, W> {
         trial.notes.extend(observation.not_observed.iter().map(|what| format!("not observed: {what}")));
         trial.failure = driven.failure.or(server_failure);
         if trial.failure.is_none() && !driven.interrupted {
-            trial.failure = nothing_completed(&trial.overall.books);
+            trial.failure = nothing_completed(&trial.overall.call_counts);
         }
         trial.state = match (&trial.failure, driven.interrupted) {
             (Some(_), _) => State::Failed,
             (None, true) => State::Interrupted,
             (None, false) => State::Complete,
         };
-        let (due, counted) = (trial.overall.books.due, self.plan.calls);
+        let (due, counted) = (trial.overall.call_counts.due, self.plan.calls);
         if let Some(calls) = counted.filter(|calls| due < *calls && trial.state == State::Complete) {
             trial
                 .notes
@@ -517,7 +517,7 @@ impl<W: Driven> Observer<W> for Follow<'_, '_, W> {
             slices: progress.slices,
             totals: &progress.collected.totals,
             warmup: progress.collected.warmup,
-            books: &progress.books,
+            call_counts: &progress.call_counts,
             away: progress.outages.last().is_some_and(|outage| outage.to.is_none()),
             window: progress.passed,
             left: left(plan.calls, progress),

@@ -113,6 +113,6 @@ fn audit(own: OwnAudit) -> Audit {
         check: if own.passed { Check::Passed } else { Check::Failed },
         sentence: format!("the server reports: {}", own.sentence),
         violations: Vec::new(),
-        took_s: 0.0,
+        duration_s: 0.0,
     }
 }

@@ -185,7 +185,7 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
         let block_of = |number: usize| ((number - 1) / schedule.block()) as u32;
         let last_stored = self.so_far.numbers.iter().copied().max().unwrap_or(0);
         let has_passed = |number: usize| number <= last_stored && !again.contains(&block_of(number));
-        let (begun, mut run_here) = (self.clock.now().as_secs_f64(), 0_usize);
+        let (started, mut run_here) = (self.clock.now().as_secs_f64(), 0_usize);
         for number in 1.. {
             underway.again.retain(|block| *block >= block_of(number));
             if has_passed(number) {
@@ -209,7 +209,7 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
                             && matches!(schedule.next(*other, &self.so_far), Ok(Next::Trial(_)))
                     };
                     let open = (number..=all).filter(is_open).count();
-                    let each = (self.clock.now().as_secs_f64() - begun) / run_here.max(1) as f64;
+                    let each = (self.clock.now().as_secs_f64() - started) / run_here.max(1) as f64;
                     let left = match run_here {
                         0 => String::new(),
                         _ => format!(", {} left", seconds(each * open as f64)),

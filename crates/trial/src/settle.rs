@@ -55,9 +55,9 @@ pub fn settle<W: Driven>(
         pending_last = pending()?;
         took = clock.now();
     }
-    let (took_s, max_s) = (took.as_secs_f64(), max.as_secs_f64());
+    let (duration_s, max_s) = (took.as_secs_f64(), max.as_secs_f64());
     let settlement = settlement::<W>(&urls, within)?;
-    Ok(Some(Settled { pending_first, pending_last, took_s, max_s, settlement }))
+    Ok(Some(Settled { pending_first, pending_last, duration_s, max_s, settlement }))
 }
 
 /// The measured interval, in microseconds of Unix time.

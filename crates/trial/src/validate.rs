@@ -29,7 +29,7 @@ pub fn no_conformance(why: &str) -> Conformance {
         check: Check::NotRun,
         vectors: 0,
         random_calls: 0,
-        took_s: 0.0,
+        duration_s: 0.0,
         sentence: format!("{}.", capital(why)),
         mismatches: Vec::new(),
     }
@@ -78,7 +78,7 @@ pub fn conformance<W: Driven>(
     };
     relay.map_or(Ok(()), deploy::Server::stop)?;
     deployment.drop_databases(&urls)?;
-    Ok(Conformance { took_s: clock.now().as_secs_f64(), ..found })
+    Ok(Conformance { duration_s: clock.now().as_secs_f64(), ..found })
 }
 
 /// Latency decides when an answer comes, never what it is, and hundreds of calls wait for it one after another: on a disk
@@ -113,7 +113,7 @@ fn hold<W: Driven>(target: &TrialTarget<W>, size: &W::Extent) -> Result<Conforma
             check: Check::Passed,
             vectors: u64::from(golden),
             random_calls: u64::from(random),
-            took_s: 0.0,
+            duration_s: 0.0,
             sentence: format!("{golden} recorded and {random} random calls: all answered correctly."),
             mismatches: Vec::new(),
         },
@@ -121,7 +121,7 @@ fn hold<W: Driven>(target: &TrialTarget<W>, size: &W::Extent) -> Result<Conforma
             check: Check::Failed,
             vectors: 0,
             random_calls: 0,
-            took_s: 0.0,
+            duration_s: 0.0,
             sentence: "A call was answered wrongly.".into(),
             mismatches: vec![disagreement.to_string()],
         },
@@ -220,7 +220,7 @@ fn judged<C>(
             match finding.verdict {
                 AuditOutcome::Failed if finding.figure.is_some() && !chance_tells => {
                     let sentence = format!("earlier runs have used this data too; {}", finding.sentence);
-                    (Check::NotTold, sentence, finding.details)
+                    (Check::Inconclusive, sentence, finding.details)
                 }
                 verdict => (check_of(verdict), finding.sentence, finding.details),
             }
@@ -236,7 +236,7 @@ fn judged<C>(
         check,
         sentence,
         violations,
-        took_s: rows.took.as_secs_f64(),
+        duration_s: rows.took.as_secs_f64(),
     }
 }
 

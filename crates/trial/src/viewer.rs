@@ -3,7 +3,7 @@
 use crate::Folder;
 use anyhow::Result;
 use deploy::{Subject, Viewer};
-use measure::{Books, Phase, Slice, Totals};
+use measure::{CallCounts, Phase, Slice, Totals};
 use model::{Kind, Nanos};
 use result::{Document, Experiment};
 use std::path::Path;
@@ -51,9 +51,9 @@ pub struct Sight<'a> {
     /// Everything so far: at least what the slices count.
     pub totals: &'a Totals,
     /// Books of the calls that ended before the window.
-    pub warmup: Books,
+    pub warmup: CallCounts,
     /// Books of the calls that were due in the window.
-    pub books: &'a Books,
+    pub call_counts: &'a CallCounts,
     /// Whether the engine or the server is away now.
     pub away: bool,
     /// Length of those of the slices that are of the window.

@@ -1,6 +1,6 @@
 //! What was found: a verdict for each rule.
 
-use model::Effort;
+use model::CallWork;
 use result::Check;
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ pub struct Verification {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
     /// Seconds that it took.
-    pub took_s: f64,
+    pub duration_s: f64,
     /// A verdict for each rule, in the order in which they were checked.
     pub rules: Vec<Rule>,
     /// What the calls of `golden` and `random` took, of each kind that was called: two servers do the same work where this is
@@ -58,12 +58,12 @@ impl Work {
     }
 
     /// One call more.
-    pub(crate) fn add(&mut self, effort: &Effort) {
+    pub(crate) fn add(&mut self, work: &CallWork) {
         self.calls += 1;
-        self.attempts += u64::from(effort.attempts);
-        self.statements += u64::from(effort.statements);
-        self.rows += u64::from(effort.rows);
-        self.commits += u64::from(effort.commits);
+        self.attempts += u64::from(work.attempts);
+        self.statements += u64::from(work.statements);
+        self.rows += u64::from(work.rows);
+        self.commits += u64::from(work.commits);
     }
 }
 

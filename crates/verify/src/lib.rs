@@ -146,7 +146,7 @@ pub fn verify<W: Driven>(
         witness: witness.map_or_else(|| "none: no --db".into(), Witness::name),
         complete: !plan.interrupt.requested(),
         only: plan.only.to_vec(),
-        took_s: clock.now().as_secs_f64(),
+        duration_s: clock.now().as_secs_f64(),
         rules,
         work,
     })

@@ -10,7 +10,7 @@ use adapter_http::HttpTarget;
 use anyhow::Result;
 use model::conformance::describe;
 use model::{
-    DefectKind, Effort, Fault, OpenError, Race, Raced, RetryPolicy, RetryingTarget, Session, Target,
+    CallWork, DefectKind, Fault, OpenError, Race, Raced, RetryPolicy, RetryingTarget, Session, Target,
 };
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -147,17 +147,17 @@ fn line<W: Driven>(target: &HttpTarget<W>, notes: &Shared<W>, call: &W::Call) ->
 }
 
 async fn single_call<W: Driven>(session: &mut Raw<W>, call: &W::Call) -> Result<W::Outcome, Fault> {
-    session.run(call, &mut Effort::default()).await
+    session.run(call, &mut CallWork::default()).await
 }
 
 /// Makes each call on a session of its own, all of them before the first answer is waited for.
 async fn at_once<W: Driven>(sessions: &mut [Raw<W>], calls: &[W::Call]) -> Vec<Result<W::Outcome, Fault>> {
-    let mut efforts: Vec<Effort> = calls.iter().map(|_| Effort::default()).collect();
+    let mut efforts: Vec<CallWork> = calls.iter().map(|_| CallWork::default()).collect();
     let runs = sessions.iter_mut().zip(calls).zip(&mut efforts);
     type Run<'a, W> =
         Pin<Box<dyn Future<Output = Result<<W as model::Workload>::Outcome, Fault>> + Send + 'a>>;
     let mut runs: Vec<Run<'_, W>> =
-        runs.map(|((session, call), effort)| Box::pin(session.run(call, effort)) as Run<'_, W>).collect();
+        runs.map(|((session, call), work)| Box::pin(session.run(call, work)) as Run<'_, W>).collect();
     let mut answers: Vec<Option<Result<W::Outcome, Fault>>> = runs.iter().map(|_| None).collect();
     poll_fn(|cx| {
         let mut is_waiting = false;

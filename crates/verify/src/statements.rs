@@ -6,7 +6,7 @@ use crate::witness::Witness;
 use adapter_http::HttpTarget;
 use anyhow::Result;
 use benchmark::Streams;
-use model::{Effort, Inputs, Mix, OpenError, Session, Target};
+use model::{CallWork, Inputs, Mix, OpenError, Session, Target};
 use std::fmt::Write;
 use std::sync::Arc;
 use targets::Driven;
@@ -41,7 +41,7 @@ pub(crate) fn statements<W: Driven>(
             let mut made = 0_u64;
             for _ in 0..CALLS {
                 let call = inputs.draw();
-                if let Ok(outcome) = session.run(&call, &mut Effort::default()).await {
+                if let Ok(outcome) = session.run(&call, &mut CallWork::default()).await {
                     made += 1;
                     // What is drawn next may depend on it. Whether it is right is judged elsewhere.
                     let _ = inputs.check(&call, &outcome);

@@ -7,7 +7,8 @@ use crate::request::{Request, one_line};
 use adapter_http::{HttpSession, HttpTarget, Reply};
 use measure::Monotonic;
 use model::{
-    Clock, Doubt, Effort, Fault, Home, Ledger, Nanos, OpenError, Session, Stack, StatementTimes, Target, Wire,
+    CallWork, Clock, Doubt, Fault, Home, Ledger, Nanos, OpenError, Session, Stack, StatementTimes, Target,
+    Wire,
 };
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -88,7 +89,7 @@ impl<W: Wire> Notes<W> {
         result: &Result<W::Outcome, Fault>,
         bytes: &[u8],
         reply: Option<Reply<'_>>,
-        effort: &Effort,
+        work: &CallWork,
         took: Nanos,
     ) {
         let request = Request::parsed(bytes);
@@ -122,12 +123,12 @@ impl<W: Wire> Notes<W> {
             found: "connection: close".into(),
         });
         self.kept_open.enter(open);
-        self.statements += u64::from(effort.statements);
+        self.statements += u64::from(work.statements);
         if result.is_ok() {
-            self.work[W::kind(call)].add(effort);
+            self.work[W::kind(call)].add(work);
         }
-        if effort.spent.server > Nanos::default() {
-            let failure = effort.spent.excess(took).map(|excess| Failure {
+        if work.spent.server > Nanos::default() {
+            let failure = work.spent.excess(took).map(|excess| Failure {
                 request: line.clone(),
                 expected: "parts of server-timing within its total, and that within the response time".into(),
                 found: excess.to_string(),
@@ -197,7 +198,7 @@ impl<W: Wire> Target<W> for Watched<W> {
 }
 
 impl<W: Wire> Session<W> for WatchedSession<W> {
-    async fn run(&mut self, call: &W::Call, effort: &mut Effort) -> Result<W::Outcome, Fault> {
+    async fn run(&mut self, call: &W::Call, work: &mut CallWork) -> Result<W::Outcome, Fault> {
         self.next = (self.next + 1) % self.connections.len();
         let connection = &mut self.connections[self.next];
         if !connection.is_usable() {
@@ -205,13 +206,13 @@ impl<W: Wire> Session<W> for WatchedSession<W> {
             *connection = opened.map_err(|_| Fault::Refused(model::Refusal::Unreachable))?;
         }
         // Some of them say what their statements took.
-        effort.clocked = self.next == 0;
-        let begun = self.clock.now();
+        work.clocked = self.next == 0;
+        let started = self.clock.now();
         // Of this request alone, also where a call is repeated after a conflict.
-        let mut mine = effort.asked();
+        let mut mine = work.asked();
         let result = tokio::time::timeout(ANSWER_MAX, connection.run(call, &mut mine)).await;
         let result = result.unwrap_or(Err(Fault::InDoubt(Doubt::Deadline)));
-        let took = Nanos(self.clock.now().0 - begun.0);
+        let took = Nanos(self.clock.now().0 - started.0);
         let (request, reply) = (connection.request(), connection.answer());
         noted(&self.notes, |notes| {
             if connection.found_closed() {
@@ -219,7 +220,7 @@ impl<W: Wire> Session<W> for WatchedSession<W> {
             }
             notes.enter(call, &result, request, reply, &mine, took);
         });
-        *effort += mine;
+        *work += mine;
         result
     }
 

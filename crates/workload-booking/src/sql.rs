@@ -3,7 +3,7 @@
 use crate::announcement::message;
 use crate::oracle::{Kept, absent, answer_to};
 use crate::{Booking, Bookings, Call, Decline, Outcome};
-use model::{Clock, Conflict, DefectKind, Effort, Fault, Key, Session, StatementTimes};
+use model::{CallWork, Clock, Conflict, DefectKind, Fault, Key, Session, StatementTimes};
 use sql::{
     Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, Read, SqlConn, SqlForm, StmtId, Timed,
     TxKind,
@@ -295,10 +295,10 @@ fn count(value: i64) -> Result<u32, Fault> {
 }
 
 impl<C: SqlConn, K: Clock> Session<Bookings> for SqlSession<C, K> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        self.conn.start(effort);
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
+        self.conn.start(work);
         let result = self.call(call).await;
-        self.conn.settle(effort);
+        self.conn.settle(work);
         result
     }
 

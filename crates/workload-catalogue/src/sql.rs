@@ -9,7 +9,7 @@ use crate::answer::{self, Item};
 use crate::call::{From, List};
 use crate::outcome::{Decline, Said};
 use crate::{BULK_MAX, Bulk, Call, Category, Facts, Food, FoodCatalogue, Name, NewFood, Outcome};
-use model::{Clock, Effort, Fault, Session, StatementTimes, Wanted};
+use model::{CallWork, Clock, Fault, Session, StatementTimes, Wanted};
 use sql::{Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, SqlConn, SqlForm, Timed, TxKind};
 pub use template::Form;
 
@@ -353,10 +353,10 @@ fn read_food(row: &dyn Columns) -> Result<Food, ColumnError> {
 }
 
 impl<C: SqlConn, K: Clock> Session<FoodCatalogue> for SqlSession<C, K> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        self.conn.start(effort);
-        let result = self.transact(call, effort.wanted).await;
-        self.conn.settle(effort);
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
+        self.conn.start(work);
+        let result = self.transact(call, work.wanted).await;
+        self.conn.settle(work);
         result
     }
 

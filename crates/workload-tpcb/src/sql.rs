@@ -3,7 +3,7 @@
 //! The statements are pgbench's, in pgbench's order. Dialects differ in `spec/sql`, not here.
 
 use crate::{Call, Outcome, Tpcb};
-use model::{Clock, DefectKind, Effort, Fault, Session, StatementTimes};
+use model::{CallWork, Clock, DefectKind, Fault, Session, StatementTimes};
 use sql::{Catalogue, CatalogueError, Dialect, SqlConn, SqlForm, Timed, TxKind};
 
 sql::statements! {
@@ -118,10 +118,10 @@ fn absent(stmt: Stmt, id: u32) -> Fault {
 }
 
 impl<C: SqlConn, K: Clock> Session<Tpcb> for SqlSession<C, K> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        self.conn.start(effort);
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
+        self.conn.start(work);
         let result = self.transact(call).await;
-        self.conn.settle(effort);
+        self.conn.settle(work);
         result
     }
 

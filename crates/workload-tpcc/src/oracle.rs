@@ -10,7 +10,7 @@ use crate::{
     WarehouseRow, Who, order_total,
 };
 use arrayvec::ArrayVec;
-use model::{Cents, DefectKind, Effort, Fault, Session};
+use model::{CallWork, Cents, DefectKind, Fault, Session};
 use std::collections::{BTreeSet, VecDeque};
 
 /// All data of a seed at some size, and what calls have made of it.
@@ -312,8 +312,8 @@ impl Oracle {
 }
 
 impl Session<Tpcc> for Oracle {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        effort.attempts += 1;
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
+        work.attempts += 1;
         self.answer(call)
     }
 }

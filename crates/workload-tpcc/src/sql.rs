@@ -11,7 +11,7 @@ use crate::{
     Who, order_total,
 };
 use arrayvec::ArrayVec;
-use model::{BasisPoints, Cents, Clock, Conflict, DefectKind, Effort, Fault, Session, StatementTimes};
+use model::{BasisPoints, CallWork, Cents, Clock, Conflict, DefectKind, Fault, Session, StatementTimes};
 use sql::{Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, SqlConn, SqlForm, Timed, TxKind};
 
 sql::statements! {
@@ -423,10 +423,10 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
 }
 
 impl<C: SqlConn, K: Clock> Session<Tpcc> for SqlSession<C, K> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        self.conn.start(effort);
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
+        self.conn.start(work);
         let result = self.transact(call).await;
-        self.conn.settle(effort);
+        self.conn.settle(work);
         result
     }
 

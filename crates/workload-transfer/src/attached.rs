@@ -5,7 +5,7 @@
 
 use crate::router::Way;
 use crate::{Call, Outcome, Router, SqlSession, Transfer, Transfers};
-use model::{Clock, DefectKind, Effort, Fault, Session, StatementTimes};
+use model::{CallWork, Clock, DefectKind, Fault, Session, StatementTimes};
 use sql::{Attached, SqlConn, TxKind};
 
 /// A session in each store, and one over all of them.
@@ -56,13 +56,13 @@ async fn parts<C: Attached, K: Clock>(
 }
 
 impl<C: Attached, K: Clock> Session<Transfers> for AttachedSession<C, K> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
         let Way { here, crosses } = self.router.way(call)?;
         self.last = crosses.is_none().then_some(here);
-        let Some((crossed, to)) = crosses else { return self.stores[here].run(call, effort).await };
-        self.over_all.conn.start(effort);
+        let Some((crossed, to)) = crosses else { return self.stores[here].run(call, work).await };
+        self.over_all.conn.start(work);
         let result = cross(&mut self.over_all, crossed, [here, to]).await;
-        self.over_all.conn.settle(effort);
+        self.over_all.conn.settle(work);
         result
     }
 

@@ -10,7 +10,7 @@ mod vectors;
 
 use crate::{Call, Cardinality, Key, Oracle, Outcome, Purpose, State, Transfer, Transfers};
 use model::conformance::{Script, describe};
-use model::{Effort, Fault, Session};
+use model::{CallWork, Fault, Session};
 use probes::Probes;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -101,15 +101,15 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 struct Settling<'a, S>(&'a mut S);
 
 impl<S: Session<Transfers>> Session<Transfers> for Settling<'_, S> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        let answer = self.0.run(call, effort).await?;
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
+        let answer = self.0.run(call, work).await?;
         if let (Call::Transfer { transfer, .. }, Outcome::Moved { state: State::Pending, .. }) =
             (call, answer)
         {
             let read = Call::ReadTransfer { source: transfer.source, key: transfer.key };
             let pending = |outcome| matches!(outcome, Outcome::Found { state: State::Pending, .. });
             let mut looks = 0;
-            while pending(self.0.run(&read, &mut Effort::default()).await?) && looks < LOOKS_MAX {
+            while pending(self.0.run(&read, &mut CallWork::default()).await?) && looks < LOOKS_MAX {
                 std::thread::sleep(LOOK_EVERY);
                 looks += 1;
             }

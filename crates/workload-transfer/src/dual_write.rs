@@ -7,7 +7,7 @@
 use crate::last::Last;
 use crate::router::Way;
 use crate::{Call, Outcome, Router, SqlSession, Transfer, Transfers};
-use model::{Clock, DefectKind, Doubt, Effort, Fault, Session, StatementTimes};
+use model::{CallWork, Clock, DefectKind, Doubt, Fault, Session, StatementTimes};
 use sql::{SqlConn, TxKind};
 
 /// A session in each store, and two transactions for a transfer between two of them.
@@ -61,22 +61,22 @@ async fn credit<C: SqlConn, K: Clock>(
 }
 
 impl<C: SqlConn, K: Clock> Session<Transfers> for DualWriteSession<C, K> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
         let Way { here, crosses } = self.router.way(call)?;
         let Some((crossed, to)) = crosses else {
             self.last.within(here);
-            return self.stores[here].run(call, effort).await;
+            return self.stores[here].run(call, work).await;
         };
         let ends = [here, to];
         for end in ends {
-            self.stores[end].conn.start(effort);
+            self.stores[end].conn.start(work);
         }
         let result = self.cross(crossed, ends).await;
         for end in ends {
-            self.stores[end].conn.settle(effort);
+            self.stores[end].conn.settle(work);
         }
         let parts = ends.into_iter().filter_map(|end| self.stores[end].statement_times());
-        self.last.across(effort.clocked, parts);
+        self.last.across(work.clocked, parts);
         result
     }
 

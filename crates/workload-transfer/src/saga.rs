@@ -9,7 +9,7 @@
 use crate::router::Way;
 use crate::{Call, Key, Outcome, Router, SqlSession, Transfer, Transfers};
 use model::random::Random;
-use model::{Clock, DefectKind, Effort, Fault, Session, StatementTimes};
+use model::{CallWork, Clock, DefectKind, Fault, Session, StatementTimes};
 use sql::{Catalogue, CatalogueError, Dialect, Param, SqlConn, TxKind};
 
 sql::statements! {
@@ -74,10 +74,10 @@ impl<C: SqlConn, K: Clock> SagaSession<C, K> {
 }
 
 impl<C: SqlConn, K: Clock> Session<Transfers> for SagaSession<C, K> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
         let Way { here, crosses } = self.router.way(call)?;
         self.last = here;
-        self.stores[here].in_store(call, crosses.is_some(), effort).await
+        self.stores[here].in_store(call, crosses.is_some(), work).await
     }
 
     fn statement_times(&self) -> Option<&StatementTimes> {

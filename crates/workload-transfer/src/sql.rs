@@ -2,7 +2,7 @@
 
 use crate::oracle::Kept;
 use crate::{Call, Crossing, Decline, Key, Outcome, State, Transfer, Transfers};
-use model::{Clock, DefectKind, Effort, Fault, Session, StatementTimes};
+use model::{CallWork, Clock, DefectKind, Fault, Session, StatementTimes};
 use sql::{Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, SqlConn, SqlForm, Timed, TxKind};
 
 sql::statements! {
@@ -246,11 +246,11 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         &mut self,
         call: &Call,
         away: bool,
-        effort: &mut Effort,
+        work: &mut CallWork,
     ) -> Result<Outcome, Fault> {
-        self.conn.start(effort);
+        self.conn.start(work);
         let result = self.call(call, away).await;
-        self.conn.settle(effort);
+        self.conn.settle(work);
         result
     }
 
@@ -295,8 +295,8 @@ pub(crate) fn absent(account: u32) -> Fault {
 }
 
 impl<C: SqlConn, K: Clock> Session<Transfers> for SqlSession<C, K> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        self.in_store(call, false, effort).await
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
+        self.in_store(call, false, work).await
     }
 
     fn statement_times(&self) -> Option<&StatementTimes> {

@@ -12,7 +12,7 @@ use crate::last::Last;
 use crate::oracle::Kept;
 use crate::router::Way;
 use crate::{Call, Key, Outcome, Router, SqlSession, State, Transfer, Transfers};
-use model::{Clock, Conflict, DefectKind, Effort, Fault, Session, StatementTimes};
+use model::{CallWork, Clock, Conflict, DefectKind, Fault, Session, StatementTimes};
 use sql::{BranchId, SqlConn, TwoPhase, TxKind};
 
 /// A session in each store.
@@ -220,28 +220,28 @@ async fn in_one_store<C: TwoPhase, K: Clock>(
 }
 
 impl<C: TwoPhase, K: Clock> Session<Transfers> for TwoPhaseSession<C, K> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
         let Way { here, crosses } = self.router.way(call)?;
         let Some((crossed, to)) = crosses else {
             self.last.within(here);
-            return self.stores[here].run(call, effort).await;
+            return self.stores[here].run(call, work).await;
         };
         let ends = [here, to];
         for end in ends {
-            self.stores[end].conn.start(effort);
+            self.stores[end].conn.start(work);
         }
         if let Some(log) = self.log.get_mut(here) {
-            log.conn.start(effort);
+            log.conn.start(work);
         }
         let result = self.cross(crossed, ends).await;
         for end in ends {
-            self.stores[end].conn.settle(effort);
+            self.stores[end].conn.settle(work);
         }
         if let Some(log) = self.log.get_mut(here) {
-            log.conn.settle(effort);
+            log.conn.settle(work);
         }
         let parts = ends.map(|end| &self.stores[end]).into_iter().chain(self.log.get(here));
-        self.last.across(effort.clocked, parts.filter_map(|part| part.statement_times()));
+        self.last.across(work.clocked, parts.filter_map(|part| part.statement_times()));
         result
     }
 

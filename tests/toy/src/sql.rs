@@ -1,7 +1,7 @@
 //! The transaction over the narrow SQL port, for every driver that speaks it one statement at a time.
 
 use crate::{Call, Outcome, Toy};
-use model::{Clock, DefectKind, Effort, Fault, Session, StatementTimes};
+use model::{CallWork, Clock, DefectKind, Fault, Session, StatementTimes};
 use sql::{Catalogue, CatalogueError, Dialect, SqlConn, SqlForm, Timed, TxKind};
 
 sql::statements! {
@@ -55,10 +55,10 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
 }
 
 impl<C: SqlConn, K: Clock> Session<Toy> for SqlSession<C, K> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
-        self.conn.start(effort);
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
+        self.conn.start(work);
         let result = self.transact(call).await;
-        self.conn.settle(effort);
+        self.conn.settle(work);
         result
     }
 

@@ -9,7 +9,7 @@ mod gets;
 use adapter_http::{Expected, HttpSession, HttpTarget};
 use drive::{Plan, Progress, Stop};
 use measure::Monotonic;
-use model::{Effort, Fault, Home, Inputs as _, Nanos, OpenError, Session, Stack, Target, Wire};
+use model::{CallWork, Fault, Home, Inputs as _, Nanos, OpenError, Session, Stack, Target, Wire};
 use stackmark_benches::data::Folder;
 use stackmark_benches::orders::{Inputs, Orders};
 use stackmark_benches::pairs::{Ratio, Side, Spread, turns};
@@ -146,11 +146,12 @@ fn run_ours<W: Wire>(url: &str, connections: u32, load: &Load<'_, W>) -> Run {
     );
     let trial = trial.expect("the plan is valid and the server answers");
     assert_eq!(trial.failure, None, "a trial that fails is not a measurement");
-    let books = trial.totals.books();
+    let call_counts = trial.totals.call_counts();
     let p50 = trial.totals.kinds[load.kind].committed.response.quantile(0.5).unwrap_or_default();
     Run {
         calls_a_second: trial.totals.committed() as f64 / trial.span.as_secs_f64(),
-        cpu_seconds_a_million: trial.cpu.as_secs_f64() * 1e6 / (books.begun + trial.warmup.begun) as f64,
+        cpu_seconds_a_million: trial.cpu.as_secs_f64() * 1e6
+            / (call_counts.started + trial.warmup.started) as f64,
         p50_ms: p50.as_millis_f64(),
         ours: Some(Ours {
             calls_watched: seen.calls.load(Ordering::Relaxed),
@@ -254,12 +255,12 @@ impl<W: Wire> Target<W> for Watched<W> {
 }
 
 impl<W: Wire> Session<W> for WatchedSession<W> {
-    async fn run(&mut self, call: &W::Call, effort: &mut Effort) -> Result<W::Outcome, Fault> {
+    async fn run(&mut self, call: &W::Call, work: &mut CallWork) -> Result<W::Outcome, Fault> {
         if let Some((calls, allocations)) = allocations::so_far(SETTLED) {
             self.seen.calls.store(calls, Ordering::Relaxed);
             self.seen.allocations.store(allocations, Ordering::Relaxed);
         }
-        self.session.run(call, effort).await
+        self.session.run(call, work).await
     }
 }
 

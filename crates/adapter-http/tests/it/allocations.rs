@@ -6,7 +6,7 @@
 use crate::toy::foods::{self, Foods};
 use crate::toy::{Add, Toy};
 use adapter_http::{Expected, HttpTarget};
-use model::{Effort, Session, Target, Wire};
+use model::{CallWork, Session, Target, Wire};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::io::{Read, Write};
@@ -95,11 +95,11 @@ fn check<W: Wire>(calls: &[W::Call], right: Vec<u8>) {
     runtime.block_on(async {
         let target = HttpTarget::<W>::reach(&url, &Expected::default()).await.unwrap();
         let mut session = target.open(0).await.unwrap();
-        let mut effort = Effort::default();
+        let mut work = CallWork::default();
         // The first calls grow the request's buffer and the runtime's queues.
         for call_number in 0..100 {
-            effort.clocked = call_number % 2 == 0;
-            session.run(&calls[call_number % calls.len()], &mut effort).await.map(drop).unwrap();
+            work.clocked = call_number % 2 == 0;
+            session.run(&calls[call_number % calls.len()], &mut work).await.map(drop).unwrap();
         }
         // What else happens in this process is counted too, once in a while; what a call does is seen in every round.
         let mut rounds = Vec::new();
@@ -107,16 +107,16 @@ fn check<W: Wire>(calls: &[W::Call], right: Vec<u8>) {
             let before = ALLOCATIONS.get();
             for call_number in 0..1_000 {
                 // With clocks and without, as in a trial.
-                effort.clocked = call_number % 2 == 0;
+                work.clocked = call_number % 2 == 0;
                 let call = &calls[call_number % calls.len()];
-                let outcome = session.run(call, &mut effort).await.map_err(|_| ()).unwrap();
+                let outcome = session.run(call, &mut work).await.map_err(|_| ()).unwrap();
                 W::check(call, &outcome).unwrap();
             }
             rounds.push(ALLOCATIONS.get() - before);
         }
         assert_eq!(rounds.last(), Some(&0), "{rounds:?}");
         let made = 100 + 1_000 * rounds.len() as u32;
-        assert_eq!((effort.attempts, effort.rows), (made, 3 * made));
+        assert_eq!((work.attempts, work.rows), (made, 3 * made));
     });
 }
 

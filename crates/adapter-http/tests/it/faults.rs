@@ -3,7 +3,7 @@
 use crate::rogue::{Peer, answer, ok, posing};
 use crate::toy::{Add, Sum, Toy};
 use adapter_http::{Expected, HttpSession, HttpTarget};
-use model::{Conflict, DefectKind, Doubt, Effort, Fault, Nanos, Refusal, Session, Target, Workload};
+use model::{CallWork, Conflict, DefectKind, Doubt, Fault, Nanos, Refusal, Session, Target, Workload};
 
 const CALL: Add = Add { a: 1, b: 2 };
 const RIGHT: &str = r#"{"sum":3}"#;
@@ -19,7 +19,7 @@ async fn session(url: &str) -> HttpSession<Toy> {
 }
 
 async fn run(session: &mut HttpSession<Toy>) -> Result<Sum, Fault> {
-    session.run(&CALL, &mut Effort::default()).await
+    session.run(&CALL, &mut CallWork::default()).await
 }
 
 /// The result of a call whose request is answered with `bytes`, after which the server closes; and whether
@@ -168,7 +168,7 @@ fn an_answer_may_come_in_single_bytes_in_chunks_and_after_an_interim_one() {
 
 #[test]
 fn the_servers_timing_is_added_to_the_effort() {
-    let effort = with_servers(async {
+    let work = with_servers(async {
         let url = posing(|mut peer, _| async move {
             let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nserver-timing: total;dur=2.5, db;dur=1, commit;dur=1.25\r\n\
                 stackmark-work: rows=33, attempts=2, statements=46, commits=1\r\ncontent-length: 9\r\n\r\n";
@@ -178,19 +178,19 @@ fn the_servers_timing_is_added_to_the_effort() {
         })
         .await;
         let mut session = session(&url).await;
-        let mut effort = Effort::default();
-        session.run(&CALL, &mut effort).await.unwrap();
-        let mut bare = Effort::default();
+        let mut work = CallWork::default();
+        session.run(&CALL, &mut work).await.unwrap();
+        let mut bare = CallWork::default();
         session.run(&CALL, &mut bare).await.unwrap();
         assert_eq!(
             bare,
-            Effort { attempts: 1, ..Effort::default() },
+            CallWork { attempts: 1, ..CallWork::default() },
             "an answer says that there was an attempt"
         );
-        effort
+        work
     });
-    assert_eq!((effort.attempts, effort.statements, effort.rows, effort.commits), (2, 46, 33, 1));
-    assert_eq!((effort.spent.server, effort.spent.commit), (Nanos(2_500_000), Nanos(1_250_000)));
+    assert_eq!((work.attempts, work.statements, work.rows, work.commits), (2, 46, 33, 1));
+    assert_eq!((work.spent.server, work.spent.commit), (Nanos(2_500_000), Nanos(1_250_000)));
 }
 
 /// A stale answer must never be taken for the answer to a later call.
@@ -209,8 +209,8 @@ fn a_dropped_call_breaks_its_session() {
         .await;
         let mut session = session(&url).await;
         {
-            let mut effort = Effort::default();
-            let mut call = std::pin::pin!(session.run(&CALL, &mut effort));
+            let mut work = CallWork::default();
+            let mut call = std::pin::pin!(session.run(&CALL, &mut work));
             // The deadline of the driver, without a clock: polled until it waits for the answer, then
             // dropped.
             for _ in 0..50 {
@@ -233,9 +233,9 @@ fn a_connection_that_was_closed_while_it_was_idle_is_opened_again() {
         let url = posing(|mut peer: Peer, _| async move { peer.send(ok(RIGHT)).await }).await;
         let mut session = session(&url).await;
         for before in 0..3 {
-            let mut effort = Effort::default();
-            assert_eq!(session.run(&CALL, &mut effort).await, Ok(Sum { sum: 3 }));
-            assert_eq!(effort.reconnects, u32::from(before > 0));
+            let mut work = CallWork::default();
+            assert_eq!(session.run(&CALL, &mut work).await, Ok(Sum { sum: 3 }));
+            assert_eq!(work.reconnects, u32::from(before > 0));
             settle().await;
         }
     });

@@ -5,7 +5,7 @@ use crate::rogue::{about, answer, start};
 use crate::toy::foods::{self, Foods};
 use crate::toy::{Add, Toy};
 use adapter_http::{Expected, HttpTarget};
-use model::{Effort, Session, Target, Wire};
+use model::{CallWork, Session, Target, Wire};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -33,8 +33,8 @@ fn requests_of<W: Wire>(calls: &[(W::Call, bool)], bytes: &str) -> Vec<(String, 
         let target = HttpTarget::<W>::reach(&url, &Expected::default()).await.unwrap();
         let mut session = target.open(0).await.unwrap();
         for (call, clocked) in calls {
-            let mut effort = Effort { clocked: *clocked, ..Effort::default() };
-            assert!(session.run(call, &mut effort).await.is_ok(), "the answer is a right one");
+            let mut work = CallWork { clocked: *clocked, ..CallWork::default() };
+            assert!(session.run(call, &mut work).await.is_ok(), "the answer is a right one");
         }
     });
     seen.take()

@@ -18,7 +18,7 @@ struct Loading<'a> {
     path: PathBuf,
     file: Arc<File>,
     /// Whether the load has begun: before that, nothing of it is left.
-    begun: bool,
+    started: bool,
 }
 
 /// Takes it, unless another process has it.
@@ -43,7 +43,7 @@ pub(crate) fn take<'a>(
         Ok(there) if there.st_ino == ours.st_ino && there.st_dev == ours.st_dev => {}
         _ => return Err(running()),
     }
-    let claim = Loading { database, path: path.clone(), file: Arc::new(file), begun: false };
+    let claim = Loading { database, path: path.clone(), file: Arc::new(file), started: false };
     ensure_room(load.dataset.as_ref(), &database.place(), folder(&database.0.path), OVERHEAD)?;
     let found = look(&database.0).map_err(|source| database.unusable(source))?;
     Ok((Box::new(claim), found))
@@ -81,7 +81,7 @@ impl Claim for Loading<'_> {
     }
 
     fn begin(&mut self, _: &[&str]) -> Result<Vec<String>, Cause> {
-        self.begun = true;
+        self.started = true;
         self.file.set_len(0)?;
         for suffix in ["-wal", "-shm", "-journal"] {
             let _ = fs::remove_file(beside(&self.path, suffix));
@@ -120,7 +120,7 @@ impl Claim for Loading<'_> {
 
 impl Drop for Loading<'_> {
     fn drop(&mut self) {
-        if !self.begun {
+        if !self.started {
             self.abandon(&[]);
         }
     }

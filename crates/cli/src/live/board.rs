@@ -61,7 +61,7 @@ pub(crate) fn of(document: &Document) -> Option<Board> {
 fn rate(document: &Document, trial: Option<usize>) -> Option<f64> {
     let trial = document.trials.get(trial?)?;
     let value = trial.headline.value.value;
-    (!trial.is_void() && value > 0.0).then_some(value)
+    (!trial.is_invalid() && value > 0.0).then_some(value)
 }
 
 fn mean(values: &[f64]) -> Option<f64> {
@@ -141,7 +141,7 @@ fn of_search(document: &Document, search: &Search) -> Board {
         value: rate(document, Some(step.trial)),
         unit: document.trials.get(step.trial).map_or_else(String::new, |trial| trial.headline.unit.clone()),
         ratio: None,
-        says: format!("{}: {}", if step.kept { "kept" } else { "broken" }, step.why),
+        says: format!("{}: {}", if step.met { "met" } else { "missed" }, step.reason),
     });
     Board {
         title: format!("highest rate that keeps {}", search.slo),
@@ -178,7 +178,7 @@ mod tests {
         };
         assert!(ratios(&found) > 5, "ratios so far");
         // Its earlier trials are good, as they are when an audit fails in a late block.
-        found.variants[0].state = VariantState::Void;
+        found.variants[0].state = VariantState::Invalid;
         assert_eq!(ratios(&found), 0);
     }
 

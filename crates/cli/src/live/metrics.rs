@@ -51,7 +51,7 @@ pub(super) struct Counters {
 #[derive(Debug, Clone, Default)]
 struct Sums {
     kinds: BTreeMap<&'static str, KindSums>,
-    never_begun: u64,
+    dropped: u64,
     warmup: Outcomes,
 }
 
@@ -70,9 +70,10 @@ struct Outcomes([u64; 6]);
 
 const OUTCOMES: [&str; 6] = ["committed", "declined", "conflict", "refused", "in_doubt", "defect"];
 
-impl From<&measure::Books> for Outcomes {
-    fn from(books: &measure::Books) -> Outcomes {
-        let measure::Books { committed, declined, conflict, refused, in_doubt, defect, .. } = *books;
+impl From<&measure::CallCounts> for Outcomes {
+    fn from(call_counts: &measure::CallCounts) -> Outcomes {
+        let measure::CallCounts { committed, declined, conflict, refused, in_doubt, defect, .. } =
+            *call_counts;
         Outcomes([committed, declined, conflict, refused, in_doubt, defect])
     }
 }
@@ -90,7 +91,12 @@ impl From<&KindCounted> for KindSums {
             let at = BOUNDS.iter().position(|(_, bound)| upper_ns <= bound).unwrap_or(BOUNDS.len());
             buckets[at] += count;
         }
-        KindSums { outcomes: (&kind.books).into(), retries: kind.books.retries, buckets, sum_s: kind.sum_s }
+        KindSums {
+            outcomes: (&kind.call_counts).into(),
+            retries: kind.call_counts.retries,
+            buckets,
+            sum_s: kind.sum_s,
+        }
     }
 }
 
@@ -103,7 +109,7 @@ impl Sums {
             mine.buckets.iter_mut().zip(theirs.buckets).for_each(|(mine, theirs)| *mine += theirs);
             mine.sum_s += theirs.sum_s;
         }
-        self.never_begun += other.never_begun;
+        self.dropped += other.dropped;
         self.warmup.add(other.warmup);
     }
 }
@@ -135,7 +141,7 @@ impl Counters {
     pub(super) fn put(&mut self, now: &Snapshot, counted: Counted, usage: &[observe::Usage]) {
         let sums = Sums {
             kinds: counted.kinds.iter().map(|kind| (kind.name, kind.into())).collect(),
-            never_begun: counted.never_begun,
+            dropped: counted.dropped,
             warmup: (&counted.warmup).into(),
         };
         self.present = Some(((now.subject.clone(), self.variant.clone()), sums));
@@ -254,7 +260,7 @@ impl Counters {
         page.family("stackmark_calls_never_begun_total", "counter", "Calls that were due and dropped.");
         for ((subject, variant), sums) in &all {
             let labels = [("subject", &**subject), ("variant", variant)];
-            page.sample("stackmark_calls_never_begun_total", &labels, sums.never_begun);
+            page.sample("stackmark_calls_never_begun_total", &labels, sums.dropped);
         }
         page.family("stackmark_warmup_calls_total", "counter", "Calls that were due in warm-ups.");
         for ((subject, variant), sums) in &all {

@@ -44,7 +44,7 @@ pub(crate) struct Snapshot {
     pub(crate) faults: u64,
     /// Calls in flight on average since the slice before, by Little's law; nothing in the warm-up.
     pub(crate) in_flight: Option<f64>,
-    pub(crate) books: Books,
+    pub(crate) call_counts: CallCounts,
     /// Whether the engine or the server is away now.
     pub(crate) away: bool,
     /// Where the response time went since the slice before, as shares that sum to 1; the last known, and empty in the
@@ -57,8 +57,8 @@ pub(crate) struct Snapshot {
 
 /// Calls that were due in the window so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Books {
-    pub(crate) begun: u64,
+pub(crate) struct CallCounts {
+    pub(crate) started: u64,
     pub(crate) committed: u64,
     pub(crate) declined: u64,
     pub(crate) conflict: u64,
@@ -103,15 +103,15 @@ impl Pulse {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Counted {
     pub(crate) kinds: Vec<KindCounted>,
-    pub(crate) never_begun: u64,
-    pub(crate) warmup: measure::Books,
+    pub(crate) dropped: u64,
+    pub(crate) warmup: measure::CallCounts,
 }
 
 /// Of one kind of call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct KindCounted {
     pub(crate) name: &'static str,
-    pub(crate) books: measure::Books,
+    pub(crate) call_counts: measure::CallCounts,
     /// Committed calls by their response time: upper bound in nanoseconds and count, by rising bound.
     pub(crate) times: Vec<(u64, u64)>,
     pub(crate) sum_s: f64,
@@ -151,12 +151,12 @@ impl Shown for Sight<'_> {
     }
 
     fn snapshot(&self, what: &str, rates: Rates, pulse: &mut Pulse) -> Snapshot {
-        let (slice, books) = (self.slice(), self.books);
+        let (slice, call_counts) = (self.slice(), self.call_counts);
         let headline = self.kinds_counted()[0];
         let times = slice.times.get(headline).copied().unwrap_or_default();
         let mut sums = EffortSums::default();
         for kind in &self.totals.kinds {
-            sums += kind.effort;
+            sums += kind.work;
         }
         if pulse.rates.len() == RATES_MAX {
             pulse.rates.pop_front();
@@ -191,15 +191,15 @@ impl Shown for Sight<'_> {
             p99_ns: times.p99.map(|p99| p99.0),
             faults: slice.kinds.iter().map(|kind| kind.faults).sum(),
             in_flight,
-            books: Books {
-                begun: books.begun,
-                committed: books.committed,
-                declined: books.declined,
-                conflict: books.conflict,
-                refused: books.refused,
-                in_doubt: books.in_doubt,
-                defect: books.defect,
-                retries: books.retries,
+            call_counts: CallCounts {
+                started: call_counts.started,
+                committed: call_counts.committed,
+                declined: call_counts.declined,
+                conflict: call_counts.conflict,
+                refused: call_counts.refused,
+                in_doubt: call_counts.in_doubt,
+                defect: call_counts.defect,
+                retries: call_counts.retries,
             },
             away: self.away,
             budget: pulse.budget.clone(),
@@ -220,12 +220,12 @@ impl Shown for Sight<'_> {
             let times = response.spectrum().into_iter().map(|(upper, count)| (upper.0, count));
             KindCounted {
                 name: kind.name,
-                books: totals.books,
+                call_counts: totals.call_counts,
                 times: times.collect(),
                 sum_s: response.sum().as_secs_f64(),
             }
         });
-        Counted { kinds: kinds.collect(), never_begun: totals.unstarted, warmup: self.warmup }
+        Counted { kinds: kinds.collect(), dropped: totals.unstarted, warmup: self.warmup }
     }
 }
 

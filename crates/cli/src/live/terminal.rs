@@ -55,21 +55,21 @@ fn times(now: &Snapshot) -> String {
 }
 
 fn errors(now: &Snapshot, colour: bool) -> String {
-    let books = &now.books;
-    let share = |count: u64| 100.0 * count as f64 / books.begun.max(1) as f64;
+    let call_counts = &now.call_counts;
+    let share = |count: u64| 100.0 * count as f64 / call_counts.started.max(1) as f64;
     let mut text = format!(
         "  errors  conflicts {}, refused {}, in doubt {}",
-        books.conflict, books.refused, books.in_doubt
+        call_counts.conflict, call_counts.refused, call_counts.in_doubt
     );
-    if books.defect > 0 {
-        text.push_str(&format!(", defects {}", books.defect));
+    if call_counts.defect > 0 {
+        text.push_str(&format!(", defects {}", call_counts.defect));
     }
-    let wrong = now.faults > 0 || books.defect > 0;
+    let wrong = now.faults > 0 || call_counts.defect > 0;
     text = if wrong { painted(&text, 31, colour) } else { text };
     if wrong {
         text.push_str(&format!(" ({} in the last slice)", now.faults));
     }
-    format!("{text}   declined {:.1} %, retries {}", share(books.declined), books.retries)
+    format!("{text}   declined {:.1} %, retries {}", share(call_counts.declined), call_counts.retries)
 }
 
 fn budget(parts: &[Part], width: usize, colour: bool) -> String {

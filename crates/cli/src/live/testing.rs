@@ -1,6 +1,6 @@
 //! Samples for the tests of what is shown.
 
-use super::snapshot::{Books, Busy, Counted, KindCounted, Part, Snapshot};
+use super::snapshot::{Busy, CallCounts, Counted, KindCounted, Part, Snapshot};
 
 pub(super) fn snapshot() -> Snapshot {
     let part = |name, share| Part { name, share };
@@ -21,8 +21,8 @@ pub(super) fn snapshot() -> Snapshot {
         p99_ns: Some(14_000_000),
         faults: 3,
         in_flight: Some(7.9),
-        books: Books {
-            begun: 10_000,
+        call_counts: CallCounts {
+            started: 10_000,
             committed: 9_887,
             declined: 100,
             conflict: 12,
@@ -40,17 +40,18 @@ pub(super) fn snapshot() -> Snapshot {
 
 /// Counters of a trial in which every class occurred.
 pub(super) fn counted(committed: u64) -> Counted {
-    let mut books = measure::Books::default();
+    let mut call_counts = measure::CallCounts::default();
     for _ in 0..committed {
-        books.enter(measure::Class::Committed, &attempts(1), false);
+        call_counts.enter(measure::Class::Committed, &attempts(1), false);
     }
-    books.enter(measure::Class::Declined, &attempts(1), false);
-    books.enter(measure::Class::Conflict, &attempts(3), false);
+    call_counts.enter(measure::Class::Declined, &attempts(1), false);
+    call_counts.enter(measure::Class::Conflict, &attempts(3), false);
     let times = vec![(900_000, committed / 2), (4_000_000, committed - committed / 2)];
-    let kind = |name| KindCounted { name, books, times: times.clone(), sum_s: committed as f64 * 0.002 };
-    Counted { kinds: vec![kind("new-order"), kind("payment")], never_begun: 2, warmup: books }
+    let kind =
+        |name| KindCounted { name, call_counts, times: times.clone(), sum_s: committed as f64 * 0.002 };
+    Counted { kinds: vec![kind("new-order"), kind("payment")], dropped: 2, warmup: call_counts }
 }
 
-fn attempts(attempts: u32) -> model::Effort {
-    model::Effort { attempts, ..model::Effort::default() }
+fn attempts(attempts: u32) -> model::CallWork {
+    model::CallWork { attempts, ..model::CallWork::default() }
 }

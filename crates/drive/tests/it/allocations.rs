@@ -4,7 +4,7 @@
 use crate::toy::{self, Call, Numbers, Outcome, Posted, Toy};
 use drive::{Arrivals, Plan, Progress, RatePerSecond, Stop};
 use measure::Monotonic;
-use model::{AnyTarget, Effort, Fault, Home, Nanos, OpenError, Session, Stack, StatementTimes, Target};
+use model::{AnyTarget, CallWork, Fault, Home, Nanos, OpenError, Session, Stack, StatementTimes, Target};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -95,7 +95,7 @@ impl<const TASK: bool> Target<Toy> for Watching<TASK> {
 }
 
 impl Session<Toy> for WatchingSession {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
         let allocations = ALLOCATIONS.get();
         if self.calls == SETTLED {
             self.before = allocations;
@@ -105,8 +105,8 @@ impl Session<Toy> for WatchingSession {
             self.seen.calls.fetch_add(1, Ordering::Relaxed);
             self.seen.allocations.fetch_max(allocations - self.before, Ordering::Relaxed);
         }
-        effort.attempts = 1;
-        if effort.clocked {
+        work.attempts = 1;
+        if work.clocked {
             self.times.add(0, 1, Nanos(1));
         }
         if self.task {

@@ -3,7 +3,7 @@
 use crate::toy::{self, Call, Numbers, Outcome, Posted, Toy};
 use drive::{Arrivals, Deferred, Observer, Plan, Progress, RatePerSecond, RunError, Stop, Trial};
 use measure::{Monotonic, Phase, Slice};
-use model::{Clock, Effort, Fault, Home, Nanos, OpenError, Session, Stack, Target};
+use model::{CallWork, Clock, Fault, Home, Nanos, OpenError, Session, Stack, Target};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -80,9 +80,9 @@ impl<const TASK: bool> Target<Toy> for AtOnce<TASK> {
 }
 
 impl Session<Toy> for AtOnceSession {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Result<Outcome, Fault> {
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
         assert!(call.number < self.script.panic_at, "a bug in the session");
-        effort.attempts = 1;
+        work.attempts = 1;
         if call.number == 10 {
             self.script.busy.fetch_add(1, Ordering::Relaxed);
         }
@@ -126,10 +126,10 @@ fn run<const TASK: bool>(plan: &Plan, target: AtOnce<TASK>, stop: &Stop) -> Resu
 }
 
 fn check_trial(trial: &Trial<Toy>) {
-    let books = trial.totals.books();
-    assert_eq!((books.balance(), trial.warmup.balance()), (Ok(()), Ok(())));
-    assert_eq!(trial.ledger.calls, books.begun + trial.warmup.begun);
-    assert!(books.committed > 0 && trial.headline_rate() > 0.0);
+    let call_counts = trial.totals.call_counts();
+    assert_eq!((call_counts.balance(), trial.warmup.balance()), (Ok(()), Ok(())));
+    assert_eq!(trial.ledger.calls, call_counts.started + trial.warmup.started);
+    assert!(call_counts.committed > 0 && trial.headline_rate() > 0.0);
     assert_eq!((trial.failure.as_deref(), trial.defects.len()), (None, 0));
     let ended: u64 = trial.slices.iter().flat_map(|slice| &slice.kinds).map(|ended| ended.committed).sum();
     assert_eq!(ended, trial.ledger.committed);
@@ -158,7 +158,7 @@ fn check_plan(plan: &Plan, trial: &Trial<Toy>) {
     assert_eq!((trial.span, trial.interrupted), (plan.measured, false));
     if let Arrivals::Constant(_) = plan.arrivals {
         // 2,000 a second for 2 s, however late they may be.
-        assert_eq!(trial.totals.books().due, 4_000);
+        assert_eq!(trial.totals.call_counts().due, 4_000);
     }
 }
 
@@ -169,7 +169,7 @@ fn a_call_that_nothing_can_make_impossible_is_not_declined() {
     let trial = run(&plan, AtOnce::<true>::with(|script| script.no_at = 99), &Stop::new()).unwrap();
     let failure = trial.failure.expect("it was declined all the same");
     assert!(failure.contains("later: a call was declined that nothing can make impossible"), "{failure}");
-    let declined: u64 = trial.totals.kinds.iter().map(|kind| kind.books.declined).sum();
+    let declined: u64 = trial.totals.kinds.iter().map(|kind| kind.call_counts.declined).sum();
     assert_eq!(declined + trial.warmup.declined, 0);
 }
 
@@ -184,7 +184,7 @@ fn every_slice_is_observed_once_and_in_order() {
         Monotonic::start(),
         &Stop::new(),
         &mut |progress: &Progress<'_, Toy>| {
-            assert_eq!(progress.books.balance(), Ok(()));
+            assert_eq!(progress.call_counts.balance(), Ok(()));
             // The time that a mean is taken over is that of the slices that it counts, however late it is reported.
             let measured = progress.slices.iter().filter(|slice| slice.phase == Phase::Measured);
             assert_eq!(progress.passed, measured.map(Slice::length).sum());
@@ -251,7 +251,7 @@ fn a_stop_request_ends_the_trial_early_with_a_valid_result() {
         let trial = drive::run(&plan, &target, inputs, Posted::default, clock, &stop, &mut observe).unwrap();
         assert!(trial.interrupted);
         assert!(trial.span > Nanos::ZERO && trial.span < Nanos::from_secs(60), "{:?}", trial.span);
-        assert_eq!(trial.totals.books().balance(), Ok(()));
+        assert_eq!(trial.totals.call_counts().balance(), Ok(()));
     }
 }
 
@@ -320,16 +320,19 @@ fn a_session_that_hangs_costs_a_deadline_and_not_the_trial() {
     let trial =
         drive::run(&plan, &target, inputs, Posted::default, clock, &stop, &mut |_: &Progress<'_, Toy>| {})
             .unwrap();
-    let books = trial.totals.books();
+    let call_counts = trial.totals.call_counts();
     // A machine that does not run us for 60 ms costs other calls their deadline as well.
-    assert!(books.in_doubt >= 3 && books.balance() == Ok(()), "{books:?}");
+    assert!(call_counts.in_doubt >= 3 && call_counts.balance() == Ok(()), "{call_counts:?}");
     let opened = u64::from(target.opened.load(Ordering::Relaxed));
-    assert!((6..=3 + books.in_doubt).contains(&opened), "each worker has opened a second session: {opened}");
+    assert!(
+        (6..=3 + call_counts.in_doubt).contains(&opened),
+        "each worker has opened a second session: {opened}"
+    );
     let longest = trial.totals.faults.max().unwrap();
     // It is given up at its deadline, and the trial ends when it was to end.
     assert!((deadline..plan.measured).contains(&longest), "{longest:?}");
     assert_eq!((trial.span, trial.interrupted), (plan.measured, false));
-    assert!(books.committed > 100);
+    assert!(call_counts.committed > 100);
 }
 
 #[test]

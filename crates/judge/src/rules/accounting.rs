@@ -2,7 +2,7 @@
 
 use super::{bad, fine, listed, note, share, warning};
 use crate::{figures, findings};
-use result::{AuditWhen, Books, Check, Class, Rule, Settled, Trial, UNVERIFIED};
+use result::{AuditWhen, CallCounts, Check, Class, Rule, Settled, Trial, UNVERIFIED};
 
 /// Declined calls that the workload does not plan, as a share of those begun, from which the rate means something else.
 const UNPLANNED_MAX: f64 = 0.05;
@@ -19,10 +19,10 @@ const LEFT_MAX: f64 = 0.1;
 const NEVER_BEGUN_MAX: f64 = 0.001;
 
 /// The accounting identities.
-pub(super) fn books(trial: &Trial) -> Option<Rule> {
+pub(super) fn call_accounting(trial: &Trial) -> Option<Rule> {
     let broken = imbalances(trial);
     if broken.is_empty() {
-        let due = trial.overall.books.due;
+        let due = trial.overall.call_counts.due;
         return fine(format!("all {} calls that were due are accounted for", figures::count(due)));
     }
     bad(
@@ -32,52 +32,52 @@ pub(super) fn books(trial: &Trial) -> Option<Rule> {
 }
 
 /// Reads one column.
-type Column = fn(&Books) -> u64;
+type Column = fn(&CallCounts) -> u64;
 
 /// What does not add up, a clause each; the first three, because one lost call breaks several identities.
 fn imbalances(trial: &Trial) -> Vec<String> {
-    let overall = trial.overall.books;
+    let overall = trial.overall.call_counts;
     let mut broken = Vec::new();
-    let named = trial.kinds.iter().map(|kind| (kind.name.as_str(), kind.tally.books));
-    for (name, books) in std::iter::once(("all kinds", overall)).chain(named) {
-        if !books.balance() {
+    let named = trial.kinds.iter().map(|kind| (kind.name.as_str(), kind.tally.call_counts));
+    for (name, call_counts) in std::iter::once(("all kinds", overall)).chain(named) {
+        if !call_counts.balance() {
             broken.push(format!("the columns of {name} do not add up"));
         }
         // A call has at least one attempt unless it was shed before.
-        let attempts_fit = books.retries <= books.attempts
-            && books.calls_retried <= books.retries
-            && books.attempts - books.retries <= books.begun;
+        let attempts_fit = call_counts.retries <= call_counts.attempts
+            && call_counts.calls_retried <= call_counts.retries
+            && call_counts.attempts - call_counts.retries <= call_counts.started;
         if !attempts_fit {
             broken.push(format!("attempts and retries of {name} contradict each other"));
         }
     }
     for (number, tally) in trial.stages.iter().enumerate() {
-        if !tally.books.balance() {
+        if !tally.call_counts.balance() {
             broken.push(format!("the columns of stage {} do not add up", number + 1));
         }
     }
-    let of_stages: u64 = trial.stages.iter().map(|tally| tally.books.due).sum();
+    let of_stages: u64 = trial.stages.iter().map(|tally| tally.call_counts.due).sum();
     if !trial.stages.is_empty() && of_stages != overall.due {
         broken.push("the stages do not have as many calls as were due".to_owned());
     }
     let columns: [(&str, Column); 7] = [
-        ("begun", |books| books.begun),
-        ("committed", |books| books.committed),
-        ("declined", |books| books.declined),
-        ("in conflict", |books| books.conflict),
-        ("refused", |books| books.refused),
-        ("in doubt", |books| books.in_doubt),
-        ("defect", |books| books.defect),
+        ("started", |call_counts| call_counts.started),
+        ("committed", |call_counts| call_counts.committed),
+        ("declined", |call_counts| call_counts.declined),
+        ("in conflict", |call_counts| call_counts.conflict),
+        ("refused", |call_counts| call_counts.refused),
+        ("in doubt", |call_counts| call_counts.in_doubt),
+        ("defect", |call_counts| call_counts.defect),
     ];
     for (name, column) in columns {
-        let sum: u64 = trial.kinds.iter().map(|kind| column(&kind.tally.books)).sum();
+        let sum: u64 = trial.kinds.iter().map(|kind| column(&kind.tally.call_counts)).sum();
         if !trial.kinds.is_empty() && sum != column(&overall) {
             broken.push(format!("{name}: {sum} by kind, {} in all", column(&overall)));
         }
     }
     for kind in &trial.kinds {
         let clocked = kind.tally.latency(Class::Committed).map_or(0, |latency| latency.response.count);
-        let committed = kind.tally.books.committed;
+        let committed = kind.tally.call_counts.committed;
         if clocked != committed {
             broken.push(format!("{} {committed} committed, {clocked} clocked", kind.name));
         }
@@ -94,16 +94,12 @@ fn imbalances(trial: &Trial) -> Vec<String> {
 /// The rate against the counts that it came from: what was offered, and what the slices of the time line hold.
 fn rate_without_calls(trial: &Trial) -> Option<String> {
     let committed = trial.committed();
-    let Some(demand) = trial.demand else {
-        // Results of before counted only calls that were both due and committed in the interval.
-        let most = trial.overall.books.committed as f64 * 1.000_001 + 0.5;
-        return (committed > most).then(|| "the rate is higher than the calls committed allow".to_owned());
-    };
+    let demand = trial.demand?;
     if !demand.balance() {
         return Some("the calls offered, accepted and left waiting do not add up".to_owned());
     }
     let slices = || trial.slices.iter().filter(|slice| !slice.warmup);
-    let covered_s: f64 = slices().map(|slice| slice.length_s).sum();
+    let covered_s: f64 = slices().map(|slice| slice.duration_s).sum();
     let in_slices: u64 = slices().flat_map(|slice| &slice.kinds).map(|kind| kind.committed).sum();
     let differs = in_slices as f64 - committed;
     let margin = committed * SLICES_MARGIN + f64::from(trial.plan.clients);
@@ -174,45 +170,45 @@ fn not_made(trial: &Trial) -> Vec<&'static str> {
 
 /// How the calls ended.
 pub(super) fn outcome_mix(trial: &Trial) -> Option<Rule> {
-    let books = trial.overall.books;
-    if books.due == 0 {
+    let call_counts = trial.overall.call_counts;
+    if call_counts.due == 0 {
         return None;
     }
     let mut beyond = trial.kinds.iter().filter(|kind| kind.declines && kind.declined_beyond_plan() > 0);
     if let Some(kind) = beyond.next() {
-        let books = kind.tally.books;
+        let call_counts = kind.tally.call_counts;
         return bad(
             format!(
                 "{} of {} were declined, far more than the workload plans for: the calls were not done",
-                figures::percent(share(books.declined, books.begun)),
+                figures::percent(share(call_counts.declined, call_counts.started)),
                 kind.name
             ),
             "correct the server that declines them, and run again",
         );
     }
     let unplanned: u64 =
-        trial.kinds.iter().filter(|kind| !kind.declines).map(|kind| kind.tally.books.declined).sum();
+        trial.kinds.iter().filter(|kind| !kind.declines).map(|kind| kind.tally.call_counts.declined).sum();
     let mut odd = Vec::new();
-    if share(unplanned, books.begun) > UNPLANNED_MAX {
+    if share(unplanned, call_counts.started) > UNPLANNED_MAX {
         odd.push(format!(
             "{} of the calls were declined though the workload does not plan for it",
-            figures::percent(share(unplanned, books.begun))
+            figures::percent(share(unplanned, call_counts.started))
         ));
     }
-    if share(books.faults(), books.begun) > FAULTS_MAX {
+    if share(call_counts.faults(), call_counts.started) > FAULTS_MAX {
         odd.push(format!(
             "{} of the calls did not complete (conflict {}, refused {}, in doubt {}, defect {})",
-            figures::percent(share(books.faults(), books.begun)),
-            figures::count(books.conflict),
-            figures::count(books.refused),
-            figures::count(books.in_doubt),
-            figures::count(books.defect),
+            figures::percent(share(call_counts.faults(), call_counts.started)),
+            figures::count(call_counts.conflict),
+            figures::count(call_counts.refused),
+            figures::count(call_counts.in_doubt),
+            figures::count(call_counts.defect),
         ));
     }
-    if share(books.never_begun, books.due) > NEVER_BEGUN_MAX {
+    if share(call_counts.dropped, call_counts.due) > NEVER_BEGUN_MAX {
         odd.push(format!(
             "{} of the calls that were due were dropped",
-            figures::percent(share(books.never_begun, books.due))
+            figures::percent(share(call_counts.dropped, call_counts.due))
         ));
     }
     if !odd.is_empty() {
@@ -226,8 +222,8 @@ pub(super) fn outcome_mix(trial: &Trial) -> Option<Rule> {
         .iter()
         .filter(|kind| kind.declines)
         .map(|kind| {
-            let books = kind.tally.books;
-            format!("{} of {}", figures::percent(share(books.declined, books.begun)), kind.name)
+            let call_counts = kind.tally.call_counts;
+            format!("{} of {}", figures::percent(share(call_counts.declined, call_counts.started)), kind.name)
         })
         .collect();
     let sentence = match (planned.is_empty(), unplanned) {
@@ -242,13 +238,14 @@ pub(super) fn outcome_mix(trial: &Trial) -> Option<Rule> {
 
 /// Whether what was still on its way at the end of the load arrived before the audits.
 pub(super) fn settled(trial: &Trial) -> Option<Rule> {
-    let Settled { pending_first, pending_last, took_s, max_s, ref settlement } = *trial.settled.as_ref()?;
+    let Settled { pending_first, pending_last, duration_s, max_s, ref settlement } =
+        *trial.settled.as_ref()?;
     if pending_first == 0 {
         return fine("nothing was pending when the load ended");
     }
     let first =
         format!("{} acknowledged results were pending when the load ended", figures::count(pending_first));
-    let took = figures::seconds(took_s);
+    let took = figures::seconds(duration_s);
     let accepted = settlement.as_ref().map_or(0, |settlement| settlement.times.count);
     let is_late = accepted > 0 && pending_first as f64 > LEFT_MAX * accepted as f64;
     if pending_last == 0 && is_late {
@@ -279,11 +276,11 @@ mod tests {
 
     /// A server that declines everything it may does nothing.
     fn decline_all(trial: &mut Trial) {
-        let books = &mut trial.kinds[0].tally.books;
-        let committed = std::mem::take(&mut books.committed);
-        books.declined += committed;
-        trial.overall.books.declined += committed;
-        trial.overall.books.committed -= committed;
+        let call_counts = &mut trial.kinds[0].tally.call_counts;
+        let committed = std::mem::take(&mut call_counts.committed);
+        call_counts.declined += committed;
+        trial.overall.call_counts.declined += committed;
+        trial.overall.call_counts.committed -= committed;
     }
 
     #[test]
@@ -311,8 +308,13 @@ mod tests {
                     undone: 0,
                     backlog: vec![pending_first],
                 });
-                trial.settled =
-                    Some(Settled { pending_first, pending_last: 0, took_s: 1.2, max_s: 60.0, settlement });
+                trial.settled = Some(Settled {
+                    pending_first,
+                    pending_last: 0,
+                    duration_s: 1.2,
+                    max_s: 60.0,
+                    settlement,
+                });
             }
         };
         let words = "805 acknowledged results were pending when the load ended, of 849 accepted";

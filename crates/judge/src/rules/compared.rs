@@ -273,11 +273,11 @@ fn key_differences(a: &Trial, b: &Trial, intended: &[&str]) -> Vec<KeyDifference
 fn mostly_declined(trial: &Trial) -> String {
     let share = |kind: &result::KindTally| {
         let turn = trial.turn.as_ref().filter(|turn| turn.kind == kind.name);
-        let books = &kind.tally.books;
-        let all = books.committed + books.declined;
+        let call_counts = &kind.tally.call_counts;
+        let all = call_counts.committed + call_counts.declined;
         match turn {
             Some(turn) => turn.declined_before.unwrap_or(turn.declined_after),
-            None => books.declined as f64 / all.max(1) as f64,
+            None => call_counts.declined as f64 / all.max(1) as f64,
         }
     };
     let names = trial.kinds.iter().filter(|kind| share(kind) > 0.5).map(|kind| kind.name.as_str());
@@ -465,22 +465,22 @@ struct Work {
 
 impl Work {
     fn of(trials: &[&Trial], name: &str) -> Work {
-        let mut work = Work::default();
+        let mut sum = Work::default();
         for tally in trials
             .iter()
             .flat_map(|trial| &trial.kinds)
             .filter(|kind| kind.name == name)
             .map(|kind| &kind.tally)
         {
-            let calls = tally.books.committed as f64;
-            work.committed += calls;
-            let Some(effort) = tally.effort else { continue };
-            work.attempts += effort.attempts * calls;
-            work.statements += effort.statements * calls;
-            work.rows += effort.rows * calls;
-            work.commits += effort.commits * calls;
+            let calls = tally.call_counts.committed as f64;
+            sum.committed += calls;
+            let Some(work) = tally.work else { continue };
+            sum.attempts += work.attempts * calls;
+            sum.statements += work.statements * calls;
+            sum.rows += work.rows * calls;
+            sum.commits += work.commits * calls;
         }
-        work
+        sum
     }
 
     /// In the order of [`MEASURES`].
@@ -506,7 +506,7 @@ impl Comparability {
     /// `verdict`, or "different work" in its place.
     #[must_use]
     pub fn verdict(&self, verdict: Verdict) -> Verdict {
-        if self.different_work { Verdict::DifferentWork } else { verdict }
+        if self.different_work { Verdict::NotComparable } else { verdict }
     }
 }
 

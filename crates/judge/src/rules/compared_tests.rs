@@ -1,7 +1,7 @@
 //! What may be compared with each other.
 
 use super::*;
-use result::{Arrivals, Effort, Gauge, Limits, Setting, Tier};
+use result::{Arrivals, CallWork, Gauge, Limits, Setting, Tier};
 
 /// A direct trial and one through HTTP of the sample comparison.
 fn pair() -> (Trial, Trial) {
@@ -31,7 +31,7 @@ fn a_comparison_of_routes_differs_in_what_a_route_is() {
     assert!(found.key.iter().all(|difference| difference.intended));
     assert_eq!(found.verdict(Verdict::Worse), Verdict::Worse);
     let unnamed = same(&a, &b, &[]);
-    assert_eq!(unnamed.verdict(Verdict::Worse), Verdict::DifferentWork);
+    assert_eq!(unnamed.verdict(Verdict::Worse), Verdict::NotComparable);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn every_field_of_the_key_makes_different_work() {
         ("data.loaded_by", |t| t.data.loaded_by.push('x')),
         ("data.references", |t| t.data.references = Some(true)),
         ("rates.mostly_declined", |t| {
-            t.kinds[0].tally.books.declined = 10 * t.kinds[0].tally.books.committed
+            t.kinds[0].tally.call_counts.declined = 10 * t.kinds[0].tally.call_counts.committed
         }),
         ("limits.engine", |t| t.processes[0].limits = half_a_processor()),
         ("machine.cpu", |t| t.machine.cpu.push('x')),
@@ -144,7 +144,7 @@ fn what_a_factor_changes_is_intended_and_the_rest_is_not() {
             set(t, "synchronous_commit", "off");
             t.stack.durability.tier = Tier::Delayed;
         }),
-        ("style", |t| t.kinds[0].tally.effort.as_mut().unwrap().commits = 0.2),
+        ("style", |t| t.kinds[0].tally.work.as_mut().unwrap().commits = 0.2),
         ("style", |t| {
             t.stack.style = "unprepared".to_owned();
             set(t, "protocol", "extended");
@@ -152,9 +152,9 @@ fn what_a_factor_changes_is_intended_and_the_rest_is_not() {
         ("orm", |t| {
             t.stack.adapter = "sqlalchemy".to_owned();
             t.stack.style = "orm".to_owned();
-            let effort = t.kinds[0].tally.effort.as_mut().unwrap();
-            effort.statements += 4.0;
-            effort.rows += 40.0;
+            let work = t.kinds[0].tally.work.as_mut().unwrap();
+            work.statements += 4.0;
+            work.rows += 40.0;
         }),
         ("clients", |t| {
             t.plan.clients = 32;
@@ -174,7 +174,7 @@ fn what_a_factor_changes_is_intended_and_the_rest_is_not() {
             t.stack.settings.clear();
             set(t, "shared_buffers", "1GB");
             t.data.bytes = Some(1);
-            t.kinds[0].tally.effort.as_mut().unwrap().statements += 4.0;
+            t.kinds[0].tally.work.as_mut().unwrap().statements += 4.0;
         }),
     ];
     for (factor, change) in changes {
@@ -192,7 +192,7 @@ fn another_engine_must_keep_the_tier_the_plan_and_the_commits() {
     let spoilers: [fn(&mut Trial); 3] = [
         |t| t.stack.durability.tier = Tier::Delayed,
         |t| t.plan.clients = 16,
-        |t| t.kinds[0].tally.effort.as_mut().unwrap().commits = 0.5,
+        |t| t.kinds[0].tally.work.as_mut().unwrap().commits = 0.5,
     ];
     for spoil in spoilers {
         let (a, b) = changed(spoil);
@@ -250,11 +250,11 @@ fn a_side_that_changes_between_its_own_trials_is_found() {
 }
 
 /// What the fingerprints say after New-Order's effort was changed on B, with `committed` calls on each side.
-fn fingerprint(committed: u64, change: impl FnOnce(&mut Effort)) -> Vec<String> {
+fn fingerprint(committed: u64, change: impl FnOnce(&mut CallWork)) -> Vec<String> {
     let (mut a, _) = pair();
-    a.kinds[0].tally.books.committed = committed;
+    a.kinds[0].tally.call_counts.committed = committed;
     let mut b = a.clone();
-    change(b.kinds[0].tally.effort.as_mut().unwrap());
+    change(b.kinds[0].tally.work.as_mut().unwrap());
     let found = fingerprint_differences(&[&a], &[&b]);
     assert!(found.iter().all(|difference| difference.kind == "new-order"));
     found.into_iter().map(|difference| difference.measure).collect()
@@ -263,22 +263,22 @@ fn fingerprint(committed: u64, change: impl FnOnce(&mut Effort)) -> Vec<String> 
 #[test]
 fn one_statement_more_is_other_work_and_chance_is_not() {
     let none: [&str; 0] = [];
-    assert_eq!(fingerprint(40_000, |effort| effort.statements += 1.0), ["statements"]);
-    assert_eq!(fingerprint(40_000, |effort| effort.statements *= 1.004), none);
+    assert_eq!(fingerprint(40_000, |work| work.statements += 1.0), ["statements"]);
+    assert_eq!(fingerprint(40_000, |work| work.statements *= 1.004), none);
     // A hundred New-Orders differ by more than that in their number of lines.
-    assert_eq!(fingerprint(100, |effort| effort.statements += 1.0), none);
-    assert_eq!(fingerprint(100, |effort| effort.statements *= 2.0), ["statements"]);
-    assert_eq!(fingerprint(40_000, |effort| effort.rows *= 1.015), none);
-    assert_eq!(fingerprint(40_000, |effort| effort.rows *= 1.06), ["rows"]);
-    assert_eq!(fingerprint(100, |effort| effort.commits = 0.98), ["commits"]);
+    assert_eq!(fingerprint(100, |work| work.statements += 1.0), none);
+    assert_eq!(fingerprint(100, |work| work.statements *= 2.0), ["statements"]);
+    assert_eq!(fingerprint(40_000, |work| work.rows *= 1.015), none);
+    assert_eq!(fingerprint(40_000, |work| work.rows *= 1.06), ["rows"]);
+    assert_eq!(fingerprint(100, |work| work.commits = 0.98), ["commits"]);
 }
 
 #[test]
 fn trying_again_is_contention_and_not_other_work() {
-    let again = |effort: &mut Effort| {
-        effort.attempts = 1.5;
-        effort.statements *= 1.5;
-        effort.rows *= 1.5;
+    let again = |work: &mut CallWork| {
+        work.attempts = 1.5;
+        work.statements *= 1.5;
+        work.rows *= 1.5;
     };
     assert_eq!(fingerprint(40_000, again), [""; 0]);
 }
@@ -286,22 +286,22 @@ fn trying_again_is_contention_and_not_other_work() {
 #[test]
 fn more_trials_know_the_work_better() {
     let (mut a, _) = pair();
-    a.kinds[0].tally.books.committed = 4_000;
+    a.kinds[0].tally.call_counts.committed = 4_000;
     let mut b = a.clone();
-    b.kinds[0].tally.effort.as_mut().unwrap().statements += 0.6;
+    b.kinds[0].tally.work.as_mut().unwrap().statements += 0.6;
     assert_eq!(fingerprint_differences(&[&a], &[&b]), []);
     assert_eq!(fingerprint_differences(&[&a; 9], &[&b; 9]).len(), 1);
 }
 
 #[test]
 fn a_side_that_does_not_tell_its_work_is_not_shown_to_do_the_same() {
-    let (a, b) = changed(|trial| trial.kinds[0].tally.effort = None);
+    let (a, b) = changed(|trial| trial.kinds[0].tally.work = None);
     let found = same(&a, &b, &[]);
     assert_eq!(found.fingerprint.len(), 3);
     assert_eq!(found.fingerprint[0].b, 0.0);
     assert!(found.different_work);
     // A kind that one side never committed is shown by the books instead.
-    let (a, b) = changed(|trial| trial.kinds[0].tally.books.committed = 0);
+    let (a, b) = changed(|trial| trial.kinds[0].tally.call_counts.committed = 0);
     assert_eq!(same(&a, &b, &[]).fingerprint, []);
 }
 
@@ -368,7 +368,7 @@ fn log_and_reads_of_the_engine_are_work_too() {
 fn work_may_differ_where_the_style_is_the_factor() {
     let (a, b) = changed(|trial| {
         trial.stack.style = "procedure".to_owned();
-        trial.kinds[0].tally.effort.as_mut().unwrap().statements = 1.0;
+        trial.kinds[0].tally.work.as_mut().unwrap().statements = 1.0;
     });
     let found = same(&a, &b, intended_by("style"));
     assert_eq!(found.fingerprint.len(), 1);
@@ -382,7 +382,7 @@ fn that_calls_share_commits_is_what_the_style_is() {
         trial.stack.style = "grouped".to_owned();
         let most = Setting { name: "calls_a_commit_max".to_owned(), value: "64".to_owned() };
         trial.stack.settings.push(most);
-        trial.kinds[0].tally.effort.as_mut().unwrap().commits = 0.2;
+        trial.kinds[0].tally.work.as_mut().unwrap().commits = 0.2;
     });
     assert!(!same(&a, &b, intended_by("style")).different_work);
     assert!(same(&a, &b, intended_by("durability")).different_work);

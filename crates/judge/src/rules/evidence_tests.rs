@@ -39,7 +39,7 @@ fn busy_processors_and_sessions_that_wait_for_something_else_name_no_bottleneck(
         check(RULE, &trial, Info, words);
         check(RULE, &trial, Info, "all 4 cores of the machine were busy (");
         assert_eq!(suspect(&trial), Suspect::Unknown);
-        assert_eq!(find(&trial).unwrap().rule.full, None);
+        assert_eq!(find(&trial).unwrap().rule.saturated, None);
     }
     // Where they agree the processors are named.
     let mut trial = served(3.7, 0.4);

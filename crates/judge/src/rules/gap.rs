@@ -50,7 +50,7 @@ pub(super) fn gap(trial: &Trial) -> Option<Rule> {
     let slept = trial
         .gaps
         .iter()
-        .any(|gap: &Gap| gap.kind == GapKind::Asleep && gap.missing_s(trial.measured_s) > 0.0);
+        .any(|gap: &Gap| gap.kind == GapKind::Suspended && gap.missing_s(trial.measured_s) > 0.0);
     let share = missing_s / trial.measured_s;
     if slept || (missing_s >= MISSING_MIN_S && share >= MISSING_MIN) {
         return bad(

@@ -33,7 +33,7 @@ fn commits_that_calls_share_are_not_added_up() {
     );
     speaks((0.16, 0.03, 0.8), "of the lane's own time went into the commits that they share");
     speaks((0.49, 0.12, 0.38), "of the lane's own time went into statements");
-    // Half of the time they were elsewhere: not the writer, whatever commits add up to.
+    // Half of the time they were remote: not the writer, whatever commits add up to.
     let mut trial = direct();
     grouped(&mut trial, 0.05, 0.02, 0.45);
     check("saturation", &trial, Info, "the speed of 8 clients, not a maximum throughput");

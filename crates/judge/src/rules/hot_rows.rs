@@ -73,9 +73,8 @@ impl Shared {
     /// Nothing where the rows are not known.
     fn of(trial: &Trial) -> Option<Shared> {
         let (data, plan) = (&trial.data, &trial.plan);
-        // Results of before the field existed are all of TPC-C, whose smallest updated table has a row a warehouse.
         let has_homes = data.scale_unit == "warehouses";
-        let hottest = data.hottest_rows.or(has_homes.then_some(data.scale)).filter(|rows| *rows > 0)?;
+        let hottest = data.hottest_rows.filter(|rows| *rows > 0)?;
         let unit = findings::scale_unit(data, 1);
         let what = if hottest == data.scale { format!("{unit} row") } else { "row".to_owned() };
         let found = format!("{} on {}", super::clients(plan.clients), figures::counted(hottest, &what));
@@ -112,9 +111,12 @@ mod tests {
         after(on_postgres, RULE, Warning, "8 clients on 1 warehouse row, up to 8 a home warehouse");
         after(on_postgres, RULE, Warning, "were not sampled: throughput may reflect waits");
         after(|trial| trial.data.hottest_rows = Some(16), RULE, Fine, "low contention");
-        // A result of before the field existed.
-        let old = |trial: &mut Trial| (trial.data.hottest_rows, trial.data.scale) = (None, 16);
-        after(old, RULE, Fine, "8 clients on 16 warehouse rows, each at a home warehouse of its own");
+        after(
+            |trial| rows(trial, 16),
+            RULE,
+            Fine,
+            "8 clients on 16 warehouse rows, each at a home warehouse of its own",
+        );
         let branches = |count| {
             move |trial: &mut Trial| {
                 on_postgres(trial);

@@ -86,7 +86,7 @@ pub(super) fn co_located(trial: &Trial) -> Option<Rule> {
             load.cores
         ));
     }
-    if trial.data.elsewhere {
+    if trial.data.remote {
         let server = if load.is_system_observed() { "; generator and server share this one" } else { "" };
         return note(format!("the engine is on another machine, where nothing was observed{server}"));
     }

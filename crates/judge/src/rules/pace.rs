@@ -131,12 +131,15 @@ fn occupied(trial: &Trial, times: Times) -> Option<Occupied> {
         known += calls;
         sum_ns += ns;
     }
-    let begun =
-        trial.overall.books.begun.saturating_sub(later.iter().map(|kind| kind.tally.books.begun).sum());
-    let enough = begun > 0 && trial.measured_s > 0.0 && known as f64 >= begun as f64 * 0.99;
+    let started = trial
+        .overall
+        .call_counts
+        .started
+        .saturating_sub(later.iter().map(|kind| kind.tally.call_counts.started).sum());
+    let enough = started > 0 && trial.measured_s > 0.0 && known as f64 >= started as f64 * 0.99;
     enough.then(|| Occupied {
         clients: sum_ns / 1e9 / trial.measured_s,
-        calls_per_s: begun as f64 / trial.measured_s,
+        calls_per_s: started as f64 / trial.measured_s,
     })
 }
 
@@ -197,7 +200,7 @@ pub(super) fn limits(trial: &Trial) -> Option<Rule> {
 
 /// Whether the rate held over the interval.
 pub(super) fn steady(trial: &Trial) -> Option<Rule> {
-    if trial.overall.books.committed == 0 {
+    if trial.overall.call_counts.committed == 0 {
         return None;
     }
     let (starts_s, rates): (Vec<f64>, Vec<f64>) = rates(trial).into_iter().unzip();
@@ -241,14 +244,14 @@ pub(super) fn steady(trial: &Trial) -> Option<Rule> {
 /// Start in seconds and committed calls per second of each measured slice. A rest at the end shorter than half a slice says
 /// too little, and so does a slice in which no one ran: that is told of on its own.
 fn rates(trial: &Trial) -> Vec<(f64, f64)> {
-    let measured = || trial.slices.iter().filter(|slice| trial.is_rated(slice) && slice.length_s > 0.0);
-    let longest = measured().map(|slice| slice.length_s).fold(0.0, f64::max);
+    let measured = || trial.slices.iter().filter(|slice| trial.is_rated(slice) && slice.duration_s > 0.0);
+    let longest = measured().map(|slice| slice.duration_s).fold(0.0, f64::max);
     measured()
-        .filter(|slice| slice.length_s >= longest / 2.0)
-        .filter(|slice| !trial.gaps.iter().any(|gap| gap.touches(slice.t_s, slice.t_s + slice.length_s)))
+        .filter(|slice| slice.duration_s >= longest / 2.0)
+        .filter(|slice| !trial.gaps.iter().any(|gap| gap.touches(slice.t_s, slice.t_s + slice.duration_s)))
         .map(|slice| {
             let committed: u64 = slice.kinds.iter().map(|kind| kind.committed).sum();
-            (slice.t_s, committed as f64 / slice.length_s)
+            (slice.t_s, committed as f64 / slice.duration_s)
         })
         .collect()
 }

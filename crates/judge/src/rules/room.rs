@@ -143,8 +143,8 @@ mod tests {
         let mut trial = quiet(sample_documents::open_trial());
         on_postgres(&mut trial);
         // A tenth of what is due does not end in time.
-        let due = trial.overall.books.due;
-        trial.overall.books.never_begun = due / 10;
+        let due = trial.overall.call_counts.due;
+        trial.overall.call_counts.dropped = due / 10;
         trial
             .slices
             .iter_mut()

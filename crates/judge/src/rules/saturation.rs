@@ -23,7 +23,9 @@ pub(crate) struct Found {
 /// Who was full.
 pub(super) fn saturation(trial: &Trial) -> Option<Rule> {
     let Found { suspect, rule } = find(trial)?;
-    if matches!(suspect, Suspect::Pace | Suspect::GeneratorCpu | Suspect::Unknown) || !keeps_rate(trial) {
+    if matches!(suspect, Suspect::OfferedLoad | Suspect::GeneratorCpu | Suspect::Unknown)
+        || !keeps_rate(trial)
+    {
         return Some(rule);
     }
     Some(Rule { sentence: format!("the requested rate was met; {}", rule.sentence), ..rule })
@@ -61,7 +63,7 @@ pub(crate) fn find(trial: &Trial) -> Option<Found> {
 
 /// Something that was full, whatever else it is that the rule says so.
 fn full(suspect: Suspect, rule: Rule) -> Found {
-    Found { suspect, rule: Rule { full: rule.full.or(Some(suspect)), ..rule } }
+    Found { suspect, rule: Rule { saturated: rule.saturated.or(Some(suspect)), ..rule } }
 }
 
 /// Busy processors, unless sessions of the engine spent their time waiting for something else: a session that waits for a processor
@@ -201,7 +203,7 @@ fn processors(load: &Load) -> Option<Rule> {
             ),
             "run the generator on another machine, or keep the machine free of others",
         )?;
-        return Some(Rule { full: Some(Suspect::Others), ..rule });
+        return Some(Rule { saturated: Some(Suspect::OtherPrograms), ..rule });
     }
     note(format!("{found}: this is likely the maximum throughput on this machine"))
 }
@@ -286,7 +288,7 @@ fn writer(trial: &Trial) -> Option<Found> {
     // A writer that mostly flushes would do more if it did not have to.
     let durable = trial.stack.durability.tier == Tier::Durable && !super::setting::in_memory(trial);
     let suspect = if flushing && durable { Suspect::CommitFlush } else { Suspect::Writer };
-    Some(full(suspect, Rule { full: Some(Suspect::Writer), ..rule }))
+    Some(full(suspect, Rule { saturated: Some(Suspect::Writer), ..rule }))
 }
 
 /// What the calls did in the write lane, in seconds over all of them; of several stores in the lane of one, as a mean.
@@ -316,7 +318,7 @@ impl Lane {
                 continue;
             }
             // A declined call holds the lane like a committed one, up to its rollback.
-            let calls = (tally.books.committed + tally.books.declined) as f64;
+            let calls = (tally.call_counts.committed + tally.call_counts.declined) as f64;
             let seconds = |ns: f64| ns * calls / 1e9;
             let held_s = seconds(budget.begin_ns + budget.statements_ns);
             let commit_s = seconds(budget.commit_ns);
@@ -397,7 +399,7 @@ fn lane_queue(trial: &Trial) -> Option<Rule> {
 fn nobody(trial: &Trial, load: &Load) -> Option<Found> {
     let budget = trial.overall.budget.unwrap_or_default();
     let room = Room::of(trial, load, if of_strangers(load) { Suspect::AllCores } else { busiest(trial) });
-    let found = if trial.data.elsewhere {
+    let found = if trial.data.remote {
         format!(
             "no resource of this machine was saturated ({}), and the engine is on another machine",
             room.words
@@ -411,7 +413,7 @@ fn nobody(trial: &Trial, load: &Load) -> Option<Found> {
     if trial.plan.arrivals.is_open() {
         if !lacks_clients(trial) {
             let sentence = format!("{found}: this is the requested rate, not a maximum");
-            return of(Suspect::Pace, fine(sentence));
+            return of(Suspect::OfferedLoad, fine(sentence));
         }
         if backlog_grew(trial) {
             return behind(trial, &found, &room);
@@ -425,7 +427,7 @@ fn nobody(trial: &Trial, load: &Load) -> Option<Found> {
     }
     if trial.plan.arrivals.is_paced() {
         let sentence = format!("{found}: think time limits throughput; this is not a maximum");
-        return of(Suspect::Pace, fine(sentence));
+        return of(Suspect::OfferedLoad, fine(sentence));
     }
     if flushes(trial, &budget) {
         let sentence = format!(
@@ -467,36 +469,36 @@ fn behind(trial: &Trial, found: &str, room: &Room) -> Option<Found> {
         "lower the rate, or find the highest rate with find-max",
     )?;
     let nearly = nearly_full.map(|(_, suspect)| suspect);
-    Some(Found { suspect: nearly.unwrap_or(Suspect::Unknown), rule: Rule { full: nearly, ..rule } })
+    Some(Found { suspect: nearly.unwrap_or(Suspect::Unknown), rule: Rule { saturated: nearly, ..rule } })
 }
 
 /// Whether an open loop fell behind more and more: calls were left at its very end, or fewer ended within the interval than
 /// came due in it. Where clients are only too few for bursts, what comes due still ends in time.
 fn backlog_grew(trial: &Trial) -> bool {
-    let due = trial.overall.books.due as f64;
+    let due = trial.overall.call_counts.due as f64;
     let within = trial.slices.iter().filter(|slice| {
         !slice.warmup
             && slice.t_s >= 0.0
-            && slice.t_s + slice.length_s <= trial.measured_s + slice.length_s / 2.0
+            && slice.t_s + slice.duration_s <= trial.measured_s + slice.duration_s / 2.0
     });
     let ended: u64 =
         within.flat_map(|slice| &slice.kinds).map(|kind| kind.committed + kind.declined + kind.faults).sum();
     // Each client may be in a call when the interval ends.
     let on_their_way = f64::from(trial.plan.clients);
     let fell_short = ended > 0 && ended as f64 + on_their_way < (1.0 - BEHIND) * due;
-    fell_short || trial.overall.books.never_begun as f64 > BEHIND * due
+    fell_short || trial.overall.call_counts.dropped as f64 > BEHIND * due
 }
 
 /// Whether calls of an open loop mostly waited for a client, or found none.
 fn lacks_clients(trial: &Trial) -> bool {
     let waited = trial.overall.budget.unwrap_or_default().share(BudgetPart::ClientWait);
-    trial.overall.books.never_begun > trial.overall.books.due / 1_000 || waited >= MOST
+    trial.overall.call_counts.dropped > trial.overall.call_counts.due / 1_000 || waited >= MOST
 }
 
 /// Whether calls came at a rate that was asked for, and were answered.
 pub(crate) fn keeps_rate(trial: &Trial) -> bool {
-    let books = trial.overall.books;
-    trial.plan.arrivals.is_open() && !lacks_clients(trial) && books.faults() <= books.due / 1_000
+    let call_counts = trial.overall.call_counts;
+    trial.plan.arrivals.is_open() && !lacks_clients(trial) && call_counts.faults() <= call_counts.due / 1_000
 }
 
 /// Commits that reach storage take most of the time.

@@ -9,10 +9,10 @@ const COMMITS_MARGIN: f64 = 0.001;
 
 /// Whether the work that calls took is known.
 pub(super) fn fingerprint(trial: &Trial) -> Option<Rule> {
-    let committed = || trial.kinds.iter().filter(|kind| kind.tally.books.committed > 0);
+    let committed = || trial.kinds.iter().filter(|kind| kind.tally.call_counts.committed > 0);
     committed().next()?;
     let unknown: Vec<&str> = committed()
-        .filter(|kind| kind.tally.effort.is_none_or(|effort| effort.statements <= 0.0))
+        .filter(|kind| kind.tally.work.is_none_or(|work| work.statements <= 0.0))
         .map(|kind| kind.name.as_str())
         .collect();
     if !unknown.is_empty() {
@@ -25,18 +25,18 @@ pub(super) fn fingerprint(trial: &Trial) -> Option<Rule> {
         );
     }
     let odd: Vec<String> = committed()
-        .filter_map(|kind| Some((kind, kind.tally.effort?)))
-        .filter(|(_, effort)| {
+        .filter_map(|kind| Some((kind, kind.tally.work?)))
+        .filter(|(_, work)| {
             // None at all: a kind that reads without a transaction.
-            effort.attempts < 1.0 - COMMITS_MARGIN
-                || (effort.commits > 0.0 && effort.commits < 1.0 - COMMITS_MARGIN)
+            work.attempts < 1.0 - COMMITS_MARGIN
+                || (work.commits > 0.0 && work.commits < 1.0 - COMMITS_MARGIN)
         })
-        .map(|(kind, effort)| {
+        .map(|(kind, work)| {
             format!(
                 "{} {} attempts and {} commits",
                 kind.name,
-                figures::trimmed(effort.attempts, 3),
-                figures::trimmed(effort.commits, 3)
+                figures::trimmed(work.attempts, 3),
+                figures::trimmed(work.commits, 3)
             )
         })
         .collect();
@@ -50,7 +50,7 @@ pub(super) fn fingerprint(trial: &Trial) -> Option<Rule> {
         );
     }
     let works: Vec<String> = committed()
-        .filter_map(|kind| Some(format!("{} {}", kind.name, figures::short(kind.tally.effort?.statements))))
+        .filter_map(|kind| Some(format!("{} {}", kind.name, figures::short(kind.tally.work?.statements))))
         .collect();
     fine(format!("statements a committed call: {}", works.join(", ")))
 }

@@ -25,7 +25,9 @@ const fn row(rule: &'static str, severity: Severity, words: &'static str, fire: 
 
 /// Every rule of trials, in the order of the code. "Complains" is a warning or worse, but for those that only inform.
 const ROWS: [Row; 27] = [
-    row("books", Bad, "call counts do not add up", |trial| trial.overall.books.committed -= 1),
+    row("call-accounting", Bad, "call counts do not add up", |trial| {
+        trial.overall.call_counts.committed -= 1
+    }),
     row("audit", Bad, "ledger", |trial| trial.ledger[0].check = Check::Failed),
     row("saturation", Bad, "load generator saturated", |trial| {
         trial.plan.generator_threads = 1;
@@ -38,7 +40,7 @@ const ROWS: [Row; 27] = [
     }),
     row("little", Bad, "cannot be", |trial| trial.plan.clients = 4),
     row("outcome-mix", Warning, "5.0 % of the calls did not complete", |trial| {
-        trial.overall.books.in_doubt = trial.overall.books.begun / 20;
+        trial.overall.call_counts.in_doubt = trial.overall.call_counts.started / 20;
     }),
     row("limits", Warning, "p90 of payment is 7 s (limit 5 s)", |trial| {
         trial.kinds[1].limit = Some(Limit::new(5_000_000_000, Some(7_000_000_000)));
@@ -57,12 +59,12 @@ const ROWS: [Row; 27] = [
         *trial = super::checkpoints::tests::trial(0.0, 15.4e3, 7.2e3);
     }),
     row("gap", Bad, "suspended for 6 s at 20 s", |trial| {
-        trial.gaps = vec![Gap { kind: GapKind::Stalled, from_s: 20.0, length_s: 6.0 }];
+        trial.gaps = vec![Gap { kind: GapKind::Stalled, from_s: 20.0, duration_s: 6.0 }];
     }),
     row("silence", Warning, "no call completed for 1.2 s, from 4 s on, and for 2.5 s in all", |trial| {
         trial.silence = Some(Silence { longest_s: 1.2, from_s: 4.0, long_s: 0.05, total_s: 2.5 });
     }),
-    row("fingerprint", Warning, "behind delivery are not known", |trial| trial.kinds[3].tally.effort = None),
+    row("fingerprint", Warning, "behind delivery are not known", |trial| trial.kinds[3].tally.work = None),
     row("key", Warning, "the checksum of the data", |trial| trial.data.checksum = None),
     row("durability", Warning, "the data is in memory", |trial| {
         trial.data.file_system = Some("tmpfs (memory)".to_owned());
@@ -114,18 +116,23 @@ const ROWS: [Row; 27] = [
         }];
     }),
     row("reconnects", Warning, "closed them between calls (2.0 % of the calls)", |trial| {
-        trial.overall.books.reconnects = trial.overall.books.begun / 50;
+        trial.overall.call_counts.reconnects = trial.overall.call_counts.started / 50;
     }),
-    row("others", Warning, "during the measurement: pgbench of user bench", |trial| {
+    row("other-sessions", Warning, "during the measurement: pgbench of user bench", |trial| {
         trial.stack.engine = "postgres".to_owned();
         trial.engine = Some(result::Engine {
-            others: Some(vec!["pgbench of user bench".to_owned()]),
+            other_sessions: Some(vec!["pgbench of user bench".to_owned()]),
             ..result::Engine::default()
         });
     }),
     row("settled", Bad, "7 of them had not arrived 60 s later", |trial| {
-        trial.settled =
-            Some(Settled { pending_first: 40, pending_last: 7, took_s: 60.0, max_s: 60.0, settlement: None });
+        trial.settled = Some(Settled {
+            pending_first: 40,
+            pending_last: 7,
+            duration_s: 60.0,
+            max_s: 60.0,
+            settlement: None,
+        });
     }),
 ];
 
@@ -180,8 +187,8 @@ fn what_is_missing_of_the_interval_decides_what_a_gap_is_worth() {
         assert_eq!(found.severity, severity, "{}", found.sentence);
         assert!(found.sentence.contains(words), "{}", found.sentence);
     };
-    let gap = |kind, from_s, length_s| Gap { kind, from_s, length_s };
-    check(gap(GapKind::Asleep, 12.0, 3_600.0), Bad, "the machine slept for 3 600 s, at 12 s");
+    let gap = |kind, from_s, duration_s| Gap { kind, from_s, duration_s };
+    check(gap(GapKind::Suspended, 12.0, 3_600.0), Bad, "the machine slept for 3 600 s, at 12 s");
     check(gap(GapKind::Stalled, 12.0, 0.7), Warning, "1 % of the measured time is missing (0.7 s)");
     check(gap(GapKind::Stalled, -8.0, 4.0), Info, "the window is not affected");
     check(gap(GapKind::ClockStep, 5.0, -3_600.0), Info, "set back by 3 600 s at 5 s");
@@ -195,7 +202,7 @@ fn slices_in_which_nobody_ran_are_not_called_unsteady() {
         .filter(|slice| (20.0..26.0).contains(&slice.t_s))
         .for_each(|slice| slice.kinds.iter_mut().for_each(|kind| kind.committed = 0));
     assert_eq!(says(&judge(&trial), "steady").unwrap().severity, Warning);
-    trial.gaps = vec![Gap { kind: GapKind::Stalled, from_s: 20.0, length_s: 6.0 }];
+    trial.gaps = vec![Gap { kind: GapKind::Stalled, from_s: 20.0, duration_s: 6.0 }];
     let steady = says(&judge(&trial), "steady").unwrap();
     assert_eq!(steady.severity, Fine, "{}", steady.sentence);
 }

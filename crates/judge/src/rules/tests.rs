@@ -3,8 +3,8 @@
 use super::*;
 use result::Severity::{self, Bad, Info, Ok as Fine, Warning};
 use result::{
-    Arrivals, AuditWhen, Books, Budget, Check, Document, Efficiency, Effort, Engine, Gauge, Limit, Limits,
-    Quantiles, Throttling, Tier, Wait,
+    Arrivals, AuditWhen, Budget, CallCounts, CallWork, Check, Document, Efficiency, Engine, Gauge, Limit,
+    Limits, Quantiles, Throttling, Tier, Wait,
 };
 
 /// A direct trial without the slow slices of the sample.
@@ -84,8 +84,17 @@ fn a_good_trial_has_nothing_to_mind_and_every_rule_speaks_once_and_plainly() {
         assert_eq!(judge(&trial), rules);
     }
     let order: Vec<String> = judge(&direct()).into_iter().map(|rule| rule.name).collect();
-    let head =
-        ["books", "audit", "saturation", "little", "outcome-mix", "limits", "steady", "fingerprint", "key"];
+    let head = [
+        "call-accounting",
+        "audit",
+        "saturation",
+        "little",
+        "outcome-mix",
+        "limits",
+        "steady",
+        "fingerprint",
+        "key",
+    ];
     assert_eq!(order[..head.len()], head);
 }
 
@@ -96,7 +105,7 @@ fn an_empty_trial_is_judged_without_a_number_that_cannot_be() {
     trial.kinds.clear();
     trial.slices.clear();
     trial.processes.clear();
-    trial.overall.books = Default::default();
+    trial.overall.call_counts = Default::default();
     trial.overall.latency.clear();
     trial.overall.budget = None;
     trial.overall.rate_per_s.value = 0.0;
@@ -201,8 +210,8 @@ fn what_calls_wait_for_is_named() {
 fn an_open_loop_that_kept_up_and_whose_calls_waited_for_clients_had_too_few() {
     let mut trial = quiet(sample_documents::open_trial());
     on_postgres(&mut trial);
-    trial.overall.books.due -= trial.overall.books.never_begun;
-    trial.overall.books.never_begun = 0;
+    trial.overall.call_counts.due -= trial.overall.call_counts.dropped;
+    trial.overall.call_counts.dropped = 0;
     wait(&mut trial, |budget| &mut budget.client_wait_ns);
     check("saturation", &trial, Warning, "too few for this rate");
     trial.overall.budget.as_mut().unwrap().client_wait_ns = 0.0;
@@ -251,9 +260,9 @@ fn clients_must_equal_throughput_times_response_time() {
 fn outcomes_that_the_workload_does_not_plan_are_shown() {
     check("outcome-mix", &direct(), Fine, "declined 1.0 % of new-order, which the workload plans for");
     let decline = |trial: &mut Trial, part: f64| {
-        let declined = (trial.overall.books.begun as f64 * part) as u64;
-        trial.kinds[1].tally.books.declined += declined;
-        trial.kinds[1].tally.books.committed -= declined;
+        let declined = (trial.overall.call_counts.started as f64 * part) as u64;
+        trial.kinds[1].tally.call_counts.declined += declined;
+        trial.kinds[1].tally.call_counts.committed -= declined;
     };
     after(|trial| decline(trial, 0.01), "outcome-mix", Info, "does not plan for");
     after(|trial| decline(trial, 0.06), "outcome-mix", Warning, "6.0 % of the calls were declined");
@@ -310,7 +319,7 @@ fn a_rate_that_did_not_hold_is_not_steady() {
     let mut trial = direct();
     trial.slices.iter_mut().filter(|slice| slice.warmup).for_each(|slice| slice.kinds.clear());
     let rest = trial.slices.last_mut().unwrap();
-    rest.length_s = 0.1;
+    rest.duration_s = 0.1;
     rest.kinds.clear();
     check("steady", &trial, Fine, "the rate held over 59 slices");
 }
@@ -318,15 +327,12 @@ fn a_rate_that_did_not_hold_is_not_steady() {
 #[test]
 fn work_that_is_not_known_or_not_done_is_said() {
     check("fingerprint", &direct(), Fine, "new-order 36");
-    let effort = |commits, statements| Effort { attempts: 1.0, statements, rows: 1.0, commits };
+    let work = |commits, statements| CallWork { attempts: 1.0, statements, rows: 1.0, commits };
     let warns = |change: &dyn Fn(&mut Trial), words: &str| {
         after(change, "fingerprint", Warning, words);
     };
-    warns(&|trial| trial.kinds[1].tally.effort = Some(effort(0.0, 0.0)), "behind payment are not known");
-    warns(
-        &|trial| trial.kinds[1].tally.effort = Some(effort(0.9, 5.6)),
-        "payment 1 attempts and 0.9 commits",
-    );
+    warns(&|trial| trial.kinds[1].tally.work = Some(work(0.0, 0.0)), "behind payment are not known");
+    warns(&|trial| trial.kinds[1].tally.work = Some(work(0.9, 5.6)), "payment 1 attempts and 0.9 commits");
 }
 
 #[test]
@@ -403,12 +409,13 @@ fn what_is_full_at_a_rate_that_is_kept_does_not_hide_that_it_is() {
     let mut trial = direct();
     trial.plan.arrivals = Arrivals::Constant { rate_per_s: 2_000.0 };
     trial.processes[0].limits = Some(Limits { cpu: Some(1e-3), memory_bytes: None, throttling: None });
-    let books = trial.overall.books;
-    trial.overall.books = Books { conflict: 0, refused: 0, in_doubt: 0, never_begun: 0, ..books };
+    let call_counts = trial.overall.call_counts;
+    trial.overall.call_counts =
+        CallCounts { conflict: 0, refused: 0, in_doubt: 0, dropped: 0, ..call_counts };
     let kept = "the requested rate was met; ";
     check("saturation", &trial, Info, kept);
     check("saturation", &trial, Info, "the limit is likely what sets");
-    trial.overall.books.refused = books.due / 3;
+    trial.overall.call_counts.refused = call_counts.due / 3;
     let found = super::saturation::saturation(&trial).unwrap().sentence;
     assert!(!found.contains(kept) && found.contains("the limit is likely what sets"), "{found}");
 }
@@ -417,7 +424,7 @@ fn what_is_full_at_a_rate_that_is_kept_does_not_hide_that_it_is() {
 pub(crate) fn sampled(waits: &[(&str, f64)]) -> Engine {
     let wait =
         |(name, share): &(&str, f64)| Wait { name: (*name).to_owned(), share: *share, sessions: Vec::new() };
-    Engine { waits: waits.iter().map(wait).collect(), looks: 600, ..Engine::default() }
+    Engine { waits: waits.iter().map(wait).collect(), samples: 600, ..Engine::default() }
 }
 
 /// A counter of the engine: what it grew by, and its growth a second, a step.
@@ -447,9 +454,9 @@ fn the_generators_share_of_the_machine_is_told() {
     check("co-located", &trial, Warning, "the system did not have the whole machine");
     trial.processes.truncate(1);
     check("co-located", &trial, Info, "no process of the system under test was observed");
-    trial.data.elsewhere = true;
+    trial.data.remote = true;
     check("co-located", &trial, Info, "the engine is on another machine");
-    trial.data.elsewhere = false;
+    trial.data.remote = false;
     wait_for_nothing(&mut trial);
     check("saturation", &trial, Info, "nothing else was observed");
 }
@@ -487,7 +494,7 @@ fn what_the_kernel_writes_back_fills_processors_and_is_no_stranger_s_load() {
 #[test]
 fn a_check_that_the_data_cannot_decide_is_no_missing_check() {
     let mut document = sample_documents::trial();
-    document.trials[0].audits[3].check = Check::NotTold;
+    document.trials[0].audits[3].check = Check::Inconclusive;
     let rule = super::judge(&document.trials[0]).into_iter().find(|rule| rule.name == "audit").unwrap();
     assert_eq!(rule.severity, Fine);
     assert!(rule.sentence.contains("1 inconclusive"), "{}", rule.sentence);

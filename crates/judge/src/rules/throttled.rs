@@ -41,28 +41,28 @@ const RECONNECTS_MAX: f64 = 0.01;
 
 /// Whether connections were closed between calls.
 pub(super) fn reconnects(trial: &Trial) -> Option<Rule> {
-    let books = trial.overall.books;
-    if books.reconnects == 0 {
+    let call_counts = trial.overall.call_counts;
+    if call_counts.reconnects == 0 {
         return None;
     }
-    let connections = figures::counted(books.reconnects, "connection");
-    let was = if books.reconnects == 1 { "was" } else { "were" };
-    let each = figures::percent(share(books.reconnects, books.begun));
+    let connections = figures::counted(call_counts.reconnects, "connection");
+    let was = if call_counts.reconnects == 1 { "was" } else { "were" };
+    let each = figures::percent(share(call_counts.reconnects, call_counts.started));
     let sentence = format!(
         "{connections} {was} opened again after the other end had closed them between calls ({each} of the calls); the response times \
          include that"
     );
     let advice = "keep idle connections open for longer: `idle_session_timeout` of PostgreSQL, `wait_timeout` of MariaDB, the \
                   keep-alive time of an HTTP server or of a proxy";
-    if share(books.reconnects, books.begun) > RECONNECTS_MAX {
+    if share(call_counts.reconnects, call_counts.started) > RECONNECTS_MAX {
         return warning(sentence, advice);
     }
     hint(sentence, advice)
 }
 
 /// Whether someone else used the database.
-pub(super) fn others(trial: &Trial) -> Option<Rule> {
-    let others = trial.engine.as_ref()?.others.as_ref().filter(|others| !others.is_empty())?;
+pub(super) fn other_sessions(trial: &Trial) -> Option<Rule> {
+    let others = trial.engine.as_ref()?.other_sessions.as_ref().filter(|others| !others.is_empty())?;
     warning(
         format!("other sessions ran statements in the database during the measurement: {}", listed(others)),
         "use a database without other sessions: their statements cost time, and the audits see what they write",

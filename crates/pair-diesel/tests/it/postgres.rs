@@ -8,7 +8,8 @@ use diesel::sql_types::BigInt;
 use diesel::{Connection as _, PgConnection, RunQueryDsl as _};
 use measure::Monotonic;
 use model::{
-    Cents, Conflict, Doubt, Effort, Fault, Inputs as _, OpenError, Refusal, Session as _, Stack, Target as _,
+    CallWork, Cents, Conflict, Doubt, Fault, Inputs as _, OpenError, Refusal, Session as _, Stack,
+    Target as _,
 };
 use pair_diesel::DieselPostgres;
 use sql::{Dialect, Isolation, Secret, ServerUrl, SqlOpener as _, Tls};
@@ -204,11 +205,11 @@ fn meeting(url: &ServerUrl, then: impl FnOnce(&mut PgConnection)) -> Result<Outc
         let asking = scope.spawn(|| {
             wait(async {
                 let mut session = target.open(0).await.unwrap();
-                let answer = session.run(&payment(), &mut Effort::default()).await;
+                let answer = session.run(&payment(), &mut CallWork::default()).await;
                 if answer.is_err() {
                     // The connection goes on.
                     let status = Delivery { w_id: 2, o_carrier_id: 1 };
-                    session.run(&Call::Delivery(status), &mut Effort::default()).await.unwrap();
+                    session.run(&Call::Delivery(status), &mut CallWork::default()).await.unwrap();
                 }
                 answer
             })
@@ -261,12 +262,12 @@ fn a_session_ended_by_the_server_is_in_doubt_once_and_unreachable_from_then_on()
     wait(async {
         // Between calls: never attempted.
         let mut session = target.open(0).await.unwrap();
-        session.run(&payment(), &mut Effort::default()).await.unwrap();
+        session.run(&payment(), &mut CallWork::default()).await.unwrap();
         holder.batch_execute(end).unwrap();
         let left = "select count(*) from pg_stat_activity where datname = current_database() and application_name = 'stackmark'";
         while number(&mut holder, left) > 0 {}
         for _ in 0..2 {
-            let answer = session.run(&payment(), &mut Effort::default()).await;
+            let answer = session.run(&payment(), &mut CallWork::default()).await;
             assert_eq!(answer, Err(Fault::Refused(Refusal::Unreachable)));
         }
     });
@@ -279,8 +280,8 @@ fn a_session_ended_by_the_server_is_in_doubt_once_and_unreachable_from_then_on()
         let asking = scope.spawn(|| {
             wait(async {
                 let mut session = target.open(0).await.unwrap();
-                let first = session.run(&payment(), &mut Effort::default()).await;
-                (first, session.run(&payment(), &mut Effort::default()).await)
+                let first = session.run(&payment(), &mut CallWork::default()).await;
+                (first, session.run(&payment(), &mut CallWork::default()).await)
             })
         });
         while number(&mut looker, WAITING) == 0 && !asking.is_finished() {

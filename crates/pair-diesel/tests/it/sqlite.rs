@@ -4,7 +4,7 @@ use crate::support::{answers, tiny_file, wait};
 use adapter_rusqlite::SqliteOpener;
 use measure::Monotonic;
 use model::{
-    Cents, Conflict, Effort, Fault, Inputs as _, Nanos, OpenError, Session as _, Stack, Target as _,
+    CallWork, Cents, Conflict, Fault, Inputs as _, Nanos, OpenError, Session as _, Stack, Target as _,
     Workload as _,
 };
 use pair_diesel::DieselSqlite;
@@ -66,10 +66,10 @@ fn an_effort_says_what_was_done() {
         let mut session = target(&url).open(0).await.unwrap();
         let mut found = Vec::new();
         for call in &calls {
-            let mut effort = Effort::default();
-            session.run(call, &mut effort).await.unwrap();
-            assert!(effort.spent.statements > Nanos::ZERO && effort.spent.commit > Nanos::ZERO);
-            found.push((effort.attempts, effort.statements, effort.rows, effort.commits));
+            let mut work = CallWork::default();
+            session.run(call, &mut work).await.unwrap();
+            assert!(work.spent.statements > Nanos::ZERO && work.spent.commit > Nanos::ZERO);
+            found.push((work.attempts, work.statements, work.rows, work.commits));
         }
         // Five before the lines, three a line, one for all lines; four lines, then an item that is not there; seven a
         // district, whose lines are changed and summed.
@@ -81,11 +81,11 @@ fn an_effort_says_what_was_done() {
         let mut session = target(&busy).open(0).await.unwrap();
         let other = Connection::open(&url.path).unwrap();
         other.execute_batch("begin immediate").unwrap();
-        let mut effort = Effort::default();
-        assert_eq!(session.run(&delivery(), &mut effort).await, Err(unused));
-        assert_eq!((effort.attempts, effort.statements), (1, 0));
+        let mut work = CallWork::default();
+        assert_eq!(session.run(&delivery(), &mut work).await, Err(unused));
+        assert_eq!((work.attempts, work.statements), (1, 0));
         other.execute_batch("commit").unwrap();
-        session.run(&delivery(), &mut effort).await.unwrap();
+        session.run(&delivery(), &mut work).await.unwrap();
     });
 }
 
@@ -98,8 +98,8 @@ fn every_statement_of_a_clocked_call_has_its_time_and_name() {
         let mut session = target(&url).open(0).await.unwrap();
         let mut names = BTreeSet::new();
         for _ in 0..500 {
-            let mut effort = Effort { clocked: true, ..Effort::default() };
-            session.run(&inputs.draw(), &mut effort).await.unwrap();
+            let mut work = CallWork { clocked: true, ..CallWork::default() };
+            session.run(&inputs.draw(), &mut work).await.unwrap();
             let times = session.statement_times().unwrap();
             let (mut sent, mut spent) = (0, Nanos::ZERO);
             for (index, time) in times.executed() {
@@ -107,13 +107,13 @@ fn every_statement_of_a_clocked_call_has_its_time_and_name() {
                 sent += time.executions;
                 spent += time.spent;
             }
-            assert_eq!(sent, effort.statements);
-            assert!(spent > Nanos::ZERO && spent <= effort.spent.statements, "{spent:?} of {effort:?}");
+            assert_eq!(sent, work.statements);
+            assert!(spent > Nanos::ZERO && spent <= work.spent.statements, "{spent:?} of {work:?}");
         }
         assert_eq!(names, Stmt::names(Dialect::Sqlite).iter().copied().collect());
         // A call that does not ask leaves the clock alone: what is there is of the call before.
         let before = session.statement_times().cloned();
-        session.run(&delivery(), &mut Effort::default()).await.unwrap();
+        session.run(&delivery(), &mut CallWork::default()).await.unwrap();
         assert_eq!(session.statement_times().cloned(), before);
     });
 }

@@ -2,7 +2,7 @@
 
 use crate::support::{number, tiny, wait};
 use measure::Monotonic;
-use model::{Effort, OpenError, Session, Target, Tier};
+use model::{CallWork, OpenError, Session, Target, Tier};
 use pair_tpcc_postgres::{PipelinedTarget, ProcedureTarget};
 use sql::{Isolation, ServerUrl};
 use std::future::Future;
@@ -55,11 +55,11 @@ async fn efforts<T: Target<Tpcc>>(target: T) -> Vec<(u32, u32, u32, u32)> {
     let calls = [order([5, 4, 3, 2, 1]), order([5, 4, 5, 2, 1]), order([5, 101, 3, 2, 1]), delivery];
     let mut efforts = Vec::new();
     for (index, call) in calls.iter().enumerate() {
-        let mut effort = Effort::default();
-        let outcome = session.run(call, &mut effort).await.unwrap();
+        let mut work = CallWork::default();
+        let outcome = session.run(call, &mut work).await.unwrap();
         assert_eq!(matches!(outcome, Outcome::Unused(_)), index == 2, "{outcome:?}");
-        assert!(effort.spent.statements > model::Nanos::ZERO);
-        efforts.push((effort.attempts, effort.statements, effort.rows, effort.commits));
+        assert!(work.spent.statements > model::Nanos::ZERO);
+        efforts.push((work.attempts, work.statements, work.rows, work.commits));
     }
     efforts
 }
@@ -79,9 +79,9 @@ fn an_effort_says_what_was_sent() {
 async fn unused_beside_repeated<T: Target<Tpcc>>(target: T) {
     let mut session = target.open(0).await.unwrap();
     for items in [[101, 5, 5, 2, 1], [5, 4, 5, 5, 101], [101, 5, 101, 5, 1]] {
-        let outcome = session.run(&order(items), &mut Effort::default()).await.unwrap();
+        let outcome = session.run(&order(items), &mut CallWork::default()).await.unwrap();
         assert!(matches!(outcome, Outcome::Unused(_)), "{items:?}: {outcome:?}");
-        let outcome = session.run(&order([5, 4, 5, 5, 1]), &mut Effort::default()).await.unwrap();
+        let outcome = session.run(&order([5, 4, 5, 5, 1]), &mut CallWork::default()).await.unwrap();
         let Outcome::Placed(placed) = outcome else { panic!("{outcome:?}") };
         let left: Vec<i64> = placed.lines.iter().map(|line| line.s_quantity).collect();
         let taken = |before: i64, after: i64| after == before - 3 || after == before - 3 + 91;

@@ -4,7 +4,7 @@
 use crate::support::{number, tiny, wait};
 use adapter_tokio_postgres::PostgresOpener;
 use measure::Monotonic;
-use model::{Cents, Conflict, Effort, Fault, Inputs as _, OpenError, Session, Target};
+use model::{CallWork, Cents, Conflict, Fault, Inputs as _, OpenError, Session, Target};
 use pair_tpcc_postgres::{PipelinedTarget, ProcedureTarget};
 use sql::{Dialect, ServerUrl};
 use std::collections::BTreeMap;
@@ -36,10 +36,10 @@ async fn answers<T: Target<Tpcc>>(target: Result<T, OpenError>, calls: &[Call], 
     let mut session = opened.unwrap();
     let mut answers = Vec::with_capacity(calls.len());
     for call in calls {
-        let mut answer = session.run(call, &mut Effort::default()).await;
+        let mut answer = session.run(call, &mut CallWork::default()).await;
         // What the one retry policy does: nothing of a conflict was applied.
         while matches!(answer, Err(Fault::Conflict(Conflict::Serialization))) {
-            answer = session.run(call, &mut Effort::default()).await;
+            answer = session.run(call, &mut CallWork::default()).await;
         }
         answers.push(answer);
     }

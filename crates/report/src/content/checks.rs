@@ -32,7 +32,7 @@ fn badge(check: Check) -> Cell {
 }
 
 fn audits(trial: &Trial) -> Vec<Block<'_>> {
-    let took: f64 = trial.audits.iter().map(|audit| audit.took_s).sum();
+    let took: f64 = trial.audits.iter().map(|audit| audit.duration_s).sum();
     let caption =
         format!("Each is a query that must return nothing; {} in all", figures::duration(took * 1e9));
     let columns =
@@ -45,7 +45,7 @@ fn audits(trial: &Trial) -> Vec<Block<'_>> {
             audit.clause.clone().unwrap_or_else(|| audit.family.word().to_owned()).into(),
             Cell::Detailed(audit.sentence.clone(), audit.violations.clone()),
             audit.when.words().replace(' ', "\u{a0}").into(),
-            figures::duration(audit.took_s * 1e9).into(),
+            figures::duration(audit.duration_s * 1e9).into(),
         ]);
     }
     let passed = findings::passed_of(trial.audits.iter().map(|audit| audit.check));
@@ -92,7 +92,7 @@ fn conformance(trial: &Trial) -> Vec<Block<'_>> {
         found.sentence,
         figures::count(found.vectors),
         figures::count(found.random_calls),
-        figures::duration(found.took_s * 1e9)
+        figures::duration(found.duration_s * 1e9)
     );
     vec![
         Block::Heading("Conformance".to_owned()),

@@ -103,7 +103,7 @@ fn by_fault(drill: &Drill) -> Table {
             name,
             figures::count(faults.len() as u64),
             figures::count(passed as u64),
-            spread(faults.iter().map(|fault| Some(fault.away_s))),
+            spread(faults.iter().map(|fault| Some(fault.unavailable_s))),
             spread(faults.iter().map(|fault| fault.first_commit_s)),
             spread(faults.iter().map(|fault| Some(fault.longest_s))),
             figures::count(in_doubt),
@@ -151,11 +151,11 @@ fn each(drill: &Drill) -> Table {
         [
             format!("{}: {}", at + 1, name(fault)),
             figures::seconds(fault.after_s),
-            figures::seconds(fault.away_s),
-            figures::seconds(fault.back_s),
+            figures::seconds(fault.unavailable_s),
+            figures::seconds(fault.recovery_s),
             time(fault.first_commit_s),
             figures::seconds(fault.longest_s),
-            figures::count(fault.calls.begun),
+            figures::count(fault.calls.started),
             figures::count(fault.calls.in_doubt),
             figures::count(fault.refused_after),
             figures::or_none(fault.left, figures::count),
@@ -185,7 +185,7 @@ fn calls(drill: &Drill) -> String {
     let calls = drill.calls();
     format!(
         "{} sent, {} committed, {} declined, {} refused, {} in conflict, {} in doubt",
-        figures::count(calls.begun),
+        figures::count(calls.started),
         figures::count(calls.committed),
         figures::count(calls.declined),
         figures::count(calls.refused),
@@ -197,7 +197,7 @@ fn calls(drill: &Drill) -> String {
 /// What became of those of which stores can tell.
 fn doubts(drill: &Drill) -> Option<String> {
     let mut found: BTreeMap<&str, u64> = BTreeMap::new();
-    for doubt in drill.faults.iter().flat_map(|fault| &fault.doubts) {
+    for doubt in drill.faults.iter().flat_map(|fault| &fault.in_doubt_calls) {
         *found.entry(&doubt.found).or_default() += 1;
     }
     let words: Vec<String> =
@@ -208,7 +208,7 @@ fn doubts(drill: &Drill) -> Option<String> {
 fn each_doubt(drill: &Drill) -> Table {
     let faults = drill.faults.iter().enumerate();
     let rows = faults.flat_map(|(at, fault)| {
-        fault.doubts.iter().map(move |doubt| {
+        fault.in_doubt_calls.iter().map(move |doubt| {
             [format!("{}: {}", at + 1, name(fault)), doubt.call.clone(), doubt.found.clone()]
         })
     });

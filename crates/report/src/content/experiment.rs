@@ -107,8 +107,8 @@ pub(super) fn answer(experiment: &Experiment) -> Vec<String> {
 pub(super) fn tone(standing: Standing) -> Tone {
     match standing {
         Standing::Held(Verdict::Better) => Tone::Good,
-        Standing::Held(Verdict::Worse | Verdict::CannotTell) => Tone::Warn,
-        Standing::Held(Verdict::DifferentWork) | Standing::Void => Tone::Bad,
+        Standing::Held(Verdict::Worse | Verdict::Inconclusive) => Tone::Warn,
+        Standing::Held(Verdict::NotComparable) | Standing::Invalid => Tone::Bad,
         Standing::Held(Verdict::NoDifference) | Standing::Base | Standing::Control => Tone::Plain,
         Standing::NotStarted => Tone::Warn,
     }
@@ -468,7 +468,7 @@ fn trials<'a>(document: &Document, experiment: &Experiment, rows: &[Row<'_>]) ->
                 figures::or_none(rate, figures::with_margin).into(),
                 p50.into(),
                 p99.into(),
-                figures::count(trial.overall.books.in_doubt).into(),
+                figures::count(trial.overall.call_counts.in_doubt).into(),
                 Cell::Badge(if failed { Tone::Bad } else { Tone::Good }, passed),
                 Cell::from(trial.state.word()),
             ]);

@@ -141,9 +141,10 @@ fn parameters(fit: &Scalability, unit: &str) -> Table {
 fn bars<'a>(document: &Document, curve: &Curve) -> Vec<Block<'a>> {
     let bar = |point: &result::Point| {
         let trials = point.trials.iter().filter_map(|at| document.trials.get(*at));
-        let budget = Budget::mean(
-            trials.filter_map(|trial| Some((trial.overall.budget?, trial.overall.books.committed as f64))),
-        )?;
+        let budget =
+            Budget::mean(trials.filter_map(|trial| {
+                Some((trial.overall.budget?, trial.overall.call_counts.committed as f64))
+            }))?;
         let name = load_words(curve.axis, point.load).into();
         Some(Bar { name, budget, full_ns: budget.response_ns, apart: false })
     };
@@ -155,7 +156,7 @@ fn bars<'a>(document: &Document, curve: &Curve) -> Vec<Block<'a>> {
 pub(super) fn search<'a>(document: &'a Document, search: &'a Search) -> Vec<Block<'a>> {
     let title = format!("{} within {}", document.subjects.join(" and "), search.slo);
     let badge = match (search.highest_per_s, document.state) {
-        (Some(_), _) => Badge::new(Tone::Good, "kept"),
+        (Some(_), _) => Badge::new(Tone::Good, "met"),
         (None, State::Complete) => Badge::new(Tone::Bad, "missed"),
         (None, state) => Badge::new(Tone::Plain, state.word()),
     };
@@ -167,7 +168,7 @@ pub(super) fn search<'a>(document: &'a Document, search: &'a Search) -> Vec<Bloc
             label: String::new(),
         }),
         badges: vec![badge],
-        words: std::iter::once(search.sentence.clone()).chain(search.gives_out.clone()).collect(),
+        words: std::iter::once(search.sentence.clone()).chain(search.next_limit.clone()).collect(),
         ..Headline::default()
     };
     let mut blocks = opening(document, title, headline);
@@ -181,13 +182,13 @@ fn steps<'a>(search: &Search) -> Block<'a> {
     let columns = [words("step"), figure("rate/s"), words("outcome"), words(""), words("why")];
     let caption = "Every rate in calls due a second, in the order of trial";
     let rows = search.steps.iter().enumerate().map(|(i, step)| {
-        let (tone, word) = if step.kept { (Tone::Good, "kept") } else { (Tone::Warn, "broken") };
+        let (tone, word) = if step.met { (Tone::Good, "met") } else { (Tone::Warn, "missed") };
         [
             (i + 1).to_string().into(),
             figures::trimmed(step.rate_per_s, 1).into(),
             Cell::Badge(tone, word.to_owned()),
             figures::remarks(step).join(", ").into(),
-            Cell::from(step.why.as_str()),
+            Cell::from(step.reason.as_str()),
         ]
     });
     Table::new(caption, columns).of(rows).into()

@@ -58,9 +58,9 @@ pub(super) fn blocks<'a>(pair: &Pair<'_, '_>) -> Block<'a> {
     let comparison = pair.comparison;
     let mut titles = columns(["block", "order", &comparison.a.label, &comparison.b.label], 2..);
     titles.extend(comparison.ratio.map(|_| figure("ratio B/A")));
-    let is_void = !pair.a.standing.is_measured() || !pair.b.standing.is_measured();
+    let is_invalid = !pair.a.standing.is_measured() || !pair.b.standing.is_measured();
     let rows = comparison.blocks.iter().enumerate().map(|(i, block)| {
-        let rate = |side: Side| figures::or_none(block.rate(side).filter(|_| !is_void), figures::short);
+        let rate = |side: Side| figures::or_none(block.rate(side).filter(|_| !is_invalid), figures::short);
         let ratio = comparison.ratio.map(|_| figures::or_none(block.ratio, figures::percent));
         let cells = [(i + 1).to_string(), block.order(), rate(Side::A), rate(Side::B)];
         cells.into_iter().chain(ratio).collect::<Vec<_>>()

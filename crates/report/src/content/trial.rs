@@ -9,14 +9,14 @@ use crate::html::{Markup, lines, timeline};
 use judge::figures::Uncertainty;
 use judge::{clocked, engine_findings, figures, findings};
 use result::{
-    Books, Class, Interval, KindTally, Latency, Quantiles, Recovery, Severity, State, Tier, Trial,
+    CallCounts, Class, Interval, KindTally, Latency, Quantiles, Recovery, Severity, State, Tier, Trial,
     UNVERIFIED, Writeback,
 };
 
 /// The whole trial.
 pub(crate) fn trial(trial: &Trial) -> Vec<Block<'_>> {
     let failures = findings::failures(trial);
-    let is_void = !failures.is_empty();
+    let is_invalid = !failures.is_empty();
     let mut late = vec![Block::Caption(trial.headline.sentence.clone())];
     late.extend(findings::rules_to_mind(trial).into_iter().cloned().map(Block::Rule));
     let mut blocks = vec![
@@ -26,7 +26,7 @@ pub(crate) fn trial(trial: &Trial) -> Vec<Block<'_>> {
     blocks.extend(loud_tier(trial));
     blocks.extend([
         Block::Alarm("Invalid result", failures),
-        Block::Headline(headline(trial, is_void)),
+        Block::Headline(headline(trial, is_invalid)),
         Block::Late(late),
         Block::section("Rates and response times", rates_section(trial)),
         Block::section("Over time", over_time(trial)),
@@ -47,7 +47,7 @@ pub(crate) fn trial(trial: &Trial) -> Vec<Block<'_>> {
             ],
         ),
         Block::section("Validation", checks::all(trial)),
-        Block::section("Call accounting", books(trial)),
+        Block::section("Call accounting", call_counts(trial)),
         Block::section("Set-up", vec![Block::chart(|markup| deployment(markup, trial)), setup(trial)]),
         Block::Late(vec![Block::Notes(trial.notes.clone())]),
     ]);
@@ -93,7 +93,7 @@ fn headline(trial: &Trial, void: bool) -> Headline {
 }
 
 fn facts(trial: &Trial) -> Vec<(String, String)> {
-    let books = trial.overall.books;
+    let call_counts = trial.overall.call_counts;
     let mut facts = Vec::new();
     if let Some(kind) = trial.kinds.get(trial.headline_kind())
         && kind.tally.latency(Class::Committed).is_some()
@@ -101,15 +101,15 @@ fn facts(trial: &Trial) -> Vec<(String, String)> {
         let names = ["p50", "p99"].map(|quantile| format!("{} {quantile}", kind.name));
         facts.extend(names.into_iter().zip(times(trial)));
     }
-    let declined = figures::percent(books.declined as f64 / books.begun.max(1) as f64);
+    let declined = figures::percent(call_counts.declined as f64 / call_counts.started.max(1) as f64);
     facts.extend(
         [
             ("all calls", format!("{}/s", figures::value_alone(trial.overall.rate_per_s))),
             ("audits", findings::passed_of(trial.audits.iter().map(|audit| audit.check))),
             ("declined", declined),
-            ("in doubt", figures::count(books.in_doubt)),
-            ("conflicts after retries", figures::count(books.conflict)),
-            ("dropped", figures::count(books.never_begun)),
+            ("in doubt", figures::count(call_counts.in_doubt)),
+            ("conflicts after retries", figures::count(call_counts.conflict)),
+            ("dropped", figures::count(call_counts.dropped)),
         ]
         .map(|(name, value)| (name.to_owned(), value)),
     );
@@ -133,8 +133,14 @@ fn stages(trial: &Trial) -> Option<Block<'_>> {
     let caption = "Stages, each with the calls that were due in it; response times of the committed ones";
     let mut table = Table::new(caption, columns);
     for tally in &trial.stages {
-        let (books, times) = (&tally.books, &tally.response);
-        let counts = [books.due, books.committed, books.declined, books.refused, tally.waiting_after];
+        let (call_counts, times) = (&tally.call_counts, &tally.response);
+        let counts = [
+            call_counts.due,
+            call_counts.committed,
+            call_counts.declined,
+            call_counts.refused,
+            tally.backlog_after,
+        ];
         let mut cells = vec![tally.stage.words()];
         cells.extend(counts.map(figures::count));
         cells.extend([times.p50_ns, times.p95_ns, times.p99_ns].map(figures::maybe_duration));
@@ -341,9 +347,9 @@ fn fingerprint(trial: &Trial) -> Block<'_> {
     let columns = super::columns(["call", "statements", "rows", "attempts", "commits"], 1..);
     let mut table =
         Table::new("Work fingerprint: what a committed call takes", columns).folded("The work of a call");
-    let efforts = trial.kinds.iter().filter_map(|kind| Some((kind.name.as_str(), kind.tally.effort?)));
-    for (name, effort) in efforts.chain(trial.overall.effort.map(|effort| ("all calls", effort))) {
-        let cells = [effort.statements, effort.rows, effort.attempts, effort.commits];
+    let efforts = trial.kinds.iter().filter_map(|kind| Some((kind.name.as_str(), kind.tally.work?)));
+    for (name, work) in efforts.chain(trial.overall.work.map(|work| ("all calls", work))) {
+        let cells = [work.statements, work.rows, work.attempts, work.commits];
         table.row([name.to_owned()].into_iter().chain(cells.map(|cell| figures::trimmed(cell, 2))));
     }
     Block::from(table).at(Level::Page)
@@ -356,9 +362,9 @@ fn engine(trial: &Trial) -> Vec<Block<'_>> {
     blocks.extend(
         engine_findings::waits_line(trial).map(|waits| Block::fact("engine sessions", waits).at(Level::Line)),
     );
-    let caption = format!("What its sessions did, from {} looks", figures::count(engine.looks));
+    let caption = format!("What its sessions did, from {} looks", figures::count(engine.samples));
     let mut waits = Table::new(caption, [words("state"), figure("share of time"), words("which is")]);
-    for wait in engine_findings::top_waits(engine).filter(|_| engine.looks > 0) {
+    for wait in engine_findings::top_waits(engine).filter(|_| engine.samples > 0) {
         let meaning = engine_findings::meaning(&wait.name);
         waits.row([wait.name.clone(), figures::percent(wait.share), meaning.to_owned()]);
     }
@@ -453,31 +459,31 @@ fn machine_wide(trial: &Trial) -> Block<'_> {
 }
 
 /// What a column of the books counts.
-type Count = fn(&Books) -> u64;
+type Count = fn(&CallCounts) -> u64;
 
 /// The columns of the books.
 const BOOKS: [(&str, Count); 10] = [
-    ("due", |books| books.due),
-    ("dropped", |books| books.never_begun),
-    ("begun", |books| books.begun),
-    ("committed", |books| books.committed),
-    ("declined", |books| books.declined),
-    ("conflict", |books| books.conflict),
-    ("refused", |books| books.refused),
-    ("in doubt", |books| books.in_doubt),
-    ("defect", |books| books.defect),
-    ("retries", |books| books.retries),
+    ("due", |call_counts| call_counts.due),
+    ("dropped", |call_counts| call_counts.dropped),
+    ("started", |call_counts| call_counts.started),
+    ("committed", |call_counts| call_counts.committed),
+    ("declined", |call_counts| call_counts.declined),
+    ("conflict", |call_counts| call_counts.conflict),
+    ("refused", |call_counts| call_counts.refused),
+    ("in doubt", |call_counts| call_counts.in_doubt),
+    ("defect", |call_counts| call_counts.defect),
+    ("retries", |call_counts| call_counts.retries),
 ];
 
-fn books(trial: &Trial) -> Vec<Block<'_>> {
+fn call_counts(trial: &Trial) -> Vec<Block<'_>> {
     let columns = super::columns(std::iter::once("call").chain(BOOKS.map(|(title, _)| title)), 1..);
-    let kinds = trial.kinds.iter().map(|kind| (kind.name.as_str(), &kind.tally.books));
-    let rows = kinds.chain([("all calls", &trial.overall.books)]).map(|(name, books)| {
-        let counts = BOOKS.iter().map(|(_, count)| figures::count(count(books)));
+    let kinds = trial.kinds.iter().map(|kind| (kind.name.as_str(), &kind.tally.call_counts));
+    let rows = kinds.chain([("all calls", &trial.overall.call_counts)]).map(|(name, call_counts)| {
+        let counts = BOOKS.iter().map(|(_, count)| figures::count(count(call_counts)));
         std::iter::once(name.to_owned()).chain(counts)
     });
     let table = Table::new("Where every call that was due went", columns).of(rows);
-    let (word, tone) = match trial.overall.books.balance() {
+    let (word, tone) = match trial.overall.call_counts.balance() {
         true => ("balanced", Tone::Good),
         false => ("not balanced", Tone::Bad),
     };

@@ -34,7 +34,7 @@ pub(crate) fn deployment(markup: &mut Markup, trial: &Trial) {
     let machine = &trial.machine;
     let place = format!(
         "Cores kept busy in the measured window and peak memory, of what each may use. {} of a machine with {} and {}.",
-        if trial.data.elsewhere { "The engine is remote; the rest is part" } else { "All are part" },
+        if trial.data.remote { "The engine is remote; the rest is part" } else { "All are part" },
         figures::counted(machine.cores.into(), "core"),
         figures::bytes(machine.memory_bytes)
     );

@@ -35,7 +35,7 @@ pub(crate) fn render(markup: &mut Markup, drill: &Drill) {
     if points.len() < 2 {
         return;
     }
-    let all = drill.faults.iter().filter(|fault| fault.line.length_s() > 0.0).count();
+    let all = drill.faults.iter().filter(|fault| fault.line.duration_s() > 0.0).count();
     let which = if shown.len() < all {
         format!(
             " Of {} faults, these are the {} with the longest time to the next committed call.",
@@ -74,7 +74,7 @@ pub(crate) fn render(markup: &mut Markup, drill: &Drill) {
 
 fn shown(drill: &Drill) -> Vec<Shown<'_>> {
     let mut faults: Vec<(usize, &DrillFault)> =
-        (1..).zip(&drill.faults).filter(|(_, fault)| fault.line.length_s() > 0.0).collect();
+        (1..).zip(&drill.faults).filter(|(_, fault)| fault.line.duration_s() > 0.0).collect();
     if faults.len() > FAULTS_MAX {
         // No committed call at all is the longest.
         let wait = |fault: &DrillFault| fault.first_commit_s.unwrap_or(f64::INFINITY);
@@ -86,7 +86,7 @@ fn shown(drill: &Drill) -> Vec<Shown<'_>> {
     let mut from_s = 0.0;
     for (number, fault) in faults {
         shown.push(Shown { number, fault, from_s });
-        from_s += fault.line.length_s();
+        from_s += fault.line.duration_s();
     }
     shown
 }
@@ -98,10 +98,10 @@ fn points(shown: &[Shown<'_>]) -> Vec<Point> {
         let line = &shown.fault.line;
         let chunks = line.committed.chunks(several).zip(line.failed.chunks(several)).enumerate();
         let point = |(at, (committed, failed)): (usize, (&[u64], &[u64]))| {
-            let length_s = committed.len() as f64 * line.step_s;
-            let rate = |calls: &[u64]| calls.iter().sum::<u64>() as f64 / length_s;
+            let duration_s = committed.len() as f64 * line.step_s;
+            let rate = |calls: &[u64]| calls.iter().sum::<u64>() as f64 / duration_s;
             Point {
-                t_s: shown.from_s + (at * several) as f64 * line.step_s + length_s / 2.0,
+                t_s: shown.from_s + (at * several) as f64 * line.step_s + duration_s / 2.0,
                 committed_per_s: rate(committed),
                 failed_per_s: rate(failed),
                 of,
@@ -139,16 +139,16 @@ fn draw(canvas: &mut Canvas, shown: &[Shown<'_>], points: &[Point]) -> Scale {
     let (top, bottom) = (26.0, 186.0);
     let left = if canvas.narrow { 50.0 } else { 64.0 };
     let right = canvas.width - 12.0;
-    let end = shown.last().map_or(1.0, |shown| shown.from_s + shown.fault.line.length_s());
+    let end = shown.last().map_or(1.0, |shown| shown.from_s + shown.fault.line.duration_s());
     let x = Scale::linear((0.0, end), (left, right));
     let rates = |point: &Point| point.committed_per_s.max(point.failed_per_s);
     let y = Scale::linear((0.0, points.iter().map(rates).fold(1.0, f64::max) * 1.08), (bottom, top));
     canvas.text((left, 9.0), "calls/s", Paint::Muted, Hold::Left);
     let mut free = left + 50.0;
     for Shown { number, fault, from_s } in shown {
-        let load_ends = from_s + fault.line.length_s();
+        let load_ends = from_s + fault.line.duration_s();
         let struck = from_s + fault.after_s;
-        let mended = struck + fault.away_s;
+        let mended = struck + fault.unavailable_s;
         let again = fault.first_commit_s.map_or(load_ends, |wait| struck + wait);
         // As wide as a line, at least.
         let right_of = |to: f64| x.at(to.min(load_ends)).max(x.at(struck) + 1.0);

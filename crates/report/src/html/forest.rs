@@ -51,7 +51,7 @@ pub(crate) fn render(markup: &mut Markup, metric: &Metric, rows: &[Row<'_>]) {
         Key::new("diamond none-told", "neither"),
         Key::new("dot faint", "one block"),
     ];
-    if rows.iter().any(|row| row.standing == Standing::Held(Verdict::DifferentWork)) {
+    if rows.iter().any(|row| row.standing == Standing::Held(Verdict::NotComparable)) {
         let key = Key::new("diamond bad-told", "not comparable");
         legend.insert(3, key);
     }
@@ -203,7 +203,7 @@ pub(super) fn paint(standing: Standing) -> Paint {
     match standing {
         Standing::Held(Verdict::Better) => Paint::Series(1),
         Standing::Held(Verdict::Worse) => Paint::Series(2),
-        Standing::Held(Verdict::DifferentWork) => Paint::Bad,
+        Standing::Held(Verdict::NotComparable) => Paint::Bad,
         _ => Paint::Muted,
     }
 }

@@ -34,7 +34,7 @@ pub(crate) fn sessions(markup: &mut Markup, engine: &Engine) {
         points: engine.t_s.iter().copied().zip(wait.sessions.iter().copied()).collect(),
         words: wait.sessions.iter().copied().map(word).collect(),
     };
-    if engine.looks > 0 {
+    if engine.samples > 0 {
         let caption = "Sessions in each of the most frequent states, on average; sessions that wait for their client are \
                        not counted.";
         let lines: Vec<Line> = (0..).zip(engine.waits.iter().take(STATES)).map(line).collect();

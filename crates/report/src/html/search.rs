@@ -21,15 +21,15 @@ pub(crate) fn picture(section: &mut Markup, search: &Search) {
         .steps
         .iter()
         .map(|step| {
-            format!("{} {}", figures::short(step.rate_per_s), if step.kept { "kept" } else { "broken" })
+            format!("{} {}", figures::short(step.rate_per_s), if step.met { "met" } else { "missed" })
         })
         .collect();
     let figure = Figure {
         title: "Calls due a second",
-        caption: "In the order of trial, on an axis in powers. A cross broke the service level; confirming runs are the \
+        caption: "In the order of trial, on a logarithmic axis. A cross missed the SLO; confirming runs are the \
                   larger dots.",
         description: format!("Calls a second: {}.", said.join(", ")),
-        legend: vec![Key::new("dot s1", "kept"), Key::new("cross s2", "broken")],
+        legend: vec![Key::new("dot s1", "met"), Key::new("cross s2", "missed")],
     };
     figure.draw(
         section,
@@ -60,7 +60,7 @@ fn draw(canvas: &mut Canvas, search: &Search, (least, most): (f64, f64)) {
             format!("step {}", i + 1)
         };
         canvas.text((left - 10.0, y), &name, Paint::Muted, Hold::Right);
-        if step.kept {
+        if step.met {
             canvas.dot((at, y), if step.confirming { 6.0 } else { 4.5 }, Paint::Series(1));
         } else {
             let arm = if step.confirming { 6.0 } else { 4.5 };

@@ -14,7 +14,7 @@ const ROWS_MAX: usize = 60;
 /// One point of the time line: one slice, or several taken together.
 struct Point {
     from_s: f64,
-    length_s: f64,
+    duration_s: f64,
     warmup: bool,
     rate: f64,
     headline_rate: f64,
@@ -70,13 +70,13 @@ fn points(trial: &Trial, most: usize) -> Vec<Point> {
 }
 
 fn point(slices: &[Slice], headline: usize) -> Point {
-    let length_s: f64 = slices.iter().map(|slice| slice.length_s).sum();
+    let duration_s: f64 = slices.iter().map(|slice| slice.duration_s).sum();
     let all = || slices.iter().flat_map(|slice| &slice.kinds);
     let of_kind = || slices.iter().filter_map(|slice| slice.kinds.get(headline));
-    let rate = |committed: u64| if length_s > 0.0 { committed as f64 / length_s } else { 0.0 };
+    let rate = |committed: u64| if duration_s > 0.0 { committed as f64 / duration_s } else { 0.0 };
     Point {
         from_s: slices.first().map_or(0.0, |slice| slice.t_s),
-        length_s,
+        duration_s,
         warmup: slices.iter().any(|slice| slice.warmup),
         rate: rate(all().map(|kind| kind.committed).sum()),
         headline_rate: rate(of_kind().map(|kind| kind.committed).sum()),
@@ -102,7 +102,7 @@ fn readout(points: &[Point]) -> Readout {
     let rate = |value: f64| format!("{}/s", figures::count(value.round() as u64));
     let column = |cell: &dyn Fn(&Point) -> String| points.iter().map(cell).collect::<Vec<_>>();
     Readout {
-        positions: points.iter().map(|point| point.from_s + point.length_s / 2.0).collect(),
+        positions: points.iter().map(|point| point.from_s + point.duration_s / 2.0).collect(),
         labels: column(&|point| {
             let warmup = if point.warmup { ", warm-up" } else { "" };
             format!("{}{warmup}", figures::seconds(point.from_s))
@@ -122,9 +122,9 @@ fn draw(canvas: &mut Canvas, points: &[Point], trial: &Trial) -> Option<Scale> {
     let right = canvas.width - 12.0;
     let (upper, lower) =
         if canvas.narrow { ((22.0, 130.0), (158.0, 266.0)) } else { ((22.0, 154.0), (186.0, 300.0)) };
-    let x = Scale::linear((first.from_s, last.from_s + last.length_s), (left, right));
+    let x = Scale::linear((first.from_s, last.from_s + last.duration_s), (left, right));
     if let Some(warm) = points.iter().rfind(|point| point.warmup) {
-        let end = x.at(warm.from_s + warm.length_s);
+        let end = x.at(warm.from_s + warm.duration_s);
         for panel in [upper, lower] {
             canvas.bar((left, panel.0), (end, panel.1), Paint::Shade, 1.0);
         }
@@ -185,7 +185,7 @@ fn draw_rates(canvas: &mut Canvas, points: &[Point], x: Scale, panel: (f64, f64)
     canvas.across(ends, y, 4, &|value| figures::trimmed(value, 1));
     canvas.text((x.at(f64::NEG_INFINITY), panel.0 - 11.0), "calls/s", Paint::Muted, Hold::Left);
     let through = |value: &dyn Fn(&Point) -> f64| -> Vec<(f64, f64)> {
-        points.iter().map(|point| (x.at(point.from_s + point.length_s / 2.0), y.at(value(point)))).collect()
+        points.iter().map(|point| (x.at(point.from_s + point.duration_s / 2.0), y.at(value(point)))).collect()
     };
     let all = through(&|point| point.rate);
     let mut ground = all.clone();
@@ -196,7 +196,7 @@ fn draw_rates(canvas: &mut Canvas, points: &[Point], x: Scale, panel: (f64, f64)
     canvas.line(&all, Paint::Series(1), 1.8);
     canvas.line(&through(&|point| point.headline_rate), Paint::Series(2), 1.8);
     for point in points.iter().filter(|point| point.faults > 0) {
-        canvas.dot((x.at(point.from_s + point.length_s / 2.0), panel.1 - 5.0), 3.0, Paint::Bad);
+        canvas.dot((x.at(point.from_s + point.duration_s / 2.0), panel.1 - 5.0), 3.0, Paint::Bad);
     }
 }
 
@@ -223,7 +223,7 @@ fn draw_times(canvas: &mut Canvas, points: &[Point], x: Scale, panel: (f64, f64)
             let line: Vec<_> = run
                 .iter()
                 .filter_map(|point| {
-                    Some((x.at(point.from_s + point.length_s / 2.0), y.at(of(point)? as f64)))
+                    Some((x.at(point.from_s + point.duration_s / 2.0), y.at(of(point)? as f64)))
                 })
                 .collect();
             if line.len() > 1 {

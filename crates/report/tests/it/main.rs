@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod control;
-mod earlier;
 mod files;
 mod problems;
 mod progress;

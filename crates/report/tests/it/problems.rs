@@ -25,15 +25,19 @@ fn whatever_makes_a_number_void_is_told_in_one_place() {
         ("the audit `", |trial| trial.audits[0].check = Check::Failed),
         ("the audit of `", |trial| trial.ledger[0].check = Check::Failed),
         ("among its inputs", |trial| trial.inputs[0].check = Check::Failed),
-        ("the rule `books`", |trial| trial.rules.push(rule("books"))),
+        ("the rule `call-accounting`", |trial| trial.rules.push(rule("call-accounting"))),
     ];
     for (words, change) in changes {
         let mut trial = sample_documents::trial().trials.remove(0);
-        assert_eq!((trial.problems(), trial.why_void()), (Vec::new(), None));
+        assert_eq!((trial.problems(), trial.why_invalid()), (Vec::new(), None));
         change(&mut trial);
         assert_eq!(trial.problems().len(), 1, "{words}");
-        assert!(trial.is_void() && trial.is_void_at_any_load(), "{words}");
-        assert!(trial.why_void().is_some_and(|why| why.contains(words)), "{words}: {:?}", trial.why_void());
+        assert!(trial.is_invalid() && trial.is_invalid_at_any_load(), "{words}");
+        assert!(
+            trial.why_invalid().is_some_and(|why| why.contains(words)),
+            "{words}: {:?}",
+            trial.why_invalid()
+        );
     }
 }
 
@@ -41,7 +45,7 @@ fn whatever_makes_a_number_void_is_told_in_one_place() {
 fn a_load_that_was_too_much_voids_the_number_of_that_load_alone() {
     let mut trial = sample_documents::trial().trials.remove(0);
     trial.rules.push(rule("saturation"));
-    assert!(trial.is_void() && !trial.is_void_at_any_load());
+    assert!(trial.is_invalid() && !trial.is_invalid_at_any_load());
     trial.audits[0].check = Check::Failed;
-    assert!(trial.why_void().is_some_and(|why| why.starts_with("the audit")));
+    assert!(trial.why_invalid().is_some_and(|why| why.starts_with("the audit")));
 }

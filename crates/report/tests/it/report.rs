@@ -80,17 +80,6 @@ fn a_document_survives_being_written_and_read() {
 }
 
 #[test]
-fn a_result_of_the_first_version_renders_in_every_format() {
-    let document = result::parse(include_str!("../data/result-1.json"), Path::new("x")).unwrap();
-    assert_eq!(document.schema, result::SCHEMA);
-    for rendered in formats(&document) {
-        assert!(rendered.contains("tpcc/sqlite/rusqlite"), "{rendered}");
-    }
-    let value: serde_json::Value = serde_json::from_str(&result::to_json(&document)).unwrap();
-    assert!(schema().is_valid(&value), "once read, it is of this version");
-}
-
-#[test]
 fn nothing_from_the_data_becomes_markup() {
     let document = sample_documents::hostile_trial();
     let page = html::render(&document);
@@ -158,37 +147,8 @@ fn what_the_kernel_took_to_write_back_stands_beside_the_processes_or_is_said_not
     (writeback.cpu_s, writeback.cpu_ms_per_1000_committed) = (None, None);
     writeback.samples.clear();
     check(&document, "not visible here");
-    // Results of before say nothing of it.
     document.trials[0].writeback = None;
     check(&document, "");
-}
-
-/// Written by the version before engines could be asked.
-#[test]
-fn a_result_without_what_was_added_since_still_reads() {
-    let mut value = serde_json::to_value(sample_documents::trial()).unwrap();
-    let trial = &mut value["trials"][0];
-    for (place, name) in [
-        ("", "engine"),
-        ("", "outages"),
-        ("", "gaps"),
-        ("", "writeback"),
-        ("/data", "bytes_end"),
-        ("/data", "hottest_rows"),
-        ("/data", "references"),
-        ("/data", "kit_notes"),
-        ("/processes/0", "limits"),
-    ] {
-        let object = trial.pointer_mut(place).and_then(serde_json::Value::as_object_mut).unwrap();
-        assert!(object.remove(name).is_some(), "{place}/{name}");
-    }
-    for kind in value["trials"][0]["kinds"].as_array_mut().unwrap() {
-        let kind = kind.as_object_mut().unwrap();
-        kind.remove("clocked");
-        kind.remove("facets");
-    }
-    assert!(schema().is_valid(&value));
-    result::parse(&value.to_string(), Path::new("x")).unwrap();
 }
 
 #[test]
@@ -197,7 +157,7 @@ fn a_void_variant_has_no_number_in_any_format() {
     // A value that nothing else on the page has.
     let experiment = document.experiment.as_mut().unwrap();
     let void =
-        experiment.variants.iter().find(|variant| variant.state == result::VariantState::Void).unwrap();
+        experiment.variants.iter().find(|variant| variant.state == result::VariantState::Invalid).unwrap();
     for trial in void.trials.iter().flatten() {
         let headline = &mut document.trials[*trial].headline.value;
         *headline = result::Interval { value: 31_337.0, low: Some(31_300.0), high: Some(31_400.0) };
@@ -330,9 +290,14 @@ fn what_was_accepted_and_what_became_of_it_are_two_rows() {
     let kind = trial.kinds[0].name.clone();
     let times = result::Quantiles::new(4_321, 5e6, 67_000_000, |quantile| (quantile * 1e9) as u64);
     let settlement = result::Settlement { kind, times, undone: 3, backlog: vec![5, 61, 2] };
-    let (pending_first, pending_last, took_s, max_s) = (2, 0, 0.2, 60.0);
-    trial.settled =
-        Some(result::Settled { pending_first, pending_last, took_s, max_s, settlement: Some(settlement) });
+    let (pending_first, pending_last, duration_s, max_s) = (2, 0, 0.2, 60.0);
+    trial.settled = Some(result::Settled {
+        pending_first,
+        pending_last,
+        duration_s,
+        max_s,
+        settlement: Some(settlement),
+    });
     assert!(schema().is_valid(&serde_json::to_value(&document).unwrap()));
     for report in super::formats(&document) {
         let report = report.replace('\u{a0}', " ");
@@ -403,8 +368,8 @@ fn a_limit_is_exceeded_only_when_the_whole_interval_says_so() {
     // The sample keeps 94.9 to 96.6 %.
     for (loss_max, loss, words) in [
         (0.02, Loss::Exceeded, "is exceeded"),
-        (0.04, Loss::CannotTell, "is inconclusive"),
-        (0.06, Loss::Kept, "is kept"),
+        (0.04, Loss::Inconclusive, "is inconclusive"),
+        (0.06, Loss::Met, "is met"),
     ] {
         comparison.loss_max = Some(loss_max);
         assert_eq!((comparison.loss(), comparison.loss_words()), (Some(loss), Some(words)));
@@ -429,7 +394,7 @@ fn reports_of_half_empty_documents_are_made() {
     for kind in &mut silent.trials[0].kinds {
         kind.tally.latency.clear();
         kind.tally.budget = None;
-        kind.tally.effort = None;
+        kind.tally.work = None;
         kind.tally.rate_per_s.value = 0.0;
     }
     for slice in &mut silent.trials[0].slices {

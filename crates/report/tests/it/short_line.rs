@@ -9,7 +9,7 @@ fn a_short_line_gives_back_what_ended_in_each_slice() {
     assert_eq!(again.len(), trial.slices.len());
     for (short, whole) in again.iter().zip(&trial.slices) {
         assert_eq!((short.t_s, short.warmup), (whole.t_s, whole.warmup));
-        assert!((short.length_s - whole.length_s).abs() < 1e-6);
+        assert!((short.duration_s - whole.duration_s).abs() < 1e-6);
         for (short, whole) in short.kinds.iter().zip(&whole.kinds) {
             let counts = |kind: &KindSlice| (kind.committed, kind.declined, kind.faults);
             assert_eq!(counts(short), counts(whole));

@@ -16,7 +16,9 @@ fn so_do_an_hour_and_ten_minutes_of_the_largest_trial() {
         let document = sample_documents::busy_trial(seconds);
         let trial = &document.trials[0];
         assert_eq!((trial.slices.len(), trial.processes.len(), trial.kinds.len()), (slices, 3, 5));
-        assert!(trial.kinds.iter().all(|kind| kind.tally.books.balance() && kind.tally.latency.len() == 6));
+        assert!(
+            trial.kinds.iter().all(|kind| kind.tally.call_counts.balance() && kind.tally.latency.len() == 6)
+        );
         assert!(trial.engine.as_ref().is_some_and(|engine| engine.t_s.len() == 600));
         let (json, page) = (result::to_json(&document), html::render(&document));
         assert!(json.len() < 10_000_000, "{seconds} s: {} bytes of JSON", json.len());

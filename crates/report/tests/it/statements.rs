@@ -3,13 +3,13 @@ use report::text::Colour;
 use report::{html, text};
 
 #[test]
-fn statements_of_too_few_calls_and_of_older_results_are_not_shown() {
+fn statements_of_too_few_calls_are_not_shown() {
     let mut document = sample_documents::trial();
     let kind = &mut document.trials[0].kinds[0];
     kind.clocked.as_mut().unwrap().calls = 9;
     assert!(text::render(&document, Colour::Never).contains("new-order     too few calls (9)"));
     assert!(!html::render(&document).contains(">new-order</th><td class=\"words\">read_stock"));
-    // Results of versions without them.
+    // No call had a clock around its statements.
     for kind in &mut document.trials[0].kinds {
         kind.clocked = None;
         kind.facets.clear();

@@ -71,9 +71,9 @@ pub fn of(suspect: Suspect, trial: &Trial, base: &Variant) -> Result<Change, Str
         Suspect::AllCores => {
             less_engine(trial, base).or_else(|_| less_server(trial, base)).or_else(|_| half_the_clients(base))
         }
-        Suspect::Pace => higher_pace(base),
+        Suspect::OfferedLoad => higher_pace(base),
         Suspect::ServerThread => more_threads(base),
-        Suspect::Others => Err("others than the system took the cores; keep the machine free".into()),
+        Suspect::OtherPrograms => Err("other programs used the CPU; stop them".into()),
         Suspect::Unknown => Err("nothing that was observed stands out".into()),
     }
 }
@@ -430,7 +430,7 @@ mod tests {
         check(Suspect::AllCores, &trial, &http, "limits", less);
         let mut open = http.clone();
         open.plan.arrivals = Arrivals::Poisson(RatePerSecond(200.0));
-        let change = check(Suspect::Pace, &trial, &open, "rate", Expected::AtLeast(RATE_GAIN_MIN));
+        let change = check(Suspect::OfferedLoad, &trial, &open, "rate", Expected::AtLeast(RATE_GAIN_MIN));
         assert_eq!(change.variant.plan.arrivals, Arrivals::Poisson(RatePerSecond(300.0)));
 
         let (mut trial, mut limited) = served();
@@ -462,7 +462,7 @@ mod tests {
         refused(Suspect::Pool, &base, "as many sessions");
         refused(Suspect::EngineCpu, &base, "cannot be limited");
         refused(Suspect::Limit, &base, "no limit");
-        refused(Suspect::Pace, &base, "no pace");
+        refused(Suspect::OfferedLoad, &base, "no pace");
         let mut one = base.clone();
         one.plan.workers = 1;
         refused(Suspect::Writer, &one, "only one client");

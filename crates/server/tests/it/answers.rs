@@ -7,7 +7,7 @@ use crate::rig::{
 use crate::toy::{Add, Sum, Toy};
 use adapter_http::{Expected, HttpTarget};
 use model::{
-    Conflict, DefectKind, Doubt, Effort, Fault, Nanos, Refusal, Session, StatementTime, Target, Wire,
+    CallWork, Conflict, DefectKind, Doubt, Fault, Nanos, Refusal, Session, StatementTime, Target, Wire,
 };
 use server::Settings;
 use std::net::Shutdown;
@@ -74,8 +74,8 @@ fn a_fault_crosses_the_wire_unchanged() {
         runtime.block_on(async {
             let target = HttpTarget::<Toy>::reach(&url, &Expected { scale: Some(1) }).await.unwrap();
             let mut session = target.open(0).await.unwrap();
-            let mut effort = Effort::default();
-            let mut run = async |b| session.run(&Add { a: 1, b }, &mut effort).await;
+            let mut work = CallWork::default();
+            let mut run = async |b| session.run(&Add { a: 1, b }, &mut work).await;
             assert_eq!(run(1).await, Ok(Sum { sum: 2 }));
             assert_eq!(run(CONFLICT).await, Err(Fault::Conflict(Conflict::Deadlock)));
             assert_eq!(run(UNWRITABLE).await, Err(Fault::Refused(Refusal::UNWRITABLE)));
@@ -87,7 +87,7 @@ fn a_fault_crosses_the_wire_unchanged() {
                 }
             }
             assert_eq!(run(2).await, Ok(Sum { sum: 3 }), "the connection outlives every fault");
-            assert_eq!(effort.attempts, 7);
+            assert_eq!(work.attempts, 7);
         });
     });
 }
@@ -108,8 +108,8 @@ fn what_statements_took_is_told_to_who_asks_for_it() {
             let target = HttpTarget::<Toy>::reach(&url, &Expected { scale: Some(1) }).await.unwrap();
             let mut session = target.open(0).await.unwrap();
             for clocked in [false, true] {
-                let mut effort = Effort { clocked, ..Effort::default() };
-                session.run(&Add { a: 1, b: 2 }, &mut effort).await.unwrap();
+                let mut work = CallWork { clocked, ..CallWork::default() };
+                session.run(&Add { a: 1, b: 2 }, &mut work).await.unwrap();
                 let listed = session.statement_times().map(|times| times.executed().collect::<Vec<_>>());
                 let add = (1, StatementTime { executions: 2, spent: Nanos(1_500) });
                 assert_eq!(listed, clocked.then(|| vec![add]));

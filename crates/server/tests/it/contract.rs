@@ -1,8 +1,8 @@
 //! The contract in `spec/openapi` and what our codec and server really do are the same thing.
 
 use model::{
-    AnyTarget, BadCallKind, Conflict, DefectKind, Doubt, Effort, Fault, Home, Inputs as _, Method, OpenError,
-    Refusal, Session, Stack, Target, Wire, Workload,
+    AnyTarget, BadCallKind, CallWork, Conflict, DefectKind, Doubt, Fault, Home, Inputs as _, Method,
+    OpenError, Refusal, Session, Stack, Target, Wire, Workload,
 };
 use schema::Schema;
 use serde_json::{Value, json};
@@ -317,7 +317,7 @@ impl Target<Tpcc> for EachItsOwn {
 }
 
 impl Session<Tpcc> for EachItsOwn {
-    async fn run(&mut self, call: &Call, _: &mut Effort) -> Result<Outcome, Fault> {
+    async fn run(&mut self, call: &Call, _: &mut CallWork) -> Result<Outcome, Fault> {
         match call {
             Call::NewOrder(_) => Err(Fault::Conflict(Conflict::Serialization)),
             Call::Payment(_) => Err(Fault::Refused(Refusal::UNWRITABLE)),

@@ -4,7 +4,7 @@ use crate::rig::Client;
 use crate::toy::foods::{Call, Foods, Outcome};
 use adapter_http::{Expected, HttpTarget};
 use model::{
-    AnyTarget, Conflict, DefectKind, Effort, Fault, Home, OpenError, Refusal, Session, Stack, Target,
+    AnyTarget, CallWork, Conflict, DefectKind, Fault, Home, OpenError, Refusal, Session, Stack, Target,
     Verdict, Workload,
 };
 use server::{Server, Settings};
@@ -41,7 +41,7 @@ impl Target<Foods> for Shops {
 }
 
 impl Session<Foods> for Shops {
-    async fn run(&mut self, call: &Call, _: &mut Effort) -> Result<Outcome, Fault> {
+    async fn run(&mut self, call: &Call, _: &mut CallWork) -> Result<Outcome, Fault> {
         let mut shop = self.0.lock().unwrap();
         let Shop { foods, answered } = &mut *shop;
         let (Call::Look { food } | Call::Take { food, .. }) = *call;
@@ -87,7 +87,7 @@ fn ids_headers_and_statuses_cross_the_wire_and_the_workload_says_what_is_decline
         let target =
             HttpTarget::<Foods>::reach(&format!("http://{addr}"), &Expected::default()).await.unwrap();
         let mut session = target.open(0).await.unwrap();
-        let mut run = async |call: Call| session.run(&call, &mut Effort::default()).await;
+        let mut run = async |call: Call| session.run(&call, &mut CallWork::default()).await;
         assert_eq!(run(Call::Look { food: 3 }).await, Ok(Outcome::Seen { version: 1, left: 1 }));
         let taken = Ok(Outcome::Seen { version: 2, left: 0 });
         assert_eq!(run(Call::Take { food: 3, seen: 1, key: 10 }).await, taken);

@@ -3,7 +3,7 @@
 use crate::rig::{Running, WAIT, post, start, start_with};
 use crate::toy::{Add, Toy};
 use adapter_http::{Expected, HttpTarget};
-use model::{Effort, Fault, Nanos, Session, Target};
+use model::{CallWork, Fault, Nanos, Session, Target};
 use server::{ServeError, Server, Settings};
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -240,7 +240,7 @@ fn acknowledged_until_stopped(url: &str, ready: &Barrier) -> usize {
         let mut session = opened.unwrap();
         let mut acknowledged = 0;
         loop {
-            match session.run(&Add { a: 1, b: 1 }, &mut Effort::default()).await {
+            match session.run(&Add { a: 1, b: 1 }, &mut CallWork::default()).await {
                 Ok(_) => acknowledged += 1,
                 Err(Fault::Refused(_) | Fault::InDoubt(_)) => return acknowledged,
                 Err(other) => panic!("{other:?}"),

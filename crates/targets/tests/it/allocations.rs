@@ -3,7 +3,7 @@
 
 use crate::stores::{Bank, HOW_RUSQLITE, load};
 use benchmark::{Benchmark as _, Streams};
-use model::{Effort, Inputs as _, Session, Target, Wire as _, Workload as _};
+use model::{CallWork, Inputs as _, Session, Target, Wire as _, Workload as _};
 use sql::SqliteUrl;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -59,7 +59,7 @@ fn allocations(shards: u32) -> u64 {
         let mut calls = async |count: u32| {
             let before = ALLOCATIONS.get();
             for _ in 0..count {
-                session.run(&inputs.draw(), &mut Effort::default()).await.unwrap();
+                session.run(&inputs.draw(), &mut CallWork::default()).await.unwrap();
             }
             ALLOCATIONS.get() - before
         };
@@ -102,7 +102,7 @@ fn a_call_of_the_catalogue_allocates_nothing() {
                 let before = ALLOCATIONS.get();
                 for _ in 0..CALLS {
                     let call = inputs.draw();
-                    let outcome = session.run(&call, &mut Effort::default()).await.unwrap();
+                    let outcome = session.run(&call, &mut CallWork::default()).await.unwrap();
                     FoodCatalogue::check(&call, &outcome).and(inputs.check(&call, &outcome)).unwrap();
                 }
                 if round > 0 {

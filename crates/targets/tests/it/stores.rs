@@ -2,7 +2,7 @@
 
 use admin::{LoadPlan, LoadRecord, store};
 use benchmark::{Benchmark, split};
-use model::{Effort, Inputs as _, Session, StatementTimes, Target};
+use model::{CallWork, Inputs as _, Session, StatementTimes, Target};
 use rusqlite::Connection;
 use sql::{DbUrl, Dialect, SqliteUrl};
 use std::path::PathBuf;
@@ -95,10 +95,10 @@ fn each_store_holds_its_branches_and_the_calls_on_them() {
         wait_for(async {
             let mut session = target.open(0).await.unwrap();
             for _ in 0..CALLS {
-                let (call, mut effort) = (inputs.draw(), Effort { clocked: true, ..Effort::default() });
-                let result = session.run(&call, &mut effort).await;
+                let (call, mut work) = (inputs.draw(), CallWork { clocked: true, ..CallWork::default() });
+                let result = session.run(&call, &mut work).await;
                 model::Ledger::post(&mut ledger, &call, &result);
-                assert_eq!((effort.attempts, effort.statements, effort.commits), (1, 5, 1));
+                assert_eq!((work.attempts, work.statements, work.commits), (1, 5, 1));
                 let clocked = session.statement_times().map(|times| StatementTimes::executed(times).count());
                 assert_eq!(clocked, Some(5));
             }
@@ -131,7 +131,7 @@ fn calls_over_two_stores_are_rejected_and_leave_nothing() {
         // Account 1 and teller 1 are of the first branch, which is alone in the first store.
         for (aid, tid, bid) in [(1, 1, 2), (1, 11, 1), (51, 1, 2), (1, 1, 0), (1, 1, 9)] {
             let fault =
-                session.run(&Call { aid, tid, bid, delta: 5 }, &mut Effort::default()).await.unwrap_err();
+                session.run(&Call { aid, tid, bid, delta: 5 }, &mut CallWork::default()).await.unwrap_err();
             assert!(fault.to_string().contains("there is no"), "{fault}");
         }
     })

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{Call, Decline, Said};
-use model::{Conflict, Effort, Fault};
+use model::{CallWork, Conflict, Fault};
 use std::fmt::Write;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -20,8 +20,8 @@ struct Broken<F> {
 }
 
 impl<F: FnMut(&mut Oracle, &Call) -> Answer + Send> Session<FoodCatalogue> for Broken<F> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Answer {
-        effort.attempts += 1;
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Answer {
+        work.attempts += 1;
         (self.answer)(&mut self.oracle, call)
     }
 }

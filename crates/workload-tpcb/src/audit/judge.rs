@@ -89,7 +89,7 @@ fn judged(promise: &str, figure: Figure, useless: f64) -> Finding {
         tolerance * 100.0
     );
     let (verdict, sentence) = if samples == 0 || tolerance >= useless {
-        (AuditOutcome::NotTold, format!("too few to tell whether {found}"))
+        (AuditOutcome::Inconclusive, format!("too few to tell whether {found}"))
     } else if (measured - expected).abs() <= tolerance {
         (AuditOutcome::Passed, found)
     } else {
@@ -138,7 +138,7 @@ mod tests {
             let rows = row(&[1, 500, 0, 0]);
             assert_eq!(judge(name, &rows, &WHOLE).verdict, AuditOutcome::Failed);
             let found = judge(name, &rows, &unknown);
-            assert_eq!(found.verdict, AuditOutcome::NotTold);
+            assert_eq!(found.verdict, AuditOutcome::Inconclusive);
             assert!(found.sentence.contains("without -n") && found.details.len() == 1, "{found:?}");
             assert_eq!(judge(name, &[], &unknown).verdict, AuditOutcome::Passed);
         }
@@ -152,13 +152,16 @@ mod tests {
             for calls in [0, 1, 5] {
                 assert_eq!(
                     judge(name, &row(&[calls, calls]), &WHOLE).verdict,
-                    AuditOutcome::NotTold,
+                    AuditOutcome::Inconclusive,
                     "{name}"
                 );
             }
         }
         let one = Context { size: crate::Cardinality::standard(1), ..WHOLE };
-        assert_eq!(judge("accounts-at-home", &row(&[10_000, 10_000]), &one).verdict, AuditOutcome::NotTold);
+        assert_eq!(
+            judge("accounts-at-home", &row(&[10_000, 10_000]), &one).verdict,
+            AuditOutcome::Inconclusive
+        );
     }
 
     #[test]
@@ -180,8 +183,8 @@ mod tests {
     #[test]
     fn rows_of_another_shape_tell_nothing() {
         for rows in [vec![], row(&[1]), vec![vec![Value::Null, Value::Null]]] {
-            assert_eq!(judge("amount-mean", &rows, &WHOLE).verdict, AuditOutcome::NotTold);
-            assert_eq!(judge("branch-spread", &rows, &WHOLE).verdict, AuditOutcome::NotTold);
+            assert_eq!(judge("amount-mean", &rows, &WHOLE).verdict, AuditOutcome::Inconclusive);
+            assert_eq!(judge("branch-spread", &rows, &WHOLE).verdict, AuditOutcome::Inconclusive);
         }
         // Some engines give sums as decimals.
         let reals = vec![vec![Value::Real(10_000.0), Value::Real(100_000.0)]];

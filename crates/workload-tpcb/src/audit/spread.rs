@@ -62,7 +62,7 @@ pub(super) fn judged(promise: &str, spread: &Spread) -> Finding {
         "{promise}: uneven by {measured:.3} times what chance makes of {draws} calls; expected {low:.3} to {high:.3}"
     );
     let (verdict, sentence) = if draws * (draws - 1.0) / 2.0 / numbers < MEETINGS_MIN {
-        (AuditOutcome::NotTold, format!("too few to tell whether {found}"))
+        (AuditOutcome::Inconclusive, format!("too few to tell whether {found}"))
     } else if (low..=high).contains(&measured) {
         (AuditOutcome::Passed, found)
     } else {
@@ -130,9 +130,9 @@ mod tests {
 
     #[test]
     fn few_draws_and_one_number_tell_nothing() {
-        assert_eq!(verdict(&counts(1_000, 0, |turn| turn)), AuditOutcome::NotTold);
-        assert_eq!(verdict(&counts(1_000, 400, |_| 7)), AuditOutcome::NotTold);
+        assert_eq!(verdict(&counts(1_000, 0, |turn| turn)), AuditOutcome::Inconclusive);
+        assert_eq!(verdict(&counts(1_000, 400, |_| 7)), AuditOutcome::Inconclusive);
         let one = Spread::of_meetings(1.0, 1_000.0, 999_000.0);
-        assert_eq!(judged("", &one).verdict, AuditOutcome::NotTold);
+        assert_eq!(judged("", &one).verdict, AuditOutcome::Inconclusive);
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn judged_draws(promise: &str, samples: u64, hits: u64, expected: f64
     let beyond = (figure.measured - expected).abs() > chance_max(samples, expected);
     if finding.verdict == AuditOutcome::Failed && !beyond {
         let sentence = format!("too few to tell whether {}", compared(promise, figure));
-        return Finding { verdict: AuditOutcome::NotTold, sentence, ..finding };
+        return Finding { verdict: AuditOutcome::Inconclusive, sentence, ..finding };
     }
     finding
 }
@@ -82,7 +82,7 @@ pub(super) fn judged(promise: &str, figure: Figure) -> Finding {
             if finding.verdict == AuditOutcome::Passed && tolerance >= 0.5 * expected.min(1.0 - expected) =>
         {
             let sentence = format!("too few to tell whether {}", finding.sentence);
-            Finding { verdict: AuditOutcome::NotTold, sentence, ..finding }
+            Finding { verdict: AuditOutcome::Inconclusive, sentence, ..finding }
         }
         finding => finding,
     }
@@ -170,12 +170,12 @@ mod tests {
         let ten = Context::standard(10);
         check("bad-credit", &[300_000, 30_100], &ten, AuditOutcome::Passed);
         check("bad-credit", &[300_000, 150_000], &ten, AuditOutcome::Failed);
-        check("bad-credit", &[100, 10], &ten, AuditOutcome::NotTold);
+        check("bad-credit", &[100, 10], &ten, AuditOutcome::Inconclusive);
         check("remote-lines", &[1_000_000, 10_100], &ten, AuditOutcome::Passed);
         check("remote-lines", &[1_000_000, 0], &ten, AuditOutcome::Failed);
         check("remote-lines", &[1_000_000, 100_000], &ten, AuditOutcome::Failed);
-        check("remote-lines", &[500, 5], &ten, AuditOutcome::NotTold);
-        check("remote-lines", &[0, 0], &ten, AuditOutcome::NotTold);
+        check("remote-lines", &[500, 5], &ten, AuditOutcome::Inconclusive);
+        check("remote-lines", &[0, 0], &ten, AuditOutcome::Inconclusive);
         check("remote-payments", &[100_000, 15_050], &ten, AuditOutcome::Passed);
         check("remote-payments", &[100_000, 0], &ten, AuditOutcome::Failed);
         // So few, and still all wrong.
@@ -209,7 +209,7 @@ mod tests {
         }
         // Five standard errors say otherwise.
         for (samples, hits) in [(1, 1), (3, 1), (13, 2)] {
-            assert_eq!(verdict(samples, hits, 0.01), AuditOutcome::NotTold, "{hits} of {samples}");
+            assert_eq!(verdict(samples, hits, 0.01), AuditOutcome::Inconclusive, "{hits} of {samples}");
             assert!(hits as f64 / samples as f64 - 0.01 > share(samples, hits, 0.01).tolerance);
         }
         // All or none of them, and small shifts of many.
@@ -233,7 +233,7 @@ mod tests {
         check("remote-payments", &[10_000, 1_446], &used, AuditOutcome::Passed);
         let again = [120_000, 12 * 1_446];
         check("remote-payments", &again, &fresh, AuditOutcome::Failed);
-        let finding = check("remote-payments", &again, &used, AuditOutcome::NotTold);
+        let finding = check("remote-payments", &again, &used, AuditOutcome::Inconclusive);
         assert!(
             finding.sentence.starts_with("runs before may have made the same draws; violated: "),
             "{finding:?}"
@@ -241,7 +241,7 @@ mod tests {
         for wrong in [0, 120_000, 5_000, 30_000] {
             check("remote-payments", &[120_000, wrong], &used, AuditOutcome::Failed);
         }
-        check("remote-lines", &[1_000_000, 10_700], &used, AuditOutcome::NotTold);
+        check("remote-lines", &[1_000_000, 10_700], &used, AuditOutcome::Inconclusive);
         check("remote-lines", &[1_000_000, 0], &used, AuditOutcome::Failed);
         check("remote-lines", &[1_000_000, 20_000], &used, AuditOutcome::Failed);
     }
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn one_warehouse_has_nothing_remote() {
         let one = Context::standard(1);
-        check("remote-lines", &[1_000_000, 0], &one, AuditOutcome::NotTold);
+        check("remote-lines", &[1_000_000, 0], &one, AuditOutcome::Inconclusive);
         check("remote-lines", &[1_000_000, 1], &one, AuditOutcome::Failed);
         check("remote-payments", &[100_000, 15_000], &one, AuditOutcome::Failed);
     }
@@ -280,14 +280,14 @@ mod tests {
         });
         check("item-skew", &two, &context, AuditOutcome::Failed);
         let used = Context { used_before: true, ..context };
-        let found = check("item-skew", &two, &used, AuditOutcome::NotTold);
+        let found = check("item-skew", &two, &used, AuditOutcome::Inconclusive);
         assert!(found.sentence.starts_with("runs with other seeds may have"), "{}", found.sentence);
         // Whoever used the data, even picks are no one's.
         check("item-skew", &even_items, &used, AuditOutcome::Failed);
         // Ten runs with one seed: together as uneven as one of them, which is more than so many draws would be.
         let few = skew_row(100_000, 6_000, |_| nurand(random, 8191, 5_000, 1, 100_000));
         let again = [few[0], few[1] * 10, few[2] * 10];
-        let found = check("item-skew", &again, &used, AuditOutcome::NotTold);
+        let found = check("item-skew", &again, &used, AuditOutcome::Inconclusive);
         assert!(found.sentence.starts_with("runs may have made the same draws again"), "{}", found.sentence);
         // Known to be one run's, they are judged.
         let single = Context { run_from: Some(3_001), ..used };
@@ -304,23 +304,23 @@ mod tests {
         let ours = Context::standard(1);
         let row = [1, 2, 3, 4, 1_700_000_000, 412, 384];
         check("bad-credit-data", &row, &ours, AuditOutcome::Failed);
-        check("bad-credit-data", &row, &Context { ours: false, ..ours }, AuditOutcome::NotTold);
+        check("bad-credit-data", &row, &Context { ours: false, ..ours }, AuditOutcome::Inconclusive);
     }
 
     #[test]
     fn few_picks_tell_nothing_about_skew() {
         let (context, random) = (Context::standard(1), &mut Random::stream(78, &[]));
         let few = skew_row(100_000, 500, |_| nurand(random, 8191, 5_000, 1, 100_000));
-        let finding = check("item-skew", &few, &context, AuditOutcome::NotTold);
+        let finding = check("item-skew", &few, &context, AuditOutcome::Inconclusive);
         assert!(finding.sentence.contains("too few picks"), "{}", finding.sentence);
-        check("item-skew", &[100_000, 0, 0], &context, AuditOutcome::NotTold);
+        check("item-skew", &[100_000, 0, 0], &context, AuditOutcome::Inconclusive);
     }
 
     #[test]
     fn figures_that_make_no_sense_are_no_pass() {
         let context = Context::fresh(Cardinality::tiny());
         for (name, row) in [("bad-credit", &[-1, 0][..]), ("item-skew", &[1, 2]), ("remote-lines", &[3])] {
-            check(name, row, &context, AuditOutcome::NotTold);
+            check(name, row, &context, AuditOutcome::Inconclusive);
         }
     }
 }

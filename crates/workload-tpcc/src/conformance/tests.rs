@@ -3,7 +3,7 @@ mod golden;
 use super::*;
 use crate::{Call, NewOrder, Outcome, Who};
 use model::conformance::{call_json, describe};
-use model::{BasisPoints, Cents, Conflict, Effort, Fault, Wire, Workload};
+use model::{BasisPoints, CallWork, Cents, Conflict, Fault, Wire, Workload};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
@@ -23,8 +23,8 @@ struct Broken<F> {
 }
 
 impl<F: FnMut(u32, &mut Oracle, &Call) -> Answer + Send> Session<Tpcc> for Broken<F> {
-    async fn run(&mut self, call: &Call, effort: &mut Effort) -> Answer {
-        effort.attempts += 1;
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Answer {
+        work.attempts += 1;
         self.number += 1;
         (self.answer)(self.number, &mut self.oracle, call)
     }
@@ -72,7 +72,7 @@ fn the_oracle_agrees_with_itself_on_any_data() {
 struct Written(Oracle);
 
 impl Session<Tpcc> for Written {
-    async fn run(&mut self, call: &Call, _: &mut Effort) -> Answer {
+    async fn run(&mut self, call: &Call, _: &mut CallWork) -> Answer {
         let sent = call_json::<Tpcc>(call);
         let received =
             Tpcc::decode_call(Tpcc::kind(call), &self.0.size(), &model::Request::of(sent.as_bytes()))

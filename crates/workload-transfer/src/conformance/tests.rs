@@ -1,12 +1,12 @@
 use super::*;
 use crate::{Call, Decline, Key, State};
-use model::{Effort, Fault};
+use model::{CallWork, Fault};
 
 /// Answers by an oracle, or otherwise.
 struct Answering<F>(Oracle, F);
 
 impl<F: FnMut(&mut Oracle, &Call) -> Result<Outcome, Fault> + Send> Session<Transfers> for Answering<F> {
-    async fn run(&mut self, call: &Call, _: &mut Effort) -> Result<Outcome, Fault> {
+    async fn run(&mut self, call: &Call, _: &mut CallWork) -> Result<Outcome, Fault> {
         (self.1)(&mut self.0, call)
     }
 }

@@ -122,7 +122,7 @@ fn a_stopped_load_is_recognised_and_refused_until_started_anew() {
 
 #[test]
 fn a_load_that_is_cut_off_with_its_first_statement_is_ours() {
-    let url = empty("begun");
+    let url = empty("started");
     execute(&url, "create table stackmark_load (name text primary key, value text not null)");
     let found = store(&url).inspect().unwrap();
     assert!(matches!(found, Found::Incomplete { running: false, .. }), "{found:?}");
@@ -179,6 +179,6 @@ fn a_restored_database_is_the_one_that_was_copied() {
     let unread = store(&to).inspect().unwrap_err();
     assert!(std::error::Error::source(&unread).unwrap().to_string().contains("there is no database"));
     assert!(matches!(store(&to).clear(), Err(Error::Missing(_))));
-    assert!(matches!(store(&to).copy_to(nowhere("elsewhere"), false), Err(Error::Missing(_))));
+    assert!(matches!(store(&to).copy_to(nowhere("remote"), false), Err(Error::Missing(_))));
     assert!(matches!(store(&from).create(), Err(Error::Exists(_))));
 }

@@ -2,7 +2,7 @@
 #![allow(unreachable_pub, reason = "only tests use this")]
 
 use admin::{AuditGroup, AuditQuery, AuditRows, Error, LoadPlan, LoadRecord, Loaded, store};
-use model::{Effort, Inputs as _, Nanos, Session, Target};
+use model::{CallWork, Inputs as _, Nanos, Session, Target};
 use rusqlite::Connection;
 use sql::{Dialect, SqliteUrl};
 use std::future::Future;
@@ -62,7 +62,7 @@ pub fn run_calls(url: &SqliteUrl, size: Cardinality, calls: usize) {
     let count = streams.len();
     for number in 0..calls {
         let call = streams[number % count].draw();
-        at_once(session.run(&call, &mut Effort::default())).unwrap();
+        at_once(session.run(&call, &mut CallWork::default())).unwrap();
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tiny databases of both engines, loaded as a user would, and sessions that run at once.
 
 use admin::{LoadPlan, LoadRecord};
-use model::{Conflict, Effort, Fault, Session, Target};
+use model::{CallWork, Conflict, Fault, Session, Target};
 use rig::Engine;
 use rig::for_tests::{Shared, shared};
 use sql::{Dialect, ServerUrl, SqliteUrl};
@@ -62,7 +62,7 @@ pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
 /// One call, tried again as the one retry policy does where nothing was applied.
 async fn answer(session: &mut impl Session<Tpcc>, call: &Call) -> Result<Outcome, Fault> {
     loop {
-        match session.run(call, &mut Effort::default()).await {
+        match session.run(call, &mut CallWork::default()).await {
             Err(Fault::Conflict(Conflict::Serialization)) => {}
             answer => return answer,
         }

@@ -6,7 +6,7 @@
 use crate::toy::{Add, Sum, Toy};
 use measure::Monotonic;
 use model::{
-    AnyTarget, Clock, Conflict, DefectKind, Doubt, Effort, Fault, Home, Nanos, OpenError, Refusal, Session,
+    AnyTarget, CallWork, Clock, Conflict, DefectKind, Doubt, Fault, Home, Nanos, OpenError, Refusal, Session,
     Stack, StatementTimes, Target,
 };
 use server::{Limits, ServeError, Server, Settings};
@@ -79,9 +79,9 @@ impl<const TASK: bool> Target<Toy> for Script<TASK> {
 }
 
 impl Session<Toy> for Scripted {
-    async fn run(&mut self, call: &Add, effort: &mut Effort) -> Result<Sum, Fault> {
-        *effort += Effort { attempts: 1, statements: 2, rows: 3, commits: 1, ..Effort::default() };
-        if effort.clocked {
+    async fn run(&mut self, call: &Add, work: &mut CallWork) -> Result<Sum, Fault> {
+        *work += CallWork { attempts: 1, statements: 2, rows: 3, commits: 1, ..CallWork::default() };
+        if work.clocked {
             self.1.clear();
             self.1.add(1, 2, Nanos(1_500));
         }
@@ -101,7 +101,7 @@ impl Session<Toy> for Scripted {
                 while clock.now() < Nanos::from_millis(20) {
                     std::hint::spin_loop();
                 }
-                effort.spent.statements += clock.now();
+                work.spent.statements += clock.now();
             }
             _ => {}
         }

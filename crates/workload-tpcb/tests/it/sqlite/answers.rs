@@ -1,7 +1,7 @@
 //! The transaction on real SQLite: answers, what it takes, and the rows that are left behind.
 
 use super::support::{Bank, now, rows, run};
-use model::Effort;
+use model::CallWork;
 use workload_tpcb::conformance::{ConformancePlan, conform};
 use workload_tpcb::{Call, Cardinality, Data, Inputs, Oracle, Stmt};
 
@@ -48,12 +48,12 @@ fn what_is_stored_is_what_the_oracle_holds() {
 fn a_call_takes_five_statements_five_rows_and_one_commit() {
     let bank = Bank::new(Cardinality::tiny());
     let mut session = bank.session(|_| {});
-    let (_, effort) = run(&mut session, &Call { aid: 1, tid: 1, bid: 1, delta: 5 });
-    let Effort { attempts, statements, rows, commits, .. } = effort;
+    let (_, work) = run(&mut session, &Call { aid: 1, tid: 1, bid: 1, delta: 5 });
+    let CallWork { attempts, statements, rows, commits, .. } = work;
     assert_eq!((attempts, statements, rows, commits), (1, 5, 5, 1));
-    let (result, effort) = run(&mut session, &Call { aid: 1, tid: 1, bid: 9, delta: 5 });
+    let (result, work) = run(&mut session, &Call { aid: 1, tid: 1, bid: 9, delta: 5 });
     assert_eq!(result.unwrap_err().to_string(), "defect: there is no branch 9");
-    assert_eq!((effort.attempts, effort.commits), (1, 0));
+    assert_eq!((work.attempts, work.commits), (1, 0));
 }
 
 /// One statement changed a little each; conformance sees those that reach the balance of an account.

@@ -3,7 +3,7 @@
 use adapter_rusqlite::{SqliteConn, SqliteOpener};
 use measure::Monotonic;
 use model::rows::{Dataset, RowSink};
-use model::{Effort, Fault, Session, Target};
+use model::{CallWork, Fault, Session, Target};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use sql::{Dialect, SqliteUrl};
@@ -147,8 +147,8 @@ pub(crate) fn rows(connection: &Connection, sql: &str, params: &[i64]) -> Vec<Ve
     found
 }
 
-pub(crate) fn run(session: &mut SqliteSession, call: &Call) -> (Result<Outcome, Fault>, Effort) {
-    let mut effort = Effort::default();
-    let result = now(session.run(call, &mut effort));
-    (result, effort)
+pub(crate) fn run(session: &mut SqliteSession, call: &Call) -> (Result<Outcome, Fault>, CallWork) {
+    let mut work = CallWork::default();
+    let result = now(session.run(call, &mut work));
+    (result, work)
 }

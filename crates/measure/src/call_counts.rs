@@ -1,6 +1,6 @@
 //! The books of a trial: where every call that was due has gone.
 
-use model::{Effort, Fault, Verdict, Workload};
+use model::{CallWork, Fault, Verdict, Workload};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
@@ -38,15 +38,15 @@ impl Class {
     }
 }
 
-/// Counts of calls. `due = begun + unstarted`, and `begun` is the sum of the six classes: [`Books::balance`].
+/// Counts of calls. `due = started + unstarted`, and `started` is the sum of the six classes: [`CallCounts::balance`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Books {
+pub struct CallCounts {
     /// Calls that were due.
     pub due: u64,
     /// Due and dropped, because the drain ended first.
     pub unstarted: u64,
     /// Begun.
-    pub begun: u64,
+    pub started: u64,
     /// Committed.
     pub committed: u64,
     /// Declined by rule.
@@ -85,13 +85,13 @@ pub struct Imbalance {
     pub parts: &'static str,
 }
 
-impl Books {
+impl CallCounts {
     /// Enters a call that was begun and has ended.
     #[inline]
-    pub fn enter(&mut self, class: Class, effort: &Effort, late: bool) {
-        let attempts = effort.attempts;
+    pub fn enter(&mut self, class: Class, work: &CallWork, late: bool) {
+        let attempts = work.attempts;
         self.due += 1;
-        self.begun += 1;
+        self.started += 1;
         match class {
             Class::Committed => {
                 self.committed += 1;
@@ -106,7 +106,7 @@ impl Books {
         self.attempts += u64::from(attempts);
         self.retries += u64::from(attempts.saturating_sub(1));
         self.retried_calls += u64::from(attempts > 1);
-        self.reconnects += u64::from(effort.reconnects);
+        self.reconnects += u64::from(work.reconnects);
     }
 
     /// Enters `calls` that were due and dropped.
@@ -127,10 +127,10 @@ impl Books {
     /// The first identity that does not hold, with both sides.
     pub fn balance(&self) -> Result<(), Imbalance> {
         let identities = [
-            ("due", self.due, self.begun + self.unstarted, "begun or dropped"),
+            ("due", self.due, self.started + self.unstarted, "begun or dropped"),
             (
-                "begun",
-                self.begun,
+                "started",
+                self.started,
                 self.committed + self.declined + self.faults(),
                 "committed, declined, conflict, refused, in doubt or defect",
             ),
@@ -144,11 +144,11 @@ impl Books {
     }
 }
 
-impl AddAssign for Books {
-    fn add_assign(&mut self, other: Books) {
+impl AddAssign for CallCounts {
+    fn add_assign(&mut self, other: CallCounts) {
         self.due += other.due;
         self.unstarted += other.unstarted;
-        self.begun += other.begun;
+        self.started += other.started;
         self.committed += other.committed;
         self.declined += other.declined;
         self.conflict += other.conflict;
@@ -183,18 +183,18 @@ mod tests {
         ]
     }
 
-    fn booked<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Books {
-        let mut books = Books::default();
+    fn booked<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> CallCounts {
+        let mut call_counts = CallCounts::default();
         for entry in entries {
             match *entry {
                 Entry::Ended(class, tries, late) => {
-                    let effort = Effort { attempts: tries, reconnects: tries % 2, ..Effort::default() };
-                    books.enter(class, &effort, late);
+                    let work = CallWork { attempts: tries, reconnects: tries % 2, ..CallWork::default() };
+                    call_counts.enter(class, &work, late);
                 }
-                Entry::Unstarted(calls) => books.enter_unstarted(calls),
+                Entry::Unstarted(calls) => call_counts.enter_unstarted(calls),
             }
         }
-        books
+        call_counts
     }
 
     proptest! {
@@ -210,7 +210,7 @@ mod tests {
             let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(entries.len())).collect();
             cuts.extend([0, entries.len()]);
             cuts.sort_unstable();
-            let mut merged = Books::default();
+            let mut merged = CallCounts::default();
             for part in cuts.windows(2).rev() {
                 merged += booked(&entries[part[0]..part[1]]);
             }
@@ -222,21 +222,22 @@ mod tests {
             entries in prop::collection::vec(entry(), 1..50),
             spoiled in 0usize..9,
         ) {
-            let mut books = booked(&entries);
+            let mut call_counts = booked(&entries);
             let fields = [
-                &mut books.due, &mut books.unstarted, &mut books.begun, &mut books.committed, &mut books.declined,
-                &mut books.conflict, &mut books.refused, &mut books.in_doubt, &mut books.defect,
+                &mut call_counts.due, &mut call_counts.unstarted, &mut call_counts.started, &mut call_counts.committed, &mut call_counts.declined,
+                &mut call_counts.conflict, &mut call_counts.refused, &mut call_counts.in_doubt, &mut call_counts.defect,
             ];
             *fields.into_iter().nth(spoiled).unwrap() += 1;
-            prop_assert!(books.balance().is_err());
+            prop_assert!(call_counts.balance().is_err());
         }
     }
 
     #[test]
     fn an_imbalance_says_what_is_missing() {
-        let books = Books { due: 7, begun: 5, unstarted: 1, committed: 5, ..Books::default() };
+        let call_counts =
+            CallCounts { due: 7, started: 5, unstarted: 1, committed: 5, ..CallCounts::default() };
         assert_eq!(
-            books.balance().unwrap_err().to_string(),
+            call_counts.balance().unwrap_err().to_string(),
             "7 calls due, but 6 accounted for as begun or dropped"
         );
     }

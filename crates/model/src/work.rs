@@ -30,7 +30,7 @@ impl Wanted {
 
 /// What one call took, over all its attempts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Effort {
+pub struct CallWork {
     /// Asked by the caller before the call: a clock around each statement, see [`StatementClock`](crate::StatementClock). It
     /// is no part of what was taken, so sums of efforts keep the one that they began with.
     pub clocked: bool,
@@ -121,16 +121,16 @@ impl Spent {
     }
 }
 
-impl Effort {
+impl CallWork {
     /// Of nothing yet, with what the caller asks for.
     #[must_use]
-    pub fn asked(&self) -> Effort {
-        Effort { clocked: self.clocked, wanted: self.wanted, ..Effort::default() }
+    pub fn asked(&self) -> CallWork {
+        CallWork { clocked: self.clocked, wanted: self.wanted, ..CallWork::default() }
     }
 }
 
-impl std::ops::AddAssign for Effort {
-    fn add_assign(&mut self, other: Effort) {
+impl std::ops::AddAssign for CallWork {
+    fn add_assign(&mut self, other: CallWork) {
         self.attempts += other.attempts;
         self.reconnects += other.reconnects;
         self.statements += other.statements;
