@@ -454,4 +454,9 @@ fn more_clients_than_the_machine_lets_connect_are_refused_before_anything_starts
         ran.refused(&[&format!("{files} open files"), "may have 1000", &format!("ulimit -Hn {files}")]);
     }
     assert!(desk.runs().is_empty(), "{:?}", desk.files());
+    assert_eq!(desk.run("load tpcb --golden --db sqlite:bank.db").code(), 0);
+    let line = "serve tpcb --db sqlite:bank.db --listen 127.0.0.1:0 --pool 500";
+    let ran = Running::start(desk.shell(&format!("ulimit -n 1000; exec \"$STACKMARK\" {line}"))).end();
+    ran.refused(&["a pool of 500 sessions needs 1628 open files", "smaller --pool"]);
+    assert_eq!(ran.out, "", "it listened");
 }

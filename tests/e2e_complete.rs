@@ -1,6 +1,6 @@
 //! What a newcomer does, from the first load to the comparison, and what comes out on which stream.
 
-use crate::e2e_desk::{Desk, Ran, Running, assert_good, parse, write};
+use crate::e2e_desk::{Desk, Ran, Running, assert_durable, assert_good, parse, write};
 use crate::e2e_void::unwrapped;
 use serde_json::Value;
 use std::fs;
@@ -31,7 +31,7 @@ fn a_subject_is_loaded_run_audited_reported_and_compared() {
     let trial = &direct["trials"][0];
     assert_eq!((&direct["state"], &trial["subject"]), (&"complete".into(), &"tpcc/sqlite/rusqlite".into()));
     assert!(trial["overall"]["call_counts"]["committed"].as_u64().unwrap() > 0);
-    assert_eq!(trial["stack"]["durability"]["tier"], "durable");
+    assert_durable(trial);
     assert_eq!(trial["conformance"]["check"], "passed");
     assert_eq!(trial["plan"]["clients"], 2);
 

@@ -199,6 +199,16 @@ pub(crate) fn parse(text: &str) -> Value {
     document
 }
 
+/// The settings of a trial make each commit durable. The tests may have their data in memory, and then the tier says that.
+#[track_caller]
+pub(crate) fn assert_durable(trial: &Value) {
+    let durability = &trial["stack"]["durability"];
+    let on = trial["data"]["file_system"].as_str().unwrap_or_default();
+    let tier = if on.ends_with("(memory)") { "volatile" } else { "durable" };
+    assert_eq!(durability["tier"], tier, "{durability}");
+    assert!(durability["detail"].as_str().unwrap().contains("every commit is flushed"), "{durability}");
+}
+
 /// Nothing speaks against any trial, and the exit status says so; of a run that Ctrl-C has interrupted, and of subjects that do not do the
 /// same work, it says that.
 #[track_caller]

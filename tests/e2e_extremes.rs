@@ -44,7 +44,24 @@ fn check(extreme: Extreme, workloads: &[&str], commands: &[(&str, &str)]) {
 
 #[test]
 fn the_largest_numbers_give_a_verdict() {
-    check(Extreme { number: i64::MAX, status: None, to: &[], every: 3 }, &WORKLOADS, &[VERIFY_SUMS]);
+    check(
+        Extreme { number: i64::MAX, status: None, to: &[], every: 3, field: None },
+        &WORKLOADS,
+        &[VERIFY_SUMS],
+    );
+}
+
+/// Numbers that are of one field alone come through to what is summed.
+const RACES: (&str, &str) =
+    ("--golden", "verify --idle 0s URL --workload WORKLOAD --db sqlite:WORKLOAD.db --only race");
+
+#[test]
+fn the_smallest_balance_of_a_payment_gives_a_verdict() {
+    check(
+        Extreme { number: i64::MIN, status: None, to: &[], every: 1, field: Some("c_balance") },
+        &["tpcc"],
+        &[RACES],
+    );
 }
 
 /// Golden calls have versions at the end of their range, which count where a wrong answer says that they were done, or leaves it open.
@@ -52,7 +69,13 @@ fn the_largest_numbers_give_a_verdict() {
 fn the_largest_numbers_of_calls_give_a_verdict() {
     for status in [204, 418] {
         check(
-            Extreme { number: 0, status: Some(status), to: &["DELETE", "9223372036854775806"], every: 1 },
+            Extreme {
+                number: 0,
+                status: Some(status),
+                to: &["DELETE", "9223372036854775806"],
+                every: 1,
+                field: None,
+            },
             &["catalogue"],
             &[VERIFY_SUMS],
         );
@@ -64,7 +87,34 @@ mod extended {
 
     #[test]
     fn extreme_numbers_give_a_verdict_in_runs_too() {
-        check(Extreme { number: i64::MAX, status: None, to: &[], every: 3 }, &WORKLOADS, &[VERIFY, RUN]);
-        check(Extreme { number: i64::MIN, status: None, to: &[], every: 1 }, &WORKLOADS, &[VERIFY, RUN]);
+        check(
+            Extreme { number: i64::MAX, status: None, to: &[], every: 3, field: None },
+            &WORKLOADS,
+            &[VERIFY, RUN],
+        );
+        check(
+            Extreme { number: i64::MIN, status: None, to: &[], every: 1, field: None },
+            &WORKLOADS,
+            &[VERIFY, RUN],
+        );
+    }
+
+    #[test]
+    fn an_extreme_number_in_one_field_gives_a_verdict() {
+        let fields: [(&str, &[&str]); 5] = [
+            ("tpcc", &["c_balance", "o_id", "s_quantity", "ol_amount", "i_price", "c_credit_lim", "h_date"]),
+            ("tpcb", &["abalance"]),
+            ("catalogue", &["id", "version", "price", "kcal", "total", "inserted"]),
+            ("transfer", &["balance"]),
+            ("booking", &["available", "quantity", "stock"]),
+        ];
+        for (workload, fields) in fields {
+            for &field in fields {
+                for number in [i64::MIN, i64::MAX] {
+                    let extreme = Extreme { number, status: None, to: &[], every: 1, field: Some(field) };
+                    check(extreme, &[workload], &[VERIFY_SUMS]);
+                }
+            }
+        }
     }
 }

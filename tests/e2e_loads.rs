@@ -78,9 +78,9 @@ fn a_search_finds_a_rate_and_confirms_it() {
     let steps = search["steps"].as_array().unwrap();
     assert!(!steps.is_empty(), "{search}");
     // Thirty seconds are never reached: what breaks such a level is that calls are not served as they are due.
-    let broken: Vec<&Value> = steps.iter().filter(|step| step["kept"] == false).collect();
+    let broken: Vec<&Value> = steps.iter().filter(|step| step["met"] == false).collect();
     assert!(
-        broken.iter().all(|step| step["why"].as_str().unwrap().contains("were served in time")),
+        broken.iter().all(|step| step["reason"].as_str().unwrap().contains("were served in time")),
         "{search}"
     );
     assert_eq!(ran.code(), 0, "{ran:?}");
@@ -118,17 +118,17 @@ fn a_hopeless_step_ends_early_says_why_and_the_search_goes_on() {
     let document = parse(&ran.out);
     for step in document["search"]["steps"].as_array().unwrap() {
         let trial = &document["trials"][step["trial"].as_u64().unwrap() as usize];
-        assert_eq!((&step["kept"], &trial["state"]), (&false.into(), &"interrupted".into()), "{step}");
+        assert_eq!((&step["met"], &trial["state"]), (&false.into(), &"interrupted".into()), "{step}");
         let ended = step["ended_early_s"].as_f64().unwrap();
         assert!((2.0..5.9).contains(&ended), "{step}");
-        assert!(step["why"].as_str().unwrap().contains("had taken longer than 1 µs"), "{step}");
+        assert!(step["reason"].as_str().unwrap().contains("had taken longer than 1 µs"), "{step}");
         assert!(
             trial["audits"].as_array().unwrap().iter().any(|audit| audit["when"] == "after_run"),
             "{trial}"
         );
     }
     let page = std::fs::read_to_string(desk.only_run().join("report.html")).unwrap();
-    assert!(page.contains("ended early after") && ran.err.contains("broken, ended early after"), "{ran:?}");
+    assert!(page.contains("ended early after") && ran.err.contains("missed, ended early after"), "{ran:?}");
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn a_search_that_is_killed_goes_on_from_its_first_steps() {
     let rate = |step: &Value| step["rate_per_s"].as_f64().unwrap();
     for (was, is) in before.iter().zip(steps) {
         assert!((rate(was) / rate(is) - 1.0).abs() < 1e-9, "{was} {is}");
-        assert_eq!((&was["trial"], &was["why"], &was["kept"]), (&is["trial"], &is["why"], &is["kept"]));
+        assert_eq!((&was["trial"], &was["reason"], &was["met"]), (&is["trial"], &is["reason"], &is["met"]));
     }
     // After them each step has a trial of its own.
     let trials: Vec<u64> = steps.iter().map(|step| step["trial"].as_u64().unwrap()).collect();
@@ -110,6 +110,11 @@ fn interrupted(line: &str) -> Desk {
     let document = desk.document();
     assert_eq!(document["state"], "interrupted");
     assert!(document["notes"].to_string().contains(&named), "{document}");
+    // What CI and spreadsheets read of it.
+    let junit = desk.run(&format!("report results/{id} --format junit")).out;
+    assert!(junit.contains("<failure message=\"interrupted"), "{junit}");
+    let csv = desk.run(&format!("report results/{id} --format csv")).out;
+    assert!(csv.lines().skip(1).all(|row| row.contains(",interrupted,")), "{csv}");
     desk
 }
 
@@ -141,10 +146,10 @@ fn a_step_that_ended_early_is_not_run_again() {
     resumed.signal(Signal::INT);
     let ran = resumed.end();
     let (was, is) = (&before[0], &desk.document()["search"]["steps"][0]);
-    assert!(ran.err.contains("broken, ended early") && was["ended_early_s"].is_number(), "{was} {ran:?}");
+    assert!(ran.err.contains("missed, ended early") && was["ended_early_s"].is_number(), "{was} {ran:?}");
     assert_eq!(
-        (&was["trial"], &was["why"], &was["kept"]),
-        (&is["trial"], &is["why"], &is["kept"]),
+        (&was["trial"], &was["reason"], &was["met"]),
+        (&is["trial"], &is["reason"], &is["met"]),
         "{ran:?}"
     );
     assert!(!ran.err.contains("step 1: ") && !ran.err.contains("capacity: "), "{ran:?}");

@@ -1,6 +1,6 @@
 //! Subjects on SQLite: each driver and style once, and in the extended tests all; and what one of them says of its shared commits.
 
-use crate::e2e_desk::{Desk, assert_good, once, parse};
+use crate::e2e_desk::{Desk, assert_durable, assert_good, once, parse};
 use serde_json::Value;
 
 /// A loaded database of each workload.
@@ -114,11 +114,8 @@ fn check(trial: &Value, subject: &str) {
     let adapter = parts[2].trim_start_matches("axum+");
     assert_eq!(stack["adapter"], adapter, "{subject}");
     let route = if adapter == parts[2] { "direct" } else { "http" };
-    assert_eq!(
-        (&stack["route"], &stack["durability"]["tier"]),
-        (&route.into(), &"durable".into()),
-        "{subject}"
-    );
+    assert_eq!(stack["route"], route, "{subject}");
+    assert_durable(trial);
     assert_eq!(trial["conformance"]["check"], "passed", "{subject}");
     assert!(trial["overall"]["call_counts"]["committed"].as_u64().unwrap() > 0, "{subject}");
     let shares = stack["style"] == "grouped";

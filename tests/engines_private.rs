@@ -127,6 +127,31 @@ fn a_private_engine_has_room_for_the_clients_that_are_asked_for() {
 }
 
 #[test]
+fn variables_of_other_clients_do_not_reach_a_private_engine() {
+    let of_others = [
+        ("PGPASSWORD", "wrong"),
+        ("PGOPTIONS", "-c default_transaction_read_only=on"),
+        ("PGHOST", "nowhere.invalid"),
+        ("PGSSLMODE", "verify-full"),
+        ("PGSERVICE", "none"),
+        ("MYSQL_PWD", "wrong"),
+        ("MYSQL_HOST", "nowhere.invalid"),
+        ("MYSQL_TCP_PORT", "1"),
+        ("MYSQL_UNIX_PORT", "/nowhere"),
+    ];
+    for how in ["tpcb/postgres --statement-statistics", "tpcb/mariadb", "tpcb/postgres/axum+tokio-postgres"] {
+        let desk = Desk::empty();
+        let _swept = Swept(&desk);
+        let mut command =
+            desk.command(&format!("run {how} --scale 1 --clients 2 --calls 100 --warmup 0s --json"));
+        command.env("STACKMARK_RIG_DIR", rig_folder(&desk)).envs(of_others);
+        let ran = Running::start(command).end();
+        assert_ne!(ran.code(), 2, "{how}: {ran:?}");
+        assert_eq!(parse(&ran.out)["trials"][0]["overall"]["call_counts"]["committed"], 100, "{how}");
+    }
+}
+
+#[test]
 fn a_warm_up_goes_on_until_the_engine_has_settled() {
     let desk = Desk::empty();
     let _swept = Swept(&desk);

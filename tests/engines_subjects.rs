@@ -1,6 +1,6 @@
 //! Subjects of the list: each driver and style once, and in the extended tests all.
 
-use crate::e2e_desk::{Desk, assert_good, once, parse};
+use crate::e2e_desk::{Desk, assert_durable, assert_good, once, parse};
 use crate::engines_desk::{SHORT, Server, on};
 use rig::Engine;
 use serde_json::Value;
@@ -71,7 +71,7 @@ fn check(trial: &Value, subject: &str, engine: &str) -> u64 {
     assert_eq!(stack["style"], *parts.get(3).unwrap_or(&unsaid), "{subject}");
     let route = if parts[2].starts_with("axum+") { "http" } else { "direct" };
     assert_eq!(stack["route"], route, "{subject}");
-    assert_eq!(stack["durability"]["tier"], "durable", "{subject}");
+    assert_durable(trial);
     assert!(!stack["isolation"].as_str().unwrap().is_empty(), "{subject}");
     assert_eq!(trial["conformance"]["check"], "passed", "{subject}");
     assert!(trial["overall"]["call_counts"]["committed"].as_u64().unwrap() > 0, "{subject}");
@@ -84,5 +84,5 @@ fn check(trial: &Value, subject: &str, engine: &str) -> u64 {
     assert!(spent.is_some_and(|spent| spent.as_f64() > Some(0.0)), "{subject}: {processes:?}");
     assert_eq!(trial["data"]["remote"], false, "{subject}");
     assert!(!trial["engine"]["gauges"].as_array().unwrap().is_empty(), "{subject}");
-    trial["engine"]["looks"].as_u64().unwrap()
+    trial["engine"]["samples"].as_u64().unwrap()
 }

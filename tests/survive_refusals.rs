@@ -4,9 +4,11 @@
 use crate::desk::{Desk, Ran, until};
 use crate::{ENGINES, command_on, driver, loaded, run_on, trial_of, with_password};
 use rig::Engine;
-use sql::{Dialect, ServerUrl};
+use sql::{DbUrl, Dialect, ServerUrl};
 use stackmark_tests::engines::{CONNECTIONS, Held, small};
 use stackmark_tests::fake;
+use std::path::PathBuf;
+use std::process::Command;
 
 /// A command of a desk of its own cannot run, says all of `words`, and leaves nothing.
 #[track_caller]
@@ -103,6 +105,15 @@ fn a_full_server_says_so() {
         let served = line.replace("/tokio-", "/axum+tokio-").replace("/mysql-", "/axum+mysql-");
         let line = format!("{served} --pool {}", CONNECTIONS + 10);
         refused(&line, &url, &["has room for", "--pool"]);
+        let http = if engine == Engine::Postgres { "axum+tokio-postgres" } else { "axum+mysql-async" };
+        let pool = CONNECTIONS + 10;
+        let verify = format!(
+            "verify tpcb/{}/{http} --pool {pool} --idle 0s",
+            crate::driver(engine).split('/').next().unwrap()
+        );
+        refused(&verify, &url, &["has room for", "--pool"]);
+        let ran = run_on(&Desk::empty(), &format!("serve tpcb --listen 127.0.0.1:0 --pool {pool}"), &url);
+        assert!(ran.code() == 2 && ran.out.is_empty() && ran.err.contains("has room for"), "{ran:?}");
         // A server notices after its clients have gone that they have. The next test would find it full still.
         let count = match engine {
             Engine::Postgres => "select count(*) from pg_stat_activity where usename is not null",
@@ -113,6 +124,19 @@ fn a_full_server_says_so() {
         let connections = || server.engine.client(system, count).ok()?.trim().parse::<u32>().ok();
         until("its connections have gone", || connections().is_some_and(|count| count < CONNECTIONS / 2));
     }
+}
+
+#[test]
+fn statements_that_a_server_would_not_take_are_refused_before_they_are_sent() {
+    let mut server = Held::of(Engine::MariaDb);
+    let url = loaded(&mut server, "catalogue");
+    let _ = server.ask("mysql", "set global max_allowed_packet = 4096");
+    refused(
+        "run catalogue/mariadb --calls 100 --warmup 0s",
+        &url,
+        &["max_allowed_packet", "4096 bytes", "hint: `set global"],
+    );
+    let _ = server.ask("mysql", "set global max_allowed_packet = 16777216");
 }
 
 #[test]
@@ -212,7 +236,8 @@ fn tables_that_a_crash_empties_make_no_durable_run() {
         (durability["tier"].as_str().unwrap().to_owned(), durability["detail"].as_str().unwrap().to_owned())
     };
     let is_sound = |(tier, detail): (String, String)| {
-        assert!(tier != "volatile" && !detail.contains("not logged"), "{tier} {detail}");
+        assert!(!detail.contains("not logged"), "{tier} {detail}");
+        assert_eq!((tier == "volatile", detail.contains("is in memory")), (in_memory, in_memory), "{detail}");
     };
     let single = |kept: &str| server.ask("unlogged", &format!("alter table pgbench_accounts set {kept}"));
     is_sound(durability(&url));
@@ -239,4 +264,39 @@ fn tables_that_a_crash_empties_make_no_durable_run() {
     );
     let _ = server.ask("myisam", "alter table pgbench_history engine = InnoDB");
     assert_ne!(run_on(&Desk::empty(), &run(Engine::MariaDb), &url).code(), 2);
+}
+
+/// Where the server has what the data depends on: an index, the log and the states of transactions, wherever they were moved.
+#[test]
+fn all_folders_that_data_depends_on_are_known() {
+    let folders = |url: &ServerUrl| -> Vec<PathBuf> {
+        let kept = admin::store(DbUrl::Server(url.clone())).kept().unwrap();
+        kept.into_iter().filter_map(|kept| kept.folder).collect()
+    };
+    let mut server = Held::of(Engine::Postgres);
+    let url = server.database("folders", |url| {
+        assert_eq!(run_on(&Desk::empty(), "load tpcb --golden", url).code(), 0);
+    });
+    let place = rig::for_tests::engines_folder().join("tablespace-of-an-index");
+    std::fs::create_dir(&place).unwrap();
+    let owned = Command::new("chown").arg("--reference").args([&server.engine.data(), &place]).status();
+    assert!(owned.is_ok_and(|status| status.success()));
+    let _ = server.ask("postgres", &format!("create tablespace of_index location '{}'", place.display()));
+    let _ = server.ask("folders", "alter index pgbench_accounts_pkey set tablespace of_index");
+    let found = folders(&url);
+    for folder in [&place, &server.engine.data(), &server.engine.data().join("pg_wal")] {
+        assert!(found.contains(folder), "{}: {found:?}", folder.display());
+    }
+    let _ = server.ask("postgres", "drop database folders with (force)");
+    let _ = server.ask("postgres", "drop tablespace of_index");
+    std::fs::remove_dir(&place).unwrap();
+
+    let mut server = Held::of(Engine::MariaDb);
+    let url = server.database("folders", |url| {
+        assert_eq!(run_on(&Desk::empty(), "load tpcb --golden", url).code(), 0);
+    });
+    let named = "select case when @@innodb_log_group_home_dir like '/%' then @@innodb_log_group_home_dir
+        else concat(@@datadir, @@innodb_log_group_home_dir) end";
+    let log = PathBuf::from(server.ask("folders", named).trim());
+    assert!(folders(&url).contains(&log), "{}: {:?}", log.display(), folders(&url));
 }

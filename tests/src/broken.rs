@@ -286,7 +286,7 @@ pub const SERVERS: &[Broken] = &[
             "f\"query;dur={total + 1:.3f}, total;dur={total:.3f}\"",
         ),
         "server-timing",
-        "all of it by the server's own word took",
+        "its total as the server reports it took",
     ),
     broken(
         "every connection is closed behind its answer",

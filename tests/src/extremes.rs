@@ -16,6 +16,8 @@ pub struct Extreme {
     pub to: &'static [&'static str],
     /// It spoils every so many of them.
     pub every: u64,
+    /// The field whose numbers it replaces; all where there is none.
+    pub field: Option<&'static str>,
 }
 
 /// Starts a proxy in front of the server at a port of this machine, and gives its own; it lives as long as the process.
@@ -48,7 +50,7 @@ fn pass(client: TcpStream, server: TcpStream, extreme: Extreme, seen: &AtomicU64
         let is_call = !is_own && extreme.to.iter().all(|part| head.contains(part));
         server.get_mut().write_all(&[head.as_bytes(), &body].concat())?;
         let Some((head, body)) = message(&mut server)? else { return Ok(()) };
-        let spoiled = if extreme.status == Some(204) { Vec::new() } else { spoiled(&body, extreme.number) };
+        let spoiled = if extreme.status == Some(204) { Vec::new() } else { spoiled(&body, extreme) };
         let can_spoil = is_call && (extreme.status.is_some() || spoiled != body);
         let spoils = can_spoil && seen.fetch_add(1, Ordering::Relaxed).is_multiple_of(extreme.every);
         let (head, body) = if spoils { (with(&head, spoiled.len(), extreme), spoiled) } else { (head, body) };
@@ -73,11 +75,19 @@ fn message(from: &mut BufReader<TcpStream>) -> io::Result<Option<(String, Vec<u8
     Ok(Some((head, body)))
 }
 
-/// The body with another number in place of each that is not part of a text.
-fn spoiled(body: &[u8], number: i64) -> Vec<u8> {
+/// The body with another number in place of each that is not part of a text, and is of the field if one was named.
+fn spoiled(body: &[u8], Extreme { number, field, .. }: Extreme) -> Vec<u8> {
     let (mut to, mut within_text, mut escaped, mut within_number) = (Vec::new(), false, false, false);
+    let mut last_text = Vec::new();
     for byte in body {
-        let is_number = !within_text && matches!(byte, b'0'..=b'9' | b'-' | b'.');
+        match (within_text, byte) {
+            (false, b'"') => last_text.clear(),
+            (true, byte) if *byte != b'"' => last_text.push(*byte),
+            _ => {}
+        }
+        let is_number = !within_text
+            && matches!(byte, b'0'..=b'9' | b'-' | b'.')
+            && field.is_none_or(|field| field.as_bytes() == last_text);
         if is_number && !within_number {
             to.extend(number.to_string().bytes());
         }
@@ -111,12 +121,19 @@ mod tests {
     #[test]
     fn numbers_are_spoiled_and_texts_are_not() {
         let body = br#"{"id": 12, "name": "a \"7\" 8", "list": [-1, 2.50], "none": null}"#;
-        let found = String::from_utf8(spoiled(body, i64::MIN)).unwrap_or_default();
+        let found = String::from_utf8(spoiled(
+            body,
+            Extreme { number: i64::MIN, status: None, to: &[], every: 1, field: None },
+        ))
+        .unwrap_or_default();
         let least = i64::MIN;
         let wanted =
             format!(r#"{{"id": {least}, "name": "a \"7\" 8", "list": [{least}, {least}], "none": null}}"#);
         assert_eq!(found, wanted);
-        let extreme = Extreme { number: 5, status: Some(418), to: &[], every: 1 };
+        let of_field = Extreme { number: 7, status: None, to: &[], every: 1, field: Some("list") };
+        let found = String::from_utf8(spoiled(body, of_field)).unwrap_or_default();
+        assert_eq!(found, r#"{"id": 12, "name": "a \"7\" 8", "list": [7, 7], "none": null}"#);
+        let extreme = Extreme { number: 5, status: Some(418), to: &[], every: 1, field: None };
         assert_eq!(
             with("HTTP/1.1 200 OK\r\nContent-Length: 3\r\netag: \"1\"\r\n\r\n", 9, extreme),
             "HTTP/1.1 418 Spoiled\r\nContent-Length: 9\r\netag: \"5\"\r\n\r\n"

@@ -4,8 +4,8 @@ use model::{CallWork, Nanos, StatementTimes};
 
 /// Adds the metrics of one `Server-Timing` header to `work`.
 ///
-/// Standard names and milliseconds. Metrics that we do not know, and ones without a duration, are skipped:
-/// the header only adds to an answer, and a proxy may add to it.
+/// Standard names and milliseconds. Unknown metrics, and ones without a duration, are skipped: a proxy may add to the header. A duration
+/// that is not a number of milliseconds of 0 or more makes the times unreadable.
 pub(crate) fn read_server_timing(value: &[u8], work: &mut CallWork) {
     let spent = &mut work.spent;
     for metric in split_outside_quotes(value, b',') {
@@ -27,12 +27,21 @@ pub(crate) fn read_server_timing(value: &[u8], work: &mut CallWork) {
             part[..at].trim_ascii().eq_ignore_ascii_case(b"dur").then(|| &part[at + 1..])
         });
         let duration = duration.map(|text| unquoted(text.trim_ascii()));
-        if let Some((span, text)) = duration.and_then(|text| Some((millis(text)?, text))) {
-            *slot += span;
+        let Some(text) = duration else { continue };
+        let Some(span) = millis(text) else {
+            spent.unreadable = true;
+            continue;
+        };
+        // A metric that comes again is one time in two parts.
+        if *slot == Nanos::ZERO && spent.rounded < ROUNDED_MAX {
             spent.rounded += unit(text);
         }
+        *slot += span;
     }
 }
+
+/// Rounding error of all metrics together, at most: seven in whole milliseconds.
+const ROUNDED_MAX: Nanos = Nanos::from_millis(7);
 
 /// What the last of the digits stands for: a server that writes `0.3` may mean 0.25 ms.
 fn unit(millis: &[u8]) -> Nanos {
@@ -93,8 +102,16 @@ fn whole(text: &[u8]) -> Option<u32> {
     text.iter().try_fold(0u32, |sum, byte| byte.is_ascii_digit().then(|| sum * 10 + u32::from(byte - b'0')))
 }
 
-/// Decimal milliseconds to whole nanoseconds, cut rather than rounded. Negative or odd texts are nothing.
+/// Decimal milliseconds to whole nanoseconds, cut rather than rounded; at most `u64::MAX`. Negative or odd texts are nothing.
 fn millis(text: &[u8]) -> Option<Nanos> {
+    plain_millis(text).or_else(|| {
+        let millis: f64 = str::from_utf8(text).ok()?.parse().ok()?;
+        (millis >= 0.0).then_some(Nanos((millis * 1e6) as u64))
+    })
+}
+
+/// The same of digits with at most one point, of at most nine places before it, as servers write them.
+fn plain_millis(text: &[u8]) -> Option<Nanos> {
     let (whole_part, fraction) = match text.iter().position(|&byte| byte == b'.') {
         Some(at) => (&text[..at], &text[at + 1..]),
         None => (text, &[][..]),
@@ -157,6 +174,7 @@ mod tests {
             server: Nanos(2_600_001),
             // Of the first text: 1 ms, 0.1 ms, twice 1 µs, 0.1 µs, and twice 1 ns.
             rounded: Nanos(1_102_102),
+            unreadable: false,
         };
         check(
             "queue;dur=0.012, pool;dur=1, begin;dur=.0025, query;dur=1.2345678, commit;dur=0.3, encode;dur=0.004, total;dur=2.600001",
@@ -174,12 +192,31 @@ mod tests {
     fn unknown_metrics_and_missing_durations_are_skipped() {
         let want = Spent { commit: Nanos(500_000), rounded: Nanos(100_000), ..Spent::default() };
         check(
-            "cache;desc=\"hit, query;dur=9\";dur=3, pool, begin;dur=, query;dur=-1, total;desc=x, commit;desc=\"a;dur=7\";DUR=0.5;dur=8",
+            "cache;desc=\"hit, query;dur=9\";dur=-3, pool, begin, total;desc=x, commit;desc=\"a;dur=7\";DUR=0.5;dur=8",
             want,
         );
         check("", Spent::default());
         check(";;,,=;dur", Spent::default());
-        check("query;dur=1e3, total;dur=99999999999", Spent::default());
+    }
+
+    #[test]
+    fn what_is_longer_than_any_call_is_read_and_what_is_no_time_is_unreadable() {
+        let query = |statements| Spent {
+            statements: Nanos(statements),
+            rounded: Nanos(1_000_000),
+            ..Spent::default()
+        };
+        check("query;dur=1e3", query(1_000_000_000));
+        check("query;dur=99999999999", query(99_999_999_999_000_000));
+        check("query;dur=1e300", query(u64::MAX));
+        check("query;dur=inf", query(u64::MAX));
+        for odd in ["-5", "nan", "", "fast", "0x10"] {
+            check(&format!("query;dur={odd}"), Spent { unreadable: true, ..Spent::default() });
+        }
+        // Said again and again, its rounding does not grow.
+        check("query;dur=1, query;dur=1, query;dur=1", query(3_000_000));
+        let zeros = "query;dur=0, ".repeat(100);
+        check(&zeros, Spent { rounded: Nanos(7_000_000), ..Spent::default() });
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub(crate) struct Queries {
     pub(crate) sessions: &'static str,
     /// How tables keep their rows: see `kept`.
     pub(crate) kept: &'static str,
+    /// The most bytes of a statement with its values; no row where there is no such limit.
+    pub(crate) statement_max: &'static str,
 }
 
 /// One database of some technology.

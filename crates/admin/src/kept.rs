@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// How a table, or a partition of one, keeps its rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// The table.
+    /// The table; empty for what all tables of the server share, such as its log.
     pub table: String,
     /// The partition, or the table itself.
     pub part: String,

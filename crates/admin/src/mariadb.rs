@@ -58,6 +58,11 @@ select table_name, table_name, case transactions when 'YES' then 'logged' else t
 from information_schema.tables
 join information_schema.engines on engines.engine = tables.engine
 where table_schema = database() and table_type in ('BASE TABLE', 'SYSTEM VERSIONED')
+union all select '', '', 'logged', case when folder like '/%' then folder else concat(@@datadir, folder) end from (
+  select coalesce(@@innodb_log_group_home_dir, '') folder union all select coalesce(@@innodb_data_home_dir, '')
+  union all select coalesce(@@innodb_undo_directory, '')
+  union all select left(coalesce(@@log_bin_basename, ''), char_length(@@log_bin_basename) - locate('/', reverse(@@log_bin_basename)))
+) folders
 order by 1";
 
 /// Limits on sessions.
@@ -94,6 +99,8 @@ impl Server for Database {
                 where substring_index(name, '/', 1) = database()",
         sessions: SESSIONS,
         kept: KEPT,
+        // New sessions get this one.
+        statement_max: "select cast(@@global.max_allowed_packet as signed)",
     };
     const RECORD: &'static str = "create table stackmark_load (name varchar(64) not null primary key, value longtext not null) \
          engine = InnoDB, character set = utf8mb4, collate = utf8mb4_bin";

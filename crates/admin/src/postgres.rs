@@ -52,22 +52,30 @@ const AUDIT_SETTINGS: [(&str, &str); 5] = [
     ("enable_mergejoin", "off"),
 ];
 
-/// How tables and their partitions keep their rows. A table in no tablespace of its own is in that of the database, and that may be the
-/// server's folder, of which not everybody is told.
+/// How tables, their partitions, their indexes and their long values are kept, and where the server has its log and the states of its
+/// transactions. What has no tablespace of its own is in that of the database, and that may be the server's folder, which not every
+/// user may see.
 const KEPT: &str = "
+with server as (select setting as folder from pg_settings where name = 'data_directory')
 select
-  (select relname from pg_class whole where whole.oid = coalesce(pg_partition_root(part.oid), part.oid))::text,
-  relname::text,
-  case relpersistence when 'p' then 'logged' else 'unlogged' end,
+  (select relname from pg_class whole where whole.oid = coalesce(pg_partition_root(owner.oid), owner.oid))::text,
+  owner.relname::text,
+  case part.relpersistence when 'p' then 'logged' else 'unlogged' end,
   coalesce(
-    nullif(pg_tablespace_location(case reltablespace when 0 then dattablespace else reltablespace end), ''),
-    (select setting from pg_settings where name = 'data_directory')
+    nullif(pg_tablespace_location(case part.reltablespace when 0 then dattablespace else part.reltablespace end), ''),
+    (select folder from server)
   )
-from pg_class part
-join pg_namespace on pg_namespace.oid = relnamespace
+from pg_class owner
+join lateral (
+  select owner.oid union all select indexrelid from pg_index where indrelid = owner.oid
+  union all select owner.reltoastrelid where owner.reltoastrelid <> 0
+) of_owner on true
+join pg_class part on part.oid = of_owner.oid
+join pg_namespace on pg_namespace.oid = owner.relnamespace
 join pg_database on datname = current_database()
-where relkind = 'r' and nspname not like 'pg\\_%' and nspname <> 'information_schema'
-  and pg_table_is_visible(coalesce(pg_partition_root(part.oid), part.oid))
+where owner.relkind = 'r' and nspname not like 'pg\\_%' and nspname <> 'information_schema'
+  and pg_table_is_visible(coalesce(pg_partition_root(owner.oid), owner.oid))
+union all select '', '', 'logged', folder || part from server, unnest(array['/pg_wal', '/pg_xact']) part
 order by 1, 2";
 
 /// Limits on sessions. Some are kept for superusers, and those have no limit of their own. Of others' sessions a user may not see what
@@ -125,6 +133,7 @@ impl Server for Database {
         bytes: "select pg_database_size(current_database())",
         sessions: SESSIONS,
         kept: KEPT,
+        statement_max: "select 0 where false",
     };
     const RECORD: &'static str = "create table stackmark_load (name text primary key, value text not null)";
     const STORED: &'static str = "select coalesce(sum(pg_total_relation_size(oid)), 0)::int8 from pg_class \
@@ -361,21 +370,48 @@ impl From<tokio_postgres::Error> for Cause {
             text.push_str(&inner.to_string());
             source = inner.source();
         }
+        if text.contains("does not support TLS") {
+            text.push_str("; `sslmode=disable` or `prefer` would do without");
+        }
         Cause::new(kind, text)
     }
 }
 
 impl Holding for Session {
     fn is_of(&mut self, who: &str) {
-        // The server keeps 63 bytes; the end of a path tells more than its beginning.
-        let from = who.len().saturating_sub(NAME_MAX);
-        let who = &who[who.ceil_char_boundary(from)..];
+        let who = shortened(who);
         // It is for people: what counts is the lock.
-        let _ = self.ask(&format!("select set_config('application_name', {}, false)", literal(who)));
+        let _ = self.ask(&format!("select set_config('application_name', {}, false)", literal(&who)));
     }
+}
+
+/// `process 17, /folder` in the 63 bytes that the server keeps: of a long folder its end, which says more than its beginning.
+fn shortened(who: &str) -> String {
+    let (process, folder) = who.split_once(", ").unwrap_or(("", who));
+    let begin = if process.is_empty() { String::new() } else { format!("{process}, ") };
+    if who.len() <= NAME_MAX {
+        return who.to_owned();
+    }
+    let room = NAME_MAX.saturating_sub(begin.len() + "...".len());
+    let from = folder.ceil_char_boundary(folder.len().saturating_sub(room));
+    format!("{begin}...{}", &folder[from..])
 }
 
 /// A text as SQL takes it, whatever is in it: with an escape string, backslashes mean one thing under every setting.
 fn literal(text: &str) -> String {
     format!("e'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NAME_MAX, shortened};
+
+    #[test]
+    fn a_long_folder_is_shortened_and_its_process_is_not() {
+        assert_eq!(shortened("process 17, /work"), "process 17, /work");
+        let long = shortened(&format!("process 17, /{}/results/20261127-tpcb", "é".repeat(60)));
+        assert!(long.starts_with("process 17, ...") && long.ends_with("/results/20261127-tpcb"), "{long}");
+        assert!((NAME_MAX - 1..=NAME_MAX).contains(&long.len()), "{long}");
+        assert_eq!(shortened(&"x".repeat(99)).len(), NAME_MAX);
+    }
 }

@@ -50,6 +50,7 @@ static QUERIES: Queries = Queries {
     sessions: "select '', 0, 0 where false",
     // A file is what its connections make of it.
     kept: "select '', '', '', '' where false",
+    statement_max: "select 0 where false",
 };
 
 impl Engine for File {

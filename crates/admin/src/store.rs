@@ -160,6 +160,15 @@ impl Store {
         Ok(kept::read(&self.rows(self.0.queries().kept, &[])?))
     }
 
+    /// The most bytes that its server takes of a statement with its values; nothing where it has no such limit.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn statement_max(&self) -> Result<Option<u64>, Error> {
+        let rows = self.rows(self.0.queries().statement_max, &[])?;
+        Ok(rows.first().and_then(|row| row.first()?.int()).and_then(|bytes| bytes.try_into().ok()))
+    }
+
     /// Takes the right to run on the database, which others may have too if `shared`: a lock of its server's. Runs on files have locks of
     /// the system's.
     ///

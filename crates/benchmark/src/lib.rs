@@ -97,6 +97,9 @@ pub trait Benchmark: Wire<Extent: Size> {
     /// Rows of the smallest table that most calls update.
     fn hottest_rows(size: &Self::Extent) -> u64;
 
+    /// Bytes of its largest statement with all values, rounded up.
+    const STATEMENT_BYTES: u64 = 1_024;
+
     /// The most stores that data of a scale can be split over: one, unless the workload says how.
     fn shards_max(_scale: u32) -> u32 {
         1

@@ -35,7 +35,8 @@ pub(crate) fn serve_workload<W: Driven>(args: &args::Serve, ui: &Ui) -> Result<A
     let engine = args.engine.as_deref().unwrap_or(first.dialect().name());
     let subject = subjects::served(W::NAME, engine, args.how.as_deref())?;
     let databases = Databases::<W>::existing(stores.urls(Some(subject.how.dialect))?, None, &Chosen::new())?;
-    databases.ensure_direct()?;
+    deploy::check_pool(args.pool, subject.how.dialect)?;
+    deploy::check_sessions(&databases.urls(), subject.sessions(args.pool, args.pool))?;
     let size = databases.size.clone();
     let _producing = match (parse_sink(args.sink.as_deref())?, subject.publishes_directly()) {
         (Some(sink), true) => Some(sink.produce()?),

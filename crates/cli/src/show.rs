@@ -94,11 +94,15 @@ fn history(args: &args::Report, format: Format, colour: Colour, ui: &Ui) -> Resu
     }
     files.sort();
     files.dedup();
-    let read = files.into_iter().map(|path| {
-        let document = result::read(&path);
-        (path, document)
-    });
-    let history = History::of(read.collect(), args.subject.as_deref());
+    let mut read = Vec::new();
+    for path in files {
+        match result::read(&path) {
+            // A file that is found in a folder is skipped with a note.
+            Err(error) if args.results.contains(&path) => return Err(error.into()),
+            document => read.push((path, document)),
+        }
+    }
+    let history = History::of(read, args.subject.as_deref());
     Ok(match format {
         Format::Text => history.text(colour),
         Format::Html => report::html::history::render(&history),

@@ -76,7 +76,8 @@ fn started<W: Driven>(
     spec.suits::<W>(subject.how)?;
     let (folder, _, _) = Folder::create(&args.out.out, &format!("verify-{}", subject.path))?;
     let verify = || {
-        let deployment = Deployment::create(folder.path(), &spec, named, &wishes, CLIENTS, ui)?;
+        let sessions = subject.sessions(CLIENTS, schedule::pool(args.server.pool, CLIENTS));
+        let deployment = Deployment::create(folder.path(), &spec, named, &wishes, sessions, ui)?;
         let urls = deployment.empty("verify")?;
         let databases = load::<W>(&urls, ui, interrupt)?;
         let settings = run::server_settings(&args.server, &EngineArgs::default(), CLIENTS);
@@ -252,8 +253,8 @@ fn wrapped(words: &str, at: usize) -> String {
 
 fn mark(check: Check) -> &'static str {
     match check {
-        Check::Passed => "kept",
-        Check::Failed => "BROKEN",
+        Check::Passed => "passed",
+        Check::Failed => "FAILED",
         Check::NotRun | Check::Inconclusive => "unknown",
     }
 }

@@ -43,6 +43,7 @@ impl<W: Driven> Databases<W> {
             }
         }
         found.ensure_transactions()?;
+        found.ensure_statements_fit()?;
         let size = benchmark::resized::<W>(found.size, chosen)?;
         Ok(Databases { size, ..found })
     }
@@ -70,10 +71,28 @@ impl<W: Driven> Databases<W> {
         Ok(())
     }
 
+    /// Refuses a server that would end the connection at the largest statement of the workload.
+    fn ensure_statements_fit(&self) -> Result<()> {
+        for url in self.each.iter().map(|database| &database.url) {
+            if let Some(most) = store(url).statement_max()?.filter(|most| *most < W::STATEMENT_BYTES) {
+                bail!(
+                    "max_allowed_packet at {} is {most} bytes, and a statement of {} has up to {}\nhint: `set global max_allowed_packet \
+                     = 16777216`",
+                    place(url),
+                    W::NAME,
+                    W::STATEMENT_BYTES
+                );
+            }
+        }
+        Ok(())
+    }
+
     /// How each table of the workload keeps its rows, where a server has it.
     fn kept(&self) -> Result<Vec<(&DbUrl, Kept)>> {
         let dataset = W::dataset(&self.size, LOAD_SEED);
-        let is_ours = |kept: &Kept| dataset.tables().iter().any(|table| table.name == kept.table);
+        let is_ours = |kept: &Kept| {
+            kept.table.is_empty() || dataset.tables().iter().any(|table| table.name == kept.table)
+        };
         let mut all = Vec::new();
         for url in
             self.each.iter().map(|database| &database.url).filter(|url| matches!(url, DbUrl::Server(_)))
@@ -189,11 +208,13 @@ impl<W: Driven> Databases<W> {
     pub fn file_system(&self) -> Result<Option<FileSystem>> {
         let mut folders: Vec<PathBuf> =
             self.kept()?.into_iter().filter_map(|(_, kept)| kept.folder).collect();
+        folders.sort_unstable();
         folders.dedup();
-        // The log of PostgreSQL may be elsewhere, by a link.
-        let logs = folders.clone().into_iter().map(|folder| folder.join("pg_wal"));
-        let all = folders.iter().cloned().chain(logs).filter(|folder| folder.exists());
-        let mut found: Vec<FileSystem> = all.filter_map(|folder| FileSystem::of(&folder).ok()).collect();
+        let mut found: Vec<FileSystem> = folders
+            .iter()
+            .filter(|folder| folder.exists())
+            .filter_map(|folder| FileSystem::of(folder).ok())
+            .collect();
         found.sort_by_key(|on| !on.in_memory);
         Ok(found.into_iter().next())
     }

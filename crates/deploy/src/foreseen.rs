@@ -35,13 +35,7 @@ impl Subject {
     pub fn check_clients(&self, clients: u32) -> Result<()> {
         let is_file = self.route() == Route::Direct && self.how.dialect == sql::Dialect::Sqlite;
         let each = if is_file { FILES_OF_SQLITE } else { 1 };
-        let files = u64::from(clients) * each + FILES_OF_OURS;
-        if let Some(limit) = getrlimit(Resource::Nofile).current.filter(|limit| *limit < files) {
-            bail!(
-                "{clients} clients need {files} open files, and this process may have {limit}\nhint: raise the limit \
-                 (`ulimit -Hn {files}` as root), or use fewer clients"
-            );
-        }
+        check_files(u64::from(clients) * each, &format!("{clients} clients need"), "use fewer clients")?;
         if let Some(ports) = ports().filter(|ports| !is_file && *ports < u64::from(clients)) {
             bail!(
                 "{clients} clients need a port each, and this machine has {ports} for connections \
@@ -62,11 +56,30 @@ fn ports() -> Option<u64> {
     }
 }
 
+/// Refuses more open files of SQLite or connections to a server than this process may have, for a pool of so many sessions.
+///
+/// # Errors
+/// The limit, and what would be right.
+pub fn check_pool(pool: u32, dialect: sql::Dialect) -> Result<()> {
+    let each = if dialect == sql::Dialect::Sqlite { FILES_OF_SQLITE } else { 1 };
+    check_files(u64::from(pool) * each, &format!("a pool of {pool} sessions needs"), "use a smaller --pool")
+}
+
+fn check_files(of_sessions: u64, who: &str, instead: &str) -> Result<()> {
+    let files = of_sessions + FILES_OF_OURS;
+    if let Some(limit) = getrlimit(Resource::Nofile).current.filter(|limit| *limit < files) {
+        bail!(
+            "{who} {files} open files, and this process may have {limit}\nhint: raise the limit (`ulimit -Hn {files}` as root), or {instead}"
+        );
+    }
+    Ok(())
+}
+
 /// Refuses a pooler in place of a server of the user's, and more sessions than it has room for: `sessions` for each database.
 ///
 /// # Errors
 /// Which it is, and what would be right.
-pub(crate) fn check_sessions(named: &[DbUrl], sessions: u32) -> Result<()> {
+pub fn check_sessions(named: &[DbUrl], sessions: u32) -> Result<()> {
     if sessions == 0 {
         return Ok(());
     }

@@ -32,6 +32,7 @@ pub use database::Database;
 pub use databases::Databases;
 pub use deployment::{Deployment, at};
 pub use error::DeployError;
+pub use foreseen::{check_pool, check_sessions};
 pub use generator::Generator;
 pub use interrupt::{Interrupt, is_hangup_ignored};
 pub use manifest::{Manifest, Offer};

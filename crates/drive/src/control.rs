@@ -92,7 +92,7 @@ impl Control {
         }
     }
 
-    /// The same, whose window ends when the workers of a plan have made its number of calls, if it has one. An open loop needs
+    /// The same for the workers of a plan, whose window ends when they have made its number of calls, if it has one. An open loop needs
     /// no counting: its timetable tells when that is.
     pub(crate) fn counting(self, plan: &Plan) -> Control {
         let calls = plan.calls.filter(|_| !plan.arrivals.is_open());
@@ -102,7 +102,7 @@ impl Control {
             holders: AtomicU32::new(plan.workers),
             last: AtomicU64::new(0),
         });
-        Control { tickets, ..self }
+        Control { tickets, outages: Outages::of(plan.workers), ..self }
     }
 
     /// Whether calls are counted.

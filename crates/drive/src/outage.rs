@@ -54,6 +54,8 @@ enum Loss {
 /// Kept by all workers together. Calls that complete read one flag; only the path of a fault writes.
 #[derive(Debug, Default)]
 pub(crate) struct Outages {
+    /// Workers whose calls are noted.
+    workers: u32,
     is_out: AtomicBool,
     seen: Mutex<Seen>,
 }
@@ -73,6 +75,17 @@ struct Seen {
 }
 
 impl Outages {
+    /// Those of so many workers.
+    pub(crate) fn of(workers: u32) -> Outages {
+        Outages { workers, ..Outages::default() }
+    }
+
+    /// Whether more was lost than single connections: a new connection was refused, or most of the workers lost theirs. A server that
+    /// closes an idle connection just as a call is sent leaves that call in doubt and is not unavailable.
+    fn is_outage(&self, outage: &Outage) -> bool {
+        outage.refused > 0 || outage.in_doubt * 2 > u64::from(self.workers)
+    }
+
     /// Notes how a call has ended.
     #[inline]
     pub(crate) fn note<T>(&self, result: &Result<T, Fault>, ended: Nanos) {
@@ -91,8 +104,13 @@ impl Outages {
             to: outage.to.map(|to| to - start),
             ..*outage
         };
-        let mut all: Vec<Outage> =
-            seen.ended.iter().chain(&seen.current).chain(&seen.unwritable).map(since).collect();
+        let mut all: Vec<Outage> = seen
+            .ended
+            .iter()
+            .chain(seen.current.iter().filter(|current| self.is_outage(current)))
+            .chain(&seen.unwritable)
+            .map(since)
+            .collect();
         all.sort_by_key(|outage| outage.from);
         all
     }
@@ -135,7 +153,7 @@ impl Outages {
         self.is_out.store(false, Ordering::Relaxed);
         if ended - outage.from < OUTAGE_MIN {
             seen.short = Some((outage, ended));
-        } else if seen.ended.len() < OUTAGES_MAX {
+        } else if self.is_outage(&outage) && seen.ended.len() < OUTAGES_MAX {
             seen.ended.push(Outage { to: Some(ended), ..outage });
         }
     }
@@ -221,6 +239,24 @@ mod tests {
     #[test]
     fn a_connection_that_breaks_alone_is_no_outage() {
         check(&[(10, &LOST), (11, &Ok(())), (700, &Ok(())), (900, &LOST), (905, &Ok(()))], &[]);
+    }
+
+    #[test]
+    fn one_connection_of_many_that_is_lost_is_no_outage_however_long_the_next_call_takes() {
+        let of_eight = |lost: u64, refused: bool| {
+            let outages = Outages::of(8);
+            (0..lost).for_each(|at| outages.note(&LOST, Nanos::from_millis(10 + at)));
+            if refused {
+                outages.note(&NOBODY, Nanos::from_millis(50));
+            }
+            let before = outages.all(Nanos::ZERO).len();
+            outages.note(&Ok(()), Nanos::from_millis(900));
+            (before, outages.all(Nanos::ZERO).len())
+        };
+        assert_eq!(of_eight(1, false), (0, 0));
+        assert_eq!(of_eight(4, false), (0, 0));
+        assert_eq!(of_eight(5, false), (1, 1));
+        assert_eq!(of_eight(1, true), (1, 1));
     }
 
     #[test]

@@ -127,13 +127,18 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
                 }
             };
             let ended = self.timer.now();
-            let result = result.and_then(|outcome| match work.spent.excess(ended - started) {
-                None => Ok(outcome),
-                Some(excess) => Err(Fault::defect(DefectKind::BadAnswer, excess.to_string())),
+            let statements = if work.clocked { self.statement_times() } else { None };
+            let (spent, took) = (work.spent, ended - started);
+            let result = result.and_then(|outcome| {
+                let of_statements = || spent.impossible_statements(statements?.total(), took);
+                match spent.impossible(took).or_else(of_statements) {
+                    None => Ok(outcome),
+                    Some(found) => Err(Fault::defect(DefectKind::BadAnswer, found.to_string())),
+                }
             });
+            work.spent = spent.within(took);
 
             let moments = Moments { due, free, started, ended };
-            let statements = if work.clocked { self.statement_times() } else { None };
             let window = self.control.window(ended);
             self.tape.borrow_mut().record(&call, &result, moments, &work, statements, window);
             self.control.outages().note(&result, ended);

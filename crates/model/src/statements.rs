@@ -42,6 +42,12 @@ impl StatementTimes {
         }
     }
 
+    /// The sum over all statements.
+    #[must_use]
+    pub fn total(&self) -> Nanos {
+        self.executed().fold(Nanos::ZERO, |sum, (_, time)| sum + time.spent)
+    }
+
     /// Forgets the call.
     pub fn clear(&mut self) {
         self.0.fill(StatementTime::default());

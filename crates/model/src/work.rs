@@ -72,8 +72,10 @@ pub struct Spent {
     pub encode: Nanos,
     /// The server's own total, zero where no server took part. Contains all parts above, so it is not added to them.
     pub server: Nanos,
-    /// What these are rounded by, together, where a server told them; zero where our own clock measured them.
+    /// Rounding error of all of these together, where a server reported them; zero where they were measured here.
     pub rounded: Nanos,
+    /// Whether a server reported a time that is not a number of milliseconds of 0 or more.
+    pub unreadable: bool,
 }
 
 impl Spent {
@@ -84,40 +86,97 @@ impl Spent {
     }
 }
 
-/// A time of which a server says more than there can have been: what, how much, and the most that it can be.
+/// A time that a server reports and that cannot be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the server reports that {what} took {:.3} ms, but {most_of} took {:.3} ms", said.as_millis_f64(), most.as_millis_f64())]
-pub struct Excess {
-    /// `the parts of the call`.
-    pub what: &'static str,
-    /// How long that took, as the server says.
-    pub said: Nanos,
-    /// What contains it.
-    pub most_of: &'static str,
-    /// How long that took.
-    pub most: Nanos,
+pub enum ImpossibleTime {
+    /// It is not a time.
+    #[error("the server reports a time that is not a number of milliseconds of 0 or more")]
+    Unreadable,
+    /// It is longer than what contains it.
+    #[error("the server reports that {what} took {:.3} ms, but {whole} took {:.3} ms", reported.as_millis_f64(), most.as_millis_f64())]
+    TooLong {
+        /// `the parts of the call`.
+        what: &'static str,
+        /// The time that the server reports.
+        reported: Nanos,
+        /// What contains it.
+        whole: &'static str,
+        /// The time of the whole.
+        most: Nanos,
+    },
 }
 
 impl Spent {
     /// What the parts of a call's time, read one after the other, may be off by.
     const READ_APART: Nanos = Nanos(20_000);
 
-    /// What of it cannot be that a server told of a call that took so long from its request to its answer: parts are no more than the
-    /// server's total, and that no more than the call, but for what they are rounded by. Nothing where no server told it.
+    /// What a server reported that cannot be, of a call that took `took` from its request to its answer: the parts are no more than the
+    /// server's total, and that is no more than the call, except for rounding. Nothing where no server reported times.
     #[must_use]
-    pub fn excess(&self, took: Nanos) -> Option<Excess> {
+    pub fn impossible(&self, took: Nanos) -> Option<ImpossibleTime> {
+        if self.unreadable {
+            return Some(ImpossibleTime::Unreadable);
+        }
         if self.rounded == Nanos::ZERO {
             return None;
         }
         let (parts, allowed) = (self.parts(), self.rounded + Spent::READ_APART);
         if self.server > Nanos::ZERO && parts > self.server + allowed {
-            let (what, most_of) = ("the parts of the call", "all of it by the server's own word");
-            return Some(Excess { what, said: parts, most_of, most: self.server });
+            let (what, whole) = ("the parts of the call", "its total as the server reports it");
+            return Some(ImpossibleTime::TooLong { what, reported: parts, whole, most: self.server });
         }
-        let said = self.server.max(parts);
-        // Two machines' clocks go at slightly different speeds.
-        let most = took + allowed + Nanos(took.0 / 1_000);
-        (said > most).then_some(Excess { what: "the call", said, most_of: "request and answer", most: took })
+        let reported = self.server.max(parts);
+        let whole = "request and response";
+        (reported > self.most(took)).then_some(ImpossibleTime::TooLong {
+            what: "the call",
+            reported,
+            whole,
+            most: took,
+        })
+    }
+
+    /// The same of `statements`, the sum of the statements of a call that a server reported one by one.
+    #[must_use]
+    pub fn impossible_statements(&self, statements: Nanos, took: Nanos) -> Option<ImpossibleTime> {
+        let (what, whole) = ("the statements of the call", "request and response");
+        (self.rounded > Nanos::ZERO && statements > self.most(took)).then_some(ImpossibleTime::TooLong {
+            what,
+            reported: statements,
+            whole,
+            most: took,
+        })
+    }
+
+    /// The most that a server can report of a call that took `took`.
+    fn most(&self, took: Nanos) -> Nanos {
+        // Clocks of two machines run at slightly different speeds.
+        took + self.rounded + Spent::READ_APART + Nanos(took.0 / 1_000)
+    }
+
+    /// The same without what rounding adds beyond the time that was measured here: the server's total is at most `took`, and the
+    /// parts are at most that total, each reduced in proportion.
+    #[must_use]
+    pub fn within(self, took: Nanos) -> Spent {
+        if self.rounded == Nanos::ZERO {
+            return self;
+        }
+        let server = self.server.min(took);
+        let (parts, most) = (self.parts(), if server > Nanos::ZERO { server } else { took });
+        if parts <= most {
+            return Spent { server, ..self };
+        }
+        let share = most.0 as f64 / parts.0 as f64;
+        let of = |part: Nanos| Nanos((part.0 as f64 * share) as u64);
+        Spent {
+            queue: of(self.queue),
+            pool: of(self.pool),
+            begin: of(self.begin),
+            statements: of(self.statements),
+            commit: of(self.commit),
+            encode: of(self.encode),
+            server,
+            ..self
+        }
     }
 }
 
@@ -147,6 +206,7 @@ impl std::ops::AddAssign for CallWork {
         mine.encode += theirs.encode;
         mine.server += theirs.server;
         mine.rounded += theirs.rounded;
+        mine.unreadable |= theirs.unreadable;
     }
 }
 
@@ -164,22 +224,30 @@ mod tests {
                 rounded: Nanos(3),
                 ..Spent::default()
             };
-            assert_eq!(Spent { rounded: Nanos::ZERO, ..spent }.excess(Nanos(took)), None, "our own clock");
-            assert_eq!(Spent { rounded: Nanos::from_secs(1), ..spent }.excess(Nanos(took)), None, "seconds");
-            assert_eq!(spent.excess(Nanos(took)).map(|excess| excess.to_string()).as_deref(), wrong);
+            assert_eq!(
+                Spent { rounded: Nanos::ZERO, ..spent }.impossible(Nanos(took)),
+                None,
+                "our own clock"
+            );
+            assert_eq!(
+                Spent { rounded: Nanos::from_secs(1), ..spent }.impossible(Nanos(took)),
+                None,
+                "seconds"
+            );
+            assert_eq!(spent.impossible(Nanos(took)).map(|found| found.to_string()).as_deref(), wrong);
         };
         check(500_000, 400_000, 600_000, None);
         check(500_000, 415_000, 600_000, None);
-        let parts = "the server reports that the parts of the call took 0.600 ms, but all of it by the server's own word took 0.500 ms";
+        let parts = "the server reports that the parts of the call took 0.600 ms, but its total as the server reports it took 0.500 ms";
         check(500_000, 500_000, 600_000, Some(parts));
-        let all = "the server reports that the call took 0.500 ms, but request and answer took 0.400 ms";
+        let all = "the server reports that the call took 0.500 ms, but request and response took 0.400 ms";
         check(500_000, 100_000, 400_000, Some(all));
         // Without a total; over a long time; and of numbers at the end of their range.
         check(
             0,
             400_000,
             400_000,
-            Some("the server reports that the call took 0.500 ms, but request and answer took 0.400 ms"),
+            Some("the server reports that the call took 0.500 ms, but request and response took 0.400 ms"),
         );
         check(60_050_000_000, 0, 60_000_000_000, None);
         check(
@@ -187,13 +255,50 @@ mod tests {
             0,
             60_000_000_000,
             Some(
-                "the server reports that the call took 60070.000 ms, but request and answer took 60000.000 ms",
+                "the server reports that the call took 60070.000 ms, but request and response took 60000.000 ms",
             ),
         );
         assert!(
             Spent { server: Nanos(u64::MAX), pool: Nanos(u64::MAX), rounded: Nanos(1), ..Spent::default() }
-                .excess(Nanos(u64::MAX))
+                .impossible(Nanos(u64::MAX))
                 .is_none()
         );
+    }
+
+    #[test]
+    fn rounding_adds_nothing_to_the_time_that_was_measured() {
+        let ms = Nanos::from_millis;
+        // Six parts of less than a millisecond, each rounded up to one.
+        let told = Spent {
+            queue: ms(1),
+            pool: ms(1),
+            begin: ms(1),
+            statements: ms(1),
+            commit: ms(1),
+            encode: ms(1),
+            server: ms(6),
+            rounded: ms(7),
+            unreadable: false,
+        };
+        let took = Nanos(3_600_000);
+        assert_eq!(told.impossible(took), None);
+        let within = told.within(took);
+        assert_eq!((within.server, within.queue, within.parts()), (took, Nanos(600_000), took));
+        assert_eq!(told.within(ms(60)), told);
+        assert_eq!(Spent { server: Nanos::ZERO, ..told }.within(took).parts(), took);
+        assert_eq!(Spent { rounded: Nanos::ZERO, ..told }.within(took).server, ms(6), "measured here");
+    }
+
+    #[test]
+    fn a_time_that_is_none_and_statements_longer_than_their_call_are_impossible() {
+        let ms = Nanos::from_millis;
+        let told = Spent { rounded: Nanos(1_000), ..Spent::default() };
+        assert_eq!(Spent { unreadable: true, ..told }.impossible(ms(1)), Some(ImpossibleTime::Unreadable));
+        assert_eq!(told.impossible_statements(ms(1), ms(1)), None);
+        assert!(
+            told.impossible_statements(ms(2), ms(1))
+                .is_some_and(|found| found.to_string().contains("statements"))
+        );
+        assert_eq!(Spent::default().impossible_statements(ms(2), ms(1)), None, "measured here");
     }
 }

@@ -11,7 +11,7 @@ mod trial;
 use crate::block::{Block, Cell, Column, Level, Table, Tone, figure, words};
 use crate::html::budget::{self, Bar};
 use judge::{engine_findings, figures, findings};
-use result::{BudgetPart, Class, Document, State, Trial};
+use result::{BudgetPart, Class, Document, RunKind, State, Trial};
 use std::ops::RangeBounds;
 use trial::trial;
 
@@ -35,7 +35,17 @@ pub(crate) fn of(document: &Document) -> Vec<Block<'_>> {
             Block::Title { title, lead }
         }]
     } else {
-        document.trials.iter().flat_map(trial).collect()
+        // A run of several trials that ended before they came to anything together.
+        let is_partial = document.kind != RunKind::Trial && document.state != State::Complete;
+        let partial = is_partial.then(|| Block::Title {
+            title: format!(
+                "{} of {}",
+                figures::capital(document.kind.word()),
+                document.subjects.join(" and ")
+            ),
+            lead: format!("{}: only these trials were measured", document.state.word()),
+        });
+        partial.into_iter().chain(document.trials.iter().flat_map(trial)).collect()
     };
     if let Some(confirmation) = &document.confirmation {
         let confirmed = Block::fact("bottleneck", confirmation.sentence.as_str());

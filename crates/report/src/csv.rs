@@ -11,14 +11,14 @@ use result::{Class, Comparison, Document, KindTally, Tally, Trial};
 use std::fmt::Display;
 
 /// Columns of [`trials`]; `docs/live.md` says what each means.
-const TRIAL_COLUMNS: &str = "run,run_kind,stackmark,trial,subject,variant,block,outcome,started,state,validated,engine,\
+const TRIAL_COLUMNS: &str = "run,run_kind,run_state,stackmark,trial,subject,variant,block,outcome,started,state,validated,engine,\
     engine_version,durability,clients,arrivals,scale,measured_s,headline_unit,headline,\
     headline_low,headline_high,kind,due,dropped,committed,declined,conflict,refused,\
     in_doubt,defect,retries,rate_per_s,rate_low_per_s,rate_high_per_s,mean_ns,p50_ns,p90_ns,\
-    p95_ns,p99_ns,p999_ns,max_ns,statements_a_call";
+    p95_ns,p99_ns,p999_ns,max_ns,statements_per_call";
 
-const VERDICT_COLUMNS: &str = "run,run_kind,stackmark,experiment,metric,unit,base_subject,base,subject,variant,factor,blocks,\
-    ratio,ratio_low,ratio_high,detectable,adjusted_for,loss_max,verdict,sentence";
+const VERDICT_COLUMNS: &str = "run,run_kind,run_state,stackmark,experiment,metric,unit,base_subject,base,subject,variant,factor,blocks,\
+    ratio,ratio_low,ratio_high,minimum_detectable_effect,adjusted_for,loss_max,verdict,sentence";
 
 const SLICE_COLUMNS: &str =
     "run,trial,subject,t_s,duration_s,warmup,kind,committed,declined,faults,p50_ns,p99_ns";
@@ -78,7 +78,11 @@ pub fn verdicts(documents: &[Document]) -> String {
         for (metric, comparisons) in experiment.by_metric() {
             for comparison in comparisons {
                 let Comparison { a, b, ratio, .. } = comparison;
-                table.text(&document.id).text(document.kind.word()).text(&document.stackmark);
+                table
+                    .text(&document.id)
+                    .text(document.kind.word())
+                    .text(document.state.word())
+                    .text(&document.stackmark);
                 table.text(&experiment.name).text(&metric.name).text(&metric.unit);
                 table.text(&a.subject).text(&a.label).text(&b.subject).text(&b.label);
                 table.text(&comparison.factor);
@@ -152,6 +156,7 @@ fn about(table: &mut Table, document: &Document, trial: &Trial, index: usize, pl
     table
         .text(&document.id)
         .text(document.kind.word())
+        .text(document.state.word())
         .text(&document.stackmark)
         .number(index + 1)
         .text(&trial.subject);

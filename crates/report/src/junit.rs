@@ -1,12 +1,12 @@
 //! Results as JUnit XML, for the pages of CI systems: a suite a run, a test case a trial, check, rule, comparison, search and fault.
 //!
-//! A trial that was interrupted or did not finish, a check that failed, a rule that calls a number bad, a comparison of different
+//! A run or a trial that was interrupted or did not finish, a check that failed, a rule that calls a number bad, a comparison of different
 //! work, a loss beyond the limit, a variant that could not start and a service level that no rate keeps are failures; what was not
 //! run or cannot be told is skipped.
 
 use result::{
-    Check, Comparison, Document, Drill, Experiment, Search, Severity, State, Trial, Variant, VariantState,
-    Verdict,
+    Check, Comparison, Document, Drill, Experiment, RunKind, Search, Severity, State, Trial, Variant,
+    VariantState, Verdict,
 };
 
 /// One test case.
@@ -20,6 +20,12 @@ pub struct Case {
     pub time_s: f64,
     /// How it ended.
     pub outcome: Outcome,
+}
+
+impl Case {
+    fn has_failed(&self) -> bool {
+        matches!(self.outcome, Outcome::Failed(..))
+    }
 }
 
 /// How a test case ended.
@@ -117,6 +123,16 @@ fn cases(document: &Document) -> Vec<Case> {
         let why = format!("no trial was measured; the run is {}", document.state.word());
         let outcome = Outcome::Failed(why, Vec::new());
         cases.push(Case { class: "run".into(), name: "has trials".into(), time_s: 0.0, outcome });
+    }
+    // Of a run that was killed or interrupted the trials that ended may all be good.
+    if document.kind != RunKind::Trial
+        && document.state != State::Complete
+        && !cases.iter().any(Case::has_failed)
+    {
+        let planned = format!("{} measured trials, of more that were planned", document.trials.len());
+        let why = format!("{}: the result covers what was measured until then", document.state.word());
+        let outcome = Outcome::Failed(why, vec![planned]);
+        cases.push(Case { class: "run".into(), name: "complete".into(), time_s: 0.0, outcome });
     }
     let several = document.trials.len() > 1;
     for (index, trial) in document.trials.iter().enumerate() {

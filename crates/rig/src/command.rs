@@ -4,7 +4,9 @@ use crate::RigError;
 use measure::Monotonic;
 use model::{Clock, Nanos};
 use rustix::process::{Pid, Signal};
+use std::ffi::OsString;
 use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -43,6 +45,7 @@ impl Account {
     /// Puts a command under this account. It gets a process group of its own: Ctrl-C on the terminal is for us, and what it
     /// starts can be ended with it.
     pub(crate) fn command(self, mut command: Command, folder: &Path) -> Command {
+        without_settings_of_others(&mut command);
         command.current_dir(folder).stdin(Stdio::null()).process_group(0);
         if let Some((user, group)) = self.other {
             // Without other groups: the standard library clears them when it changes the user as root.
@@ -58,6 +61,19 @@ impl Account {
                 .map_err(|error| RigError::folder(path, error)),
             None => Ok(()),
         }
+    }
+}
+
+/// Beginnings of the variables that set up a user's own clients; a private engine does not read them.
+const OF_CLIENTS: [&str; 3] = ["PG", "MYSQL_", "MARIADB_"];
+
+/// Keeps the variables of a user's own clients from a command, except those that were set for it.
+pub(crate) fn without_settings_of_others(command: &mut Command) {
+    let own: Vec<_> = command.get_envs().map(|(name, _)| name.to_owned()).collect();
+    let is_of_clients =
+        |name: &OsString| OF_CLIENTS.iter().any(|begin| name.as_bytes().starts_with(begin.as_bytes()));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_clients(name) && !own.contains(name)) {
+        command.env_remove(name);
     }
 }
 

@@ -1,6 +1,6 @@
 //! How MariaDB is made, configured, started and asked whether it is ready.
 
-use crate::command::run;
+use crate::command::{run, without_settings_of_others};
 use crate::settings::{Settings, cache_mib};
 use crate::state::{self, USER};
 use crate::technology::{About, Making, Programs, Sql, Starting, Technology};
@@ -135,6 +135,7 @@ impl Technology for MariaDb {
         command.arg(format!("--defaults-file={}", home.join("client.conf").display()));
         command.args(["--batch", "--skip-column-names", "--user", USER, "--database", database]);
         command.arg("--socket").arg(socket(home));
+        without_settings_of_others(&mut command);
         Some(command)
     }
 

@@ -1,6 +1,6 @@
 //! How PostgreSQL is made, configured, started and asked whether it is ready.
 
-use crate::command::run;
+use crate::command::{run, without_settings_of_others};
 use crate::settings::{Settings, cache_mib};
 use crate::state::{self, USER};
 use crate::technology::{About, Making, Programs, Sql, Starting, Technology};
@@ -151,6 +151,7 @@ impl Technology for Postgres {
         command.args(["--set", "ON_ERROR_STOP=1", "--username", USER, "--dbname", database]);
         command.arg("--host").arg(state::run(home)).arg("--port").arg(port.to_string());
         command.env("PGPASSFILE", home.join("client.conf"));
+        without_settings_of_others(&mut command);
         Some(command)
     }
 

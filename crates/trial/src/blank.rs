@@ -7,7 +7,7 @@ use admin::store;
 use anyhow::Result;
 use model::RetryPolicy;
 use observe::FileSystem;
-use result::{Data, Interval, Moment, StoreData, Trial};
+use result::{Data, Interval, Moment, StoreData, Tier, Trial};
 use targets::Driven;
 
 impl<W: Driven> Job<'_, W> {
@@ -15,12 +15,7 @@ impl<W: Driven> Job<'_, W> {
     pub(crate) fn blank(&self) -> Result<Trial> {
         let first = &self.databases.each[0];
         let record = &first.contents.record;
-        let lies = self.deployment.places(&self.databases.urls()).into_iter().next().filter(|_| self.audited);
-        let on = match lies {
-            Some(file) => FileSystem::of(&file).ok(),
-            None if self.audited && !self.deployment.is_elsewhere() => self.databases.file_system()?,
-            None => None,
-        };
+        let on = self.file_system()?;
         Ok(Trial {
             subject: self.subject.path.into(),
             started: Moment::from_unix(measure::unix_seconds()),
@@ -55,13 +50,28 @@ impl<W: Driven> Job<'_, W> {
         let mut stack = described(stack);
         // What a server that is not ours reports is all that is known.
         stack.durability.claimed = self.url.is_some();
-        if self.audited
-            && let Some(why) = self.databases.unlogged()?
-        {
-            stack.durability.tier = result::Tier::Volatile;
-            stack.durability.detail = format!("{why}; of the server: {}", stack.durability.detail);
+        if self.audited {
+            let in_memory = self.file_system()?.filter(|on| on.in_memory);
+            let in_memory =
+                in_memory.map(|on| format!("{} is in memory, so that a power cut empties it", on.kind));
+            if let Some(why) = self.databases.unlogged()?.or(in_memory) {
+                stack.durability.tier = Tier::Volatile;
+                stack.durability.detail = format!("{why}; of the server: {}", stack.durability.detail);
+            }
         }
         Ok(stack)
+    }
+
+    /// What the data and the engine's log are on, as far as this machine can tell.
+    fn file_system(&self) -> Result<Option<FileSystem>> {
+        if !self.audited {
+            return Ok(None);
+        }
+        match self.deployment.places(&self.databases.urls()).into_iter().next() {
+            Some(file) => Ok(FileSystem::of(&file).ok()),
+            None if self.deployment.is_elsewhere() => Ok(None),
+            None => self.databases.file_system(),
+        }
     }
 
     /// Whether every store has the foreign keys of the schema.

@@ -127,11 +127,11 @@ impl<W: Wire> Notes<W> {
         if result.is_ok() {
             self.work[W::kind(call)].add(work);
         }
-        if work.spent.server > Nanos::default() {
-            let failure = work.spent.excess(took).map(|excess| Failure {
+        if work.spent.server > Nanos::default() || work.spent.unreadable {
+            let failure = work.spent.impossible(took).map(|found| Failure {
                 request: line.clone(),
                 expected: "parts of server-timing within its total, and that within the response time".into(),
-                found: excess.to_string(),
+                found: found.to_string(),
             });
             self.timing.enter(failure);
         }

@@ -41,6 +41,9 @@ impl Benchmark for FoodCatalogue {
         None
     }
 
+    /// Fifty foods.
+    const STATEMENT_BYTES: u64 = 16_384;
+
     /// Foods that were loaded; those of a client's own are touched by no one else.
     fn hottest_rows(size: &Cardinality) -> u64 {
         size.foods.into()

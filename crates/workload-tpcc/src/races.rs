@@ -68,22 +68,24 @@ fn numbers(raced: &Raced<Tpcc>) -> Result<(), String> {
 }
 
 fn balances(raced: &Raced<Tpcc>) -> Result<(), String> {
+    // Wide enough for whatever a server answers.
     let balance = |outcome: &Outcome| match outcome {
-        Outcome::Paid(paid) => Some(paid.customer.c_balance.0),
+        Outcome::Paid(paid) => Some(i128::from(paid.customer.c_balance.0)),
         _ => None,
     };
     let (Some(first), Some(last)) = (balance(&raced.before[0]), balance(&raced.after[0])) else {
         return Err("a payment was answered with something else".into());
     };
-    let mut found: Vec<i64> = raced.met().filter_map(balance).collect();
+    let amount = i128::from(AMOUNT.0);
+    let mut found: Vec<i128> = raced.met().filter_map(balance).collect();
     found.sort_unstable_by(|a, b| b.cmp(a));
-    let wanted: Vec<i64> = (1..).map(|more| first - more * AMOUNT.0).take(found.len()).collect();
+    let wanted: Vec<i128> = (1..).map(|more| first - more * amount).take(found.len()).collect();
     if found != wanted {
         return Err(format!(
             "from {first}, the balances {wanted:?} were expected, each once; found {found:?}"
         ));
     }
-    let wanted = first - (found.len() as i64 + 1) * AMOUNT.0;
+    let wanted = first - (found.len() as i128 + 1) * amount;
     match last == wanted {
         true => Ok(()),
         false => Err(format!("the balance should be {wanted} after all payments, and is {last}")),

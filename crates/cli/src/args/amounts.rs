@@ -109,7 +109,7 @@ fn scale_help() -> String {
     let larger: Vec<String> = larger.map(|row| format!("for {} {}", row.name, served(row))).collect();
     format!(
         "Scale of the data to load, or of the data that is there: {} [default: 1{other}; on PostgreSQL and MariaDB with {CLIENTS} \
-         clients {}; in a drill at least one for each store]",
+         clients {}; in a drill one for each store]",
         units.join(", "),
         larger.join(", ")
     )

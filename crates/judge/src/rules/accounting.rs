@@ -126,10 +126,16 @@ pub(super) fn audit(trial: &Trial) -> Option<Rule> {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        return bad(
-            format!("failed: {}{more}: result invalid", what.join("; ")),
-            "find out what broke the data or the answers before measuring again",
-        );
+        // Sessions of other programs are sampled.
+        let sampled = trial.engine.as_ref().and_then(|engine| engine.other_sessions.as_ref());
+        let advice = match sampled {
+            Some(others) if others.is_empty() => {
+                "find out what broke the data or the answers before measuring again: the system under test, or another program whose \
+                 session was too short to be sampled"
+            }
+            _ => "find out what broke the data or the answers before measuring again",
+        };
+        return bad(format!("failed: {}{more}: result invalid", what.join("; ")), advice);
     }
     let missing = not_made(trial);
     if missing.is_empty() {

@@ -112,7 +112,7 @@ pub(super) fn durability(trial: &Trial) -> Option<Rule> {
         ));
     }
     match tier {
-        Tier::Durable if in_memory(trial) => warning(
+        Tier::Durable | Tier::Volatile if in_memory(trial) => warning(
             "the data is in memory: commits are fast but not durable",
             "put the database on a disk, or compare only with results in memory",
         ),

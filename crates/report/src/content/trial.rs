@@ -92,7 +92,15 @@ fn headline(trial: &Trial, void: bool) -> Headline {
     }
 }
 
+/// Whether the run was killed, or still runs, before anything was measured: then no count is known.
+fn is_unmeasured(trial: &Trial) -> bool {
+    trial.state == State::Running && trial.measured_s == 0.0
+}
+
 fn facts(trial: &Trial) -> Vec<(String, String)> {
+    if is_unmeasured(trial) {
+        return Vec::new();
+    }
     let call_counts = trial.overall.call_counts;
     let mut facts = Vec::new();
     if let Some(kind) = trial.kinds.get(trial.headline_kind())
@@ -151,6 +159,11 @@ fn stages(trial: &Trial) -> Option<Block<'_>> {
 }
 
 fn rates_section(trial: &Trial) -> Vec<Block<'_>> {
+    if is_unmeasured(trial) {
+        let words = "not known: the run had not measured anything when this was written";
+        let checks = Block::At(Level::Brief, checks::summary(&[trial]).into());
+        return vec![Block::fact("calls", words), checks];
+    }
     let is_open = trial.plan.arrivals.is_open();
     let times = Block::Caption(findings::times_sentence(trial).to_owned());
     let mut blocks = vec![rates(trial)];
@@ -458,11 +471,11 @@ fn machine_wide(trial: &Trial) -> Block<'_> {
     Block::At(Level::Page, shown)
 }
 
-/// What a column of the books counts.
+/// What a column of the call accounting counts.
 type Count = fn(&CallCounts) -> u64;
 
-/// The columns of the books.
-const BOOKS: [(&str, Count); 10] = [
+/// The columns of the call accounting.
+const COLUMNS: [(&str, Count); 10] = [
     ("due", |call_counts| call_counts.due),
     ("dropped", |call_counts| call_counts.dropped),
     ("started", |call_counts| call_counts.started),
@@ -476,10 +489,13 @@ const BOOKS: [(&str, Count); 10] = [
 ];
 
 fn call_counts(trial: &Trial) -> Vec<Block<'_>> {
-    let columns = super::columns(std::iter::once("call").chain(BOOKS.map(|(title, _)| title)), 1..);
+    if is_unmeasured(trial) {
+        return Vec::new();
+    }
+    let columns = super::columns(std::iter::once("call").chain(COLUMNS.map(|(title, _)| title)), 1..);
     let kinds = trial.kinds.iter().map(|kind| (kind.name.as_str(), &kind.tally.call_counts));
     let rows = kinds.chain([("all calls", &trial.overall.call_counts)]).map(|(name, call_counts)| {
-        let counts = BOOKS.iter().map(|(_, count)| figures::count(count(call_counts)));
+        let counts = COLUMNS.iter().map(|(_, count)| figures::count(count(call_counts)));
         std::iter::once(name.to_owned()).chain(counts)
     });
     let table = Table::new("Where every call that was due went", columns).of(rows);
@@ -487,6 +503,7 @@ fn call_counts(trial: &Trial) -> Vec<Block<'_>> {
         true => ("balanced", Tone::Good),
         false => ("not balanced", Tone::Bad),
     };
-    let law = "due = begun + dropped; begun = committed + declined + conflict + refused + in doubt + defect";
+    let law =
+        "due = started + dropped; started = committed + declined + conflict + refused + in doubt + defect";
     vec![Block::At(Level::Page, vec![table.into(), Block::told(word, law, tone)])]
 }

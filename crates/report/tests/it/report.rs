@@ -3,7 +3,7 @@
 use super::formats;
 use report::text::Colour;
 use report::{html, markdown, text};
-use result::{self, Document, Loss};
+use result::{self, Document, Loss, State};
 use schema::Schema;
 use std::path::Path;
 
@@ -420,4 +420,21 @@ fn what_was_never_called_has_no_slowest_call() {
         assert!(written.contains(&sample.trials[0].kinds[2].name), "{written}");
     }
     assert!(!page.contains(">0 ns<"));
+}
+
+/// A run that was killed before its first slice was written: what was not counted is not shown as 0.
+#[test]
+fn counts_of_a_run_that_measured_nothing_are_not_shown() {
+    let mut document = sample_documents::trial();
+    document.state = State::Running;
+    let trial = &mut document.trials[0];
+    trial.state = State::Running;
+    (trial.measured_s, trial.overall, trial.demand) = (0.0, result::Tally::default(), None);
+    trial.kinds.iter_mut().for_each(|kind| kind.tally = result::Tally::default());
+    let report = text::render(&document, Colour::Never);
+    assert!(report.contains("had not measured anything"), "{report}");
+    for unknown in ["declined 0", "dropped 0", "in doubt 0", "conflicts 0"] {
+        assert!(!report.contains(unknown), "{unknown}: {report}");
+    }
+    assert!(!html::render(&document).contains("Where every call that was due went"));
 }
