@@ -1,14 +1,14 @@
 //! `tpcb` on every engine: conformance and many sessions at once, on both routes; and fault injectors.
 
-use stackmark_tests::beds::{Bed, OnMariaDb, OnPostgres, OnPostgresSimply, OnSqlite};
 use stackmark_tests::injected::{
     all_are_caught, every_audit_is_failed, is_right, row_changes_are_caught, the_mix_is_sound_on_both_routes,
 };
 use stackmark_tests::routes::Route;
+use stackmark_tests::test_engines::{OnMariaDb, OnPostgres, OnPostgresSimply, OnSqlite, TestEngine};
 use std::collections::BTreeSet;
 use workload_tpcb::Tpcb;
 
-fn are_right_on_both_routes<B: Bed>() {
+fn are_right_on_both_routes<B: TestEngine>() {
     [Route::Direct, Route::Http].into_iter().for_each(|route| is_right::<B, Tpcb>((), route));
     the_mix_is_sound_on_both_routes::<B, Tpcb>();
 }

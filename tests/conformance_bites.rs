@@ -4,12 +4,12 @@
 use drive::Trial;
 use sql::Dialect;
 use stackmark_tests::bad_inputs::{BadInputs, INPUTS};
-use stackmark_tests::beds::OnSqlite;
 use stackmark_tests::bite::{self, SEED, SHAPE_CALLS, TWIN, all, assert_none, judged, sabotaged};
 use stackmark_tests::calls::drive;
+use stackmark_tests::fault_injectors::{EXACT, SHAPE};
 use stackmark_tests::sabotage::{Deaf, ForMisdrawn, Misdrawn, MisdrawnInputs, MisdrawnLedger};
-use stackmark_tests::saboteurs::{EXACT, SHAPE};
 use stackmark_tests::store::Store;
+use stackmark_tests::test_engines::OnSqlite;
 use std::collections::BTreeSet;
 use workload_tpcc::audit::{self, AuditOutcome, InputFinding, input_audit};
 use workload_tpcc::{Cardinality, Claims, Ledger};
@@ -27,10 +27,10 @@ fn work_that_is_not_the_standard_s_shows_in_the_shape_of_the_data() {
     let standard = || Store::new(Cardinality::standard(2), "synchronous=off");
     let mut cases = vec![TWIN];
     cases.extend(SHAPE);
-    assert_none(&all(&cases, |saboteur| {
-        let found = sabotaged::<OnSqlite>(&standard(), saboteur, SHAPE_CALLS);
-        assert_eq!(found.not_told(), BTreeSet::new(), "{}: too few calls", saboteur.what);
-        judged(saboteur, &found)
+    assert_none(&all(&cases, |injector| {
+        let found = sabotaged::<OnSqlite>(&standard(), injector, SHAPE_CALLS);
+        assert_eq!(found.not_told(), BTreeSet::new(), "{}: too few calls", injector.what);
+        judged(injector, &found)
     }));
 }
 
@@ -82,7 +82,7 @@ fn no_audit_is_without_a_saboteur_and_no_saboteur_names_an_audit_that_is_not_the
     let caught: BTreeSet<String> = EXACT
         .iter()
         .chain(SHAPE)
-        .flat_map(|saboteur| saboteur.caught_by)
+        .flat_map(|injector| injector.caught_by)
         .map(|name| (*name).to_owned())
         .collect();
     assert_eq!(stored, caught);

@@ -1,6 +1,5 @@
 //! Bookings on every engine: conformance and many sessions at once, on both routes; and fault injectors.
 
-use stackmark_tests::beds::{Bed, OnMariaDb, OnPostgres, OnSqlite};
 use stackmark_tests::injected::{
     all_are_caught, every_audit_is_failed, is_right, row_changes_are_caught, the_mix_is_sound_on_both_routes,
 };
@@ -13,10 +12,11 @@ use stackmark_tests::outboxes::{
 };
 use stackmark_tests::routes::Route;
 use stackmark_tests::sagas::Relayed;
+use stackmark_tests::test_engines::{OnMariaDb, OnPostgres, OnSqlite, TestEngine};
 use std::collections::BTreeSet;
 use workload_booking::{Announcing, Bookings, Form};
 
-fn are_right_on_both_routes<B: Bed>() {
+fn are_right_on_both_routes<B: TestEngine>() {
     for route in [Route::Direct, Route::Http] {
         is_right::<B, Bookings>(Form::default(), route);
     }

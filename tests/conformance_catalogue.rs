@@ -1,14 +1,14 @@
 //! The catalogue on every engine: conformance in every form and many sessions at once, on both routes; and fault injectors.
 
-use stackmark_tests::beds::{Bed, OnMariaDb, OnPostgres, OnSqlite};
 use stackmark_tests::catalogues::every_form_is_right_on_both_routes;
 use stackmark_tests::injected::{
     all_are_caught, every_audit_is_failed, row_changes_are_caught, the_mix_is_sound_on_both_routes,
 };
+use stackmark_tests::test_engines::{OnMariaDb, OnPostgres, OnSqlite, TestEngine};
 use std::collections::BTreeSet;
 use workload_catalogue::FoodCatalogue;
 
-fn is_right_on_both_routes<B: Bed>() {
+fn is_right_on_both_routes<B: TestEngine>() {
     every_form_is_right_on_both_routes::<B>();
     the_mix_is_sound_on_both_routes::<B, FoodCatalogue>();
 }

@@ -7,10 +7,10 @@ use model::Target;
 use pair_tpcc_mysql::ProcedureTarget;
 use rig::Engine;
 use sql::{Dialect, Isolation, ServerUrl};
-use stackmark_tests::beds::OnMariaDb;
 use stackmark_tests::bite;
 use stackmark_tests::calls::runtime;
 use stackmark_tests::routes::{conforms_through_http, other_races, races};
+use stackmark_tests::test_engines::OnMariaDb;
 use workload_tpcc::{SqlTarget, Tpcc, catalogue};
 
 const REACHED: &str = "a database that was just made";

@@ -1,6 +1,5 @@
 //! Transfers between stores by a saga, on every engine.
 
-use stackmark_tests::beds::{OnMariaDb, OnPostgres, OnSqlite};
 use stackmark_tests::expiry::{
     an_expired_key_is_not_made_again, old_keys_are_forgotten_once, what_has_not_arrived_is_not_forgotten,
 };
@@ -14,6 +13,7 @@ use stackmark_tests::sagas::{
     what_a_dead_relay_leaves_is_settled, what_is_refused_goes_back,
     who_dies_between_debit_and_credit_is_caught, wrongs_between_stores_are_caught,
 };
+use stackmark_tests::test_engines::{OnMariaDb, OnPostgres, OnSqlite};
 
 #[test]
 fn sagas_on_sqlite_settle() {

@@ -1,16 +1,16 @@
 //! Transfers on every engine: conformance and many sessions at once, on both routes; and fault injectors.
 
-use stackmark_tests::beds::{Bed, OnMariaDb, OnPostgres, OnSqlite};
 use stackmark_tests::injected::{
     all_are_caught, every_audit_is_failed, is_right, row_changes_are_caught, the_mix_is_sound_on_both_routes,
 };
 use stackmark_tests::routes::Route;
 use stackmark_tests::sagas;
+use stackmark_tests::test_engines::{OnMariaDb, OnPostgres, OnSqlite, TestEngine};
 use stackmark_tests::two_phase::none_left;
 use std::collections::BTreeSet;
 use workload_transfer::{Crossing, Transfers};
 
-fn are_right_on_both_routes<B: Bed>() {
+fn are_right_on_both_routes<B: TestEngine>() {
     [Route::Direct, Route::Http]
         .into_iter()
         .for_each(|route| is_right::<B, Transfers>(Crossing::None, route));

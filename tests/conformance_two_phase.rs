@@ -1,7 +1,7 @@
 //! Transfers between stores by two-phase commit, on both engines that keep branches: with the decision in the row of the
 //! transfer, and in a log of its own, which only the extended tests try on MariaDB.
 
-use stackmark_tests::beds::{OnMariaDb, OnPostgres};
+use stackmark_tests::test_engines::{OnMariaDb, OnPostgres};
 use stackmark_tests::two_phase::{
     stores_are_as_one, what_a_dead_coordinator_leaves_is_decided, who_commits_before_the_decision_is_caught,
 };

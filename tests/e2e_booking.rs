@@ -1,11 +1,11 @@
 //! Bookings from the command line: what can be chosen of them, and what selling out does to their rates.
 
 use crate::e2e_bad_input::refused;
-use crate::e2e_desk::{Desk, Running, assert_good, parse, write};
+use crate::e2e_workdir::{Running, Workdir, assert_good, parse, write};
 use serde_json::{Value, json};
 
-fn run(desk: &Desk, line: &str) -> Value {
-    let ran = desk.run(line);
+fn run(workdir: &Workdir, line: &str) -> Value {
+    let ran = workdir.run(line);
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     document
@@ -13,13 +13,13 @@ fn run(desk: &Desk, line: &str) -> Value {
 
 #[test]
 fn events_tickets_users_and_quantities_are_chosen_and_recorded() {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     let line = "run booking --json --warmup 0s --duration 1s";
-    let document = run(&desk, &format!("{line} --events 5 --stock 50 --limited 1 --users 7 --quantity 1"));
+    let document = run(&workdir, &format!("{line} --events 5 --stock 50 --limited 1 --users 7 --quantity 1"));
     let data = &document["trials"][0]["data"];
     assert_eq!((&data["scale"], &data["rows"]), (&json!(5), &json!(6)));
     assert_eq!(data["parameters"], json!({"stock": 50, "limited": 1, "users": 7, "quantity": 1}));
-    let document = run(&desk, line);
+    let document = run(&workdir, line);
     let data = &document["trials"][0]["data"];
     assert_eq!(data["scale"], 100);
     assert_eq!(
@@ -27,37 +27,37 @@ fn events_tickets_users_and_quantities_are_chosen_and_recorded() {
         json!({"stock": 100_000, "limited": 0, "users": 9_999_999, "quantity": 4})
     );
 
-    assert_eq!(desk.run("load booking --db sqlite:b.db --events 3 --stock 60").code(), 0);
+    assert_eq!(workdir.run("load booking --db sqlite:b.db --events 3 --stock 60").code(), 0);
     let on_it = "run booking --db sqlite:b.db --json --warmup 0s --duration 1s";
-    let document = run(&desk, &format!("{on_it} --stock 60 --users 8"));
+    let document = run(&workdir, &format!("{on_it} --stock 60 --users 8"));
     let parameters = &document["trials"][0]["data"]["parameters"];
     assert_eq!(*parameters, json!({"stock": 60, "limited": 0, "users": 8, "quantity": 4}));
-    refused(&desk, &format!("{on_it} --stock 61"), &["b.db was loaded with --stock 60, requested 61"]);
-    refused(&desk, &format!("{on_it} --limited 1"), &["loaded with --limited 0, requested 1"]);
-    refused(&desk, "load booking --db sqlite:c.db --users 8", &["--users is about calls"]);
-    refused(&desk, "run tpcc --stock 3", &["--stock is not an option of tpcc"]);
-    refused(&desk, "compare tpcc tpcc --events 3", &["--events is the scale of another workload"]);
-    refused(&desk, "run booking --events 3 --scale 3", &["cannot be used with"]);
-    refused(&desk, "run booking --stock 3 --quantity 5", &["--quantity is 5, and an event has 3 tickets"]);
-    assert_eq!(desk.run("load booking --db sqlite:few.db --stock 2").code(), 0);
+    refused(&workdir, &format!("{on_it} --stock 61"), &["b.db was loaded with --stock 60, requested 61"]);
+    refused(&workdir, &format!("{on_it} --limited 1"), &["loaded with --limited 0, requested 1"]);
+    refused(&workdir, "load booking --db sqlite:c.db --users 8", &["--users is about calls"]);
+    refused(&workdir, "run tpcc --stock 3", &["--stock is not an option of tpcc"]);
+    refused(&workdir, "compare tpcc tpcc --events 3", &["--events is the scale of another workload"]);
+    refused(&workdir, "run booking --events 3 --scale 3", &["cannot be used with"]);
+    refused(&workdir, "run booking --stock 3 --quantity 5", &["--quantity is 5, and an event has 3 tickets"]);
+    assert_eq!(workdir.run("load booking --db sqlite:few.db --stock 2").code(), 0);
     for (option, wrong) in [("stock", "0"), ("stock", "-1"), ("users", "0"), ("quantity", "11")] {
-        refused(&desk, &format!("run booking --{option} {wrong}"), &[&format!("--{option}"), wrong]);
+        refused(&workdir, &format!("run booking --{option} {wrong}"), &[&format!("--{option}"), wrong]);
     }
 }
 
 #[test]
 fn what_is_chosen_can_be_what_variants_differ_in() {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     let file = |second: &str| {
         let plan = "warmup = \"0s\"\nduration = \"1s\"\nblocks = 1\ncontrol = false\nstock = 70\n";
         let text = format!(
             "workload = \"booking\"\nscale = 4\n[plan]\n{plan}[[variant]]\nsubject = \"sqlite/rusqlite\"\n[[variant]]\n\
              subject = \"sqlite/rusqlite\"\n{second}\n"
         );
-        write(desk.path("x.toml"), &text);
+        write(workdir.path("x.toml"), &text);
     };
     file("quantity = 1\nstock = 90");
-    let ran = desk.run("experiment x.toml --json");
+    let ran = workdir.run("experiment x.toml --json");
     let document = parse(&ran.out);
     assert_eq!(document["experiment"]["comparisons"][0]["factors"], json!(["parameters"]), "{ran:?}");
     let chosen = |at: usize| &document["trials"][at]["data"]["parameters"];
@@ -66,9 +66,9 @@ fn what_is_chosen_can_be_what_variants_differ_in() {
     found.sort_by_key(|(stock, _)| stock.as_u64());
     assert_eq!(found, [(json!(70), json!(4)), (json!(90), json!(1))]);
     file("quantity = 80");
-    refused(&desk, "experiment x.toml", &["x.toml:13:12: `quantity`", "80"]);
+    refused(&workdir, "experiment x.toml", &["x.toml:13:12: `quantity`", "80"]);
     file("quantity = 10\nstock = 9");
-    refused(&desk, "experiment x.toml", &["x.toml:13:12: `quantity` is 10, and an event has 9 tickets"]);
+    refused(&workdir, "experiment x.toml", &["x.toml:13:12: `quantity` is 10, and an event has 9 tickets"]);
 }
 
 /// What a run says of the relay of its outbox, and the checks of what it published.
@@ -84,7 +84,7 @@ fn published(document: &Value) -> (Value, Vec<String>) {
 
 #[test]
 fn an_outbox_is_published_and_held_to_what_was_booked() {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     let line = "--json --warmup 0s --duration 2s --clients 2";
     let booked = |document: &Value| {
         let ledger = document["trials"][0]["ledger"].as_array().unwrap();
@@ -100,7 +100,7 @@ fn an_outbox_is_published_and_held_to_what_was_booked() {
     ];
     for route in ["rusqlite", "axum+rusqlite"] {
         let document =
-            run(&desk, &format!("run booking/sqlite/{route}/outbox --polling 100ms --batch 50 {line}"));
+            run(&workdir, &format!("run booking/sqlite/{route}/outbox --polling 100ms --batch 50 {line}"));
         let (published, checks) = published(&document);
         // One outside the measured interval is published too.
         assert!(booked(&document) > 0 && published["messages"] == booked(&document), "{published}");
@@ -120,20 +120,20 @@ fn an_outbox_is_published_and_held_to_what_was_booked() {
         let processes = document["trials"][0]["processes"].to_string();
         assert!(processes.contains("\"relay\""), "{processes}");
     }
-    let document = run(&desk, &format!("run booking/sqlite/rusqlite/outbox --sink null {line}"));
+    let document = run(&workdir, &format!("run booking/sqlite/rusqlite/outbox --sink null {line}"));
     let (published_null, checks) = published(&document);
     assert!(published_null["messages"] == booked(&document) && published_null["duplicates"].is_null());
     assert_eq!(checks, ["messages: not_run"]);
 
-    let last = desk.runs().pop().unwrap();
-    let report = desk.run(&format!("report {}", last.display()));
+    let last = workdir.runs().pop().unwrap();
+    let report = workdir.run(&format!("report {}", last.display()));
     let page = std::fs::read_to_string(last.join("report.html")).unwrap();
     assert!(page.contains("Outbox backlog"), "it is drawn");
     assert!(report.out.contains("to the sink `null`, duplicates unknown"), "{}", report.out);
 
     // Published by whoever commits, without an outbox: nothing waits, and no one measures it.
     for route in ["rusqlite", "axum+rusqlite"] {
-        let document = run(&desk, &format!("run booking/sqlite/{route}/dual-write {line}"));
+        let document = run(&workdir, &format!("run booking/sqlite/{route}/dual-write {line}"));
         let (published, checks) = published(&document);
         assert!(booked(&document) > 0 && published["messages"] == booked(&document), "{published}");
         assert!(published["lag"].is_null() && published["batches"].is_null(), "{published}");
@@ -141,19 +141,19 @@ fn an_outbox_is_published_and_held_to_what_was_booked() {
     }
 
     // No one reads it: the rows stay, and no one waits for them.
-    let document = run(&desk, &format!("run booking/sqlite/rusqlite/outbox-row {line}"));
+    let document = run(&workdir, &format!("run booking/sqlite/rusqlite/outbox-row {line}"));
     let (none, checks) = published(&document);
     assert_eq!((none, checks), (Value::Null, all[..4].iter().map(|name| (*name).to_owned()).collect()));
     assert!(document["trials"][0]["settled"].is_null());
-    assert!(desk.files().iter().all(|file| !file.contains("announced.jsonl")), "{:?}", desk.files());
+    assert!(workdir.files().iter().all(|file| !file.contains("announced.jsonl")), "{:?}", workdir.files());
 }
 
 #[test]
 fn a_consumer_processes_what_is_published_once() {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     let line = "--consumer --json --warmup 0s --duration 1s --clients 2";
     for subject in ["rusqlite/outbox", "axum+rusqlite/dual-write"] {
-        let document = run(&desk, &format!("run booking/sqlite/{subject} {line}"));
+        let document = run(&workdir, &format!("run booking/sqlite/{subject} {line}"));
         let trial = &document["trials"][0];
         let published = &trial["published"];
         assert!(published["messages"].as_u64() > Some(0), "{published}");
@@ -164,10 +164,10 @@ fn a_consumer_processes_what_is_published_once() {
         let settings = trial["stack"]["settings"].to_string();
         assert!(settings.contains("\"outbox consumer\""), "{settings}");
         assert!(trial["processes"].to_string().contains("\"consumer\""), "{trial}");
-        assert!(desk.files().iter().all(|file| !file.contains("inbox.db")), "{:?}", desk.files());
+        assert!(workdir.files().iter().all(|file| !file.contains("inbox.db")), "{:?}", workdir.files());
     }
-    let last = desk.runs().pop().unwrap();
-    let report = desk.run(&format!("report {}", last.display()));
+    let last = workdir.runs().pop().unwrap();
+    let report = workdir.run(&format!("report {}", last.display()));
     assert!(report.out.contains("the consumer processed"), "{}", report.out);
     let wrong = [
         ("run booking/sqlite --consumer", "--consumer has no effect on booking/sqlite"),
@@ -178,18 +178,18 @@ fn a_consumer_processes_what_is_published_once() {
         ("consume --from file:m.jsonl --inbox no/such/i.db", "cannot use the inbox no/such/i.db"),
     ];
     for (line, why) in wrong {
-        refused(&desk, line, &[why]);
+        refused(&workdir, line, &[why]);
     }
 }
 
 #[test]
 fn rows_of_earlier_runs_are_published_by_whatever_relay_comes_first() {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     let line = "--db sqlite:b.db --warmup 0s --duration 1s --clients 2";
-    assert_eq!(desk.run("load booking --db sqlite:b.db").code(), 0);
-    let document = run(&desk, &format!("run booking/sqlite/rusqlite/outbox-row --json {line}"));
+    assert_eq!(workdir.run("load booking --db sqlite:b.db").code(), 0);
+    let document = run(&workdir, &format!("run booking/sqlite/rusqlite/outbox-row --json {line}"));
     let rows = document["trials"][0]["ledger"][0]["stored"].as_u64().unwrap();
-    let document = run(&desk, &format!("run booking/sqlite/rusqlite/outbox --json {line}"));
+    let document = run(&workdir, &format!("run booking/sqlite/rusqlite/outbox --json {line}"));
     let trial = &document["trials"][0];
     let booked = trial["ledger"][0]["stored"].as_u64().unwrap();
     assert_eq!(trial["published"]["messages"], rows + booked, "{}", trial["published"]);
@@ -199,36 +199,36 @@ fn rows_of_earlier_runs_are_published_by_whatever_relay_comes_first() {
         trial["notes"]
     );
 
-    let document = run(&desk, &format!("run booking/sqlite/rusqlite/outbox-row --json {line}"));
+    let document = run(&workdir, &format!("run booking/sqlite/rusqlite/outbox-row --json {line}"));
     let rows = document["trials"][0]["ledger"][0]["stored"].as_u64().unwrap();
-    let relay = desk.start("relay booking --db sqlite:b.db --sink file:left.jsonl");
+    let relay = workdir.start("relay booking --db sqlite:b.db --sink file:left.jsonl");
     relay.until("the outbox is empty", || {
-        let lines = std::fs::read_to_string(desk.path("left.jsonl")).unwrap_or_default();
+        let lines = std::fs::read_to_string(workdir.path("left.jsonl")).unwrap_or_default();
         lines.lines().count() as u64 == rows
     });
     relay.signal(rustix::process::Signal::TERM);
     assert_eq!(relay.end().code(), 0);
-    let document = run(&desk, &format!("run booking/sqlite/rusqlite/outbox --json {line}"));
+    let document = run(&workdir, &format!("run booking/sqlite/rusqlite/outbox --json {line}"));
     assert!(!document["trials"][0]["notes"].to_string().contains("earlier runs"));
 }
 
 /// What a relay publishes that someone else has started, no one sees.
 #[test]
 fn what_was_published_by_others_is_not_said_to_be_right() {
-    let desk = Desk::empty();
-    assert_eq!(desk.run("load booking --db sqlite:b.db").code(), 0);
+    let workdir = Workdir::empty();
+    assert_eq!(workdir.run("load booking --db sqlite:b.db").code(), 0);
     let listening = |line: &str| {
-        let running = desk.start(line);
+        let running = workdir.start(line);
         running.until("it listens", || running.out().contains("http://"));
         let url =
             running.out().split_whitespace().find(|word| word.starts_with("http://")).unwrap().to_owned();
         (running, url)
     };
     let (server, url) =
-        listening("serve booking --db sqlite:b.db --how rusqlite/outbox --listen 127.0.0.1:0");
+        listening("serve booking --db sqlite:b.db --adapter rusqlite/outbox --listen 127.0.0.1:0");
     let (relay, _) = listening("relay booking --db sqlite:b.db --sink null");
     let line = "--db sqlite:b.db --warmup 0s --duration 1s --clients 2 --json";
-    let document = run(&desk, &format!("run booking/sqlite/axum+rusqlite/outbox --url {url} {line}"));
+    let document = run(&workdir, &format!("run booking/sqlite/axum+rusqlite/outbox --url {url} {line}"));
     let (published, checks) = published(&document);
     assert_eq!((published, checks), (Value::Null, vec!["messages: not_run".to_owned()]));
     assert_eq!(document["trials"][0]["settled"]["pending_last"], 0, "it is waited for all the same");
@@ -250,13 +250,14 @@ fn rows_of_an_outbox_are_relayed_into_a_topic() {
         broker.create_topic(&topic, 3).await.unwrap();
         broker
     });
-    let desk = Desk::empty();
-    assert_eq!(desk.run("load booking --db sqlite:b.db --events 9").code(), 0);
+    let workdir = Workdir::empty();
+    assert_eq!(workdir.run("load booking --db sqlite:b.db --events 9").code(), 0);
     let line = "run booking/sqlite/rusqlite/outbox-row --json --db sqlite:b.db --warmup 0s --duration 1s --clients 2";
-    let document = run(&desk, line);
+    let document = run(&workdir, line);
     let rows = document["trials"][0]["ledger"][0]["stored"].as_u64().unwrap();
     let relay = |sink: &str| {
-        let mut command = desk.command(&format!("relay booking --db sqlite:b.db --batch 100 --sink {sink}"));
+        let mut command =
+            workdir.command(&format!("relay booking --db sqlite:b.db --batch 100 --sink {sink}"));
         command.env("STACKMARK_BROKER_PASSWORD", password.reveal());
         Running::start(command)
     };
@@ -290,7 +291,7 @@ fn rows_of_an_outbox_are_relayed_into_a_topic() {
 
 #[test]
 fn what_is_said_of_an_outbox_that_is_not_there_is_refused() {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     for (option, why) in [
         ("--sink null", "it publishes no messages"),
         ("--polling 500ms", "it has no outbox relay"),
@@ -298,37 +299,38 @@ fn what_is_said_of_an_outbox_that_is_not_there_is_refused() {
     ] {
         let name = option.split(' ').next().unwrap();
         let words = format!("{name} has no effect on booking/sqlite/rusqlite: {why}");
-        refused(&desk, &format!("run booking {option}"), &[&words]);
+        refused(&workdir, &format!("run booking {option}"), &[&words]);
     }
-    refused(&desk, "run booking/sqlite/rusqlite/dual-write --batch 7", &["it has no outbox relay"]);
-    refused(&desk, "serve booking --db sqlite:nothing.db --how rusqlite/dual-write", &["nothing.db"]);
+    refused(&workdir, "run booking/sqlite/rusqlite/dual-write --batch 7", &["it has no outbox relay"]);
+    refused(&workdir, "serve booking --db sqlite:nothing.db --adapter rusqlite/dual-write", &["nothing.db"]);
     for (option, words) in [
         ("--sink topic", "`topic` is not a sink"),
         ("--polling often", "give `adaptive`"),
         ("--batch 0", "1..=10000"),
     ] {
-        refused(&desk, &format!("run booking/sqlite/rusqlite/outbox {option}"), &[words]);
+        refused(&workdir, &format!("run booking/sqlite/rusqlite/outbox {option}"), &[words]);
     }
-    refused(&desk, "relay booking --db sqlite:nothing.db --sink nowhere", &["`nowhere` is not a sink"]);
-    refused(&desk, "relay booking --db sqlite:nothing.db", &["nothing.db"]);
-    let secret = desk.run("relay booking --db sqlite:nothing.db --sink kafka://me:secret@127.0.0.1:1/t");
+    refused(&workdir, "relay booking --db sqlite:nothing.db --sink nowhere", &["`nowhere` is not a sink"]);
+    refused(&workdir, "relay booking --db sqlite:nothing.db", &["nothing.db"]);
+    let secret = workdir.run("relay booking --db sqlite:nothing.db --sink kafka://me:secret@127.0.0.1:1/t");
     secret.refused(&["STACKMARK_BROKER_PASSWORD"]);
     assert!(!secret.err.contains("secret@"), "{secret:?}");
     assert_eq!(
-        desk.run("load transfer --scale 2 --shards 2 --db shard-0=sqlite:a.db --db shard-1=sqlite:b.db")
+        workdir
+            .run("load transfer --scale 2 --shards 2 --db shard-0=sqlite:a.db --db shard-1=sqlite:b.db")
             .code(),
         0
     );
     let line = "relay transfer --db shard-0=sqlite:a.db --db shard-1=sqlite:b.db --sink file:x";
-    refused(&desk, line, &["--sink is for the relay of an outbox"]);
+    refused(&workdir, line, &["--sink is for the relay of an outbox"]);
 }
 
 /// Half of the calls book: 200 tickets a second.
 #[test]
 fn rates_before_and_after_the_last_ticket_are_not_averaged() {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     let line = "run booking --json --warmup 0s --duration 12s --rate 400 --arrivals constant --events 1";
-    let document = run(&desk, &format!("{line} --quantity 1 --stock 1200"));
+    let document = run(&workdir, &format!("{line} --quantity 1 --stock 1200"));
     let trial = &document["trials"][0];
     let turn = &trial["turn"];
     assert_eq!((&turn["kind"], &turn["declined_after"]), (&json!("book"), &json!(1.0)));
@@ -346,6 +348,6 @@ fn rates_before_and_after_the_last_ticket_are_not_averaged() {
         regime["sentence"].as_str().unwrap().contains("of the calls of book were declined ("),
         "{regime}"
     );
-    let page = std::fs::read_to_string(desk.only_run().join("report.html")).unwrap();
+    let page = std::fs::read_to_string(workdir.only_run().join("report.html")).unwrap();
     assert!(page.contains("At the vertical line calls came to be declined."));
 }

@@ -1,7 +1,7 @@
 //! What a newcomer does, from the first load to the comparison, and what comes out on which stream.
 
-use crate::e2e_desk::{Desk, Ran, Running, assert_durable, assert_good, parse, write};
-use crate::e2e_void::unwrapped;
+use crate::e2e_invalid::unwrapped;
+use crate::e2e_workdir::{Ran, Running, Workdir, assert_good, assert_tier, parse, write};
 use serde_json::Value;
 use std::fs;
 
@@ -16,50 +16,50 @@ fn done(ran: Ran) -> String {
 
 #[test]
 fn a_subject_is_loaded_run_audited_reported_and_compared() {
-    let desk = Desk::loaded_in_full();
+    let workdir = Workdir::loaded_in_full();
     // It is there already, so this changes nothing.
     let again: Value =
-        serde_json::from_str(&done(desk.run("load tpcc --json --db sqlite:bench.db"))).unwrap();
+        serde_json::from_str(&done(workdir.run("load tpcc --json --db sqlite:bench.db"))).unwrap();
     assert_eq!((&again["loaded"], &again["warehouses"]), (&Value::Bool(false), &Value::from(1)));
 
     let short = "--db sqlite:bench.db --duration 1s --warmup 200ms --clients 2 --rate 200";
-    let ran = desk.run(&format!("run tpcc --json {short}"));
-    let stored = fs::read_to_string(desk.only_run().join("result.json")).unwrap();
+    let ran = workdir.run(&format!("run tpcc --json {short}"));
+    let stored = fs::read_to_string(workdir.only_run().join("result.json")).unwrap();
     assert_eq!(ran.out, stored, "standard output has the document and nothing else");
     let direct = parse(&stored);
     assert_good(&ran, &direct);
     let trial = &direct["trials"][0];
     assert_eq!((&direct["state"], &trial["subject"]), (&"complete".into(), &"tpcc/sqlite/rusqlite".into()));
     assert!(trial["overall"]["call_counts"]["committed"].as_u64().unwrap() > 0);
-    assert_durable(trial);
+    assert_tier(trial, "durable");
     assert_eq!(trial["conformance"]["check"], "passed");
     assert_eq!(trial["plan"]["clients"], 2);
 
     // Text on standard output, where it went on the other.
-    let ran = desk.run(&format!("run tpcc/sqlite/axum+rusqlite {short}"));
+    let ran = workdir.run(&format!("run tpcc/sqlite/axum+rusqlite {short}"));
     assert!(ran.err.contains("result.json") && ran.err.contains("report.html"), "{ran:?}");
     let text = &ran.out;
     assert!(text.starts_with("tpcc/sqlite/axum+rusqlite ") && text.contains("NOPM"), "{text}");
     assert!(!text.contains('\u{1b}'), "no colour where there is no terminal");
 
-    let runs = desk.runs();
+    let runs = workdir.runs();
     let [direct, http] = &runs[..] else { panic!("{runs:?}") };
     assert_good(&ran, &parse(&fs::read_to_string(http.join("result.json")).unwrap()));
     for run in [direct, http] {
         assert!(fs::read_to_string(run.join("report.html")).unwrap().contains("</html>"));
-        assert!(!run.join("private").exists(), "{:?}", desk.files());
+        assert!(!run.join("private").exists(), "{:?}", workdir.files());
     }
-    audited(&desk);
-    reported(&desk, http.to_str().unwrap());
+    audited(&workdir);
+    reported(&workdir, http.to_str().unwrap());
 
     let stored = format!("compare {} {}", direct.display(), http.display());
-    assert!(done(desk.run(&stored)).contains("no confidence interval"));
-    let compared = parse(&done(desk.run(&format!("{stored} --json"))));
+    assert!(done(workdir.run(&stored)).contains("no confidence interval"));
+    let compared = parse(&done(workdir.run(&format!("{stored} --json"))));
     assert_eq!((&compared["kind"], compared["trials"].as_array().unwrap().len()), (&"comparison".into(), 2));
     let mut half = parse(&fs::read_to_string(http.join("result.json")).unwrap());
     let rate = &mut half["trials"][0]["headline"]["value"]["value"];
     *rate = (rate.as_f64().unwrap() / 2.0).into();
-    write(desk.path("half.json"), &half.to_string());
+    write(workdir.path("half.json"), &half.to_string());
     // Two single trials have no interval, so that nothing is sure of a small difference.
     let same = http.to_str().unwrap();
     for (other, accept, code) in [
@@ -68,57 +68,57 @@ fn a_subject_is_loaded_run_audited_reported_and_compared() {
         (same, "--accept-inconclusive", 0),
         ("half.json", "--accept-inconclusive", 1),
     ] {
-        let ran = desk.run(&format!("compare {same} {other} --max-loss 5% {accept}"));
+        let ran = workdir.run(&format!("compare {same} {other} --max-loss 5% {accept}"));
         assert_eq!(ran.code(), code, "{ran:?}");
     }
 }
 
-fn audited(desk: &Desk) {
-    let text = done(desk.run("audit tpcc --db sqlite:bench.db"));
+fn audited(workdir: &Workdir) {
+    let text = done(workdir.run("audit tpcc --db sqlite:bench.db"));
     assert!(text.contains("1 warehouse, loaded by stackmark") && text.contains(" 0 failed"), "{text}");
     let shown: Value =
-        serde_json::from_str(&done(desk.run("audit tpcc --json --db sqlite:bench.db"))).unwrap();
+        serde_json::from_str(&done(workdir.run("audit tpcc --json --db sqlite:bench.db"))).unwrap();
     assert_eq!(shown["scale"], 1);
     // A breach of one condition, by a hand that no run has.
-    let broken = rusqlite::Connection::open(desk.path("bench.db")).unwrap();
+    let broken = rusqlite::Connection::open(workdir.path("bench.db")).unwrap();
     broken.execute_batch("update warehouse set w_ytd = w_ytd + 1").unwrap();
     drop(broken);
-    let ran = desk.run("audit tpcc --db sqlite:bench.db");
+    let ran = workdir.run("audit tpcc --db sqlite:bench.db");
     assert!(ran.code() == 1 && ran.out.contains("FAILED"), "{ran:?}");
     // Pages that cannot be read are pages that no one has checked.
-    let mut pages = fs::read(desk.path("bench.db")).unwrap();
+    let mut pages = fs::read(workdir.path("bench.db")).unwrap();
     let tenth = pages.len() / 10;
     pages[4 * tenth..6 * tenth].fill(0xa5);
-    fs::write(desk.path("torn.db"), pages).unwrap();
-    let ran = desk.run("audit tpcc --db sqlite:torn.db");
+    fs::write(workdir.path("torn.db"), pages).unwrap();
+    let ran = workdir.run("audit tpcc --db sqlite:torn.db");
     let first = ran.out.lines().nth(1).unwrap_or_default();
     assert!(ran.code() == 1 && first.contains("NOT RUN") && first.contains("malformed"), "{ran:?}");
-    fs::remove_file(desk.path("torn.db")).unwrap();
-    let files = desk.files();
-    let refused = desk.run("run tpcc --db sqlite:bench.db --duration 1s --warmup 0s");
+    fs::remove_file(workdir.path("torn.db")).unwrap();
+    let files = workdir.files();
+    let refused = workdir.run("run tpcc --db sqlite:bench.db --duration 1s --warmup 0s");
     refused.refused(&["data audit failed before the run", "--fresh"]);
-    assert_eq!(desk.files(), files);
+    assert_eq!(workdir.files(), files);
 }
 
-fn reported(desk: &Desk, run: &str) {
+fn reported(workdir: &Workdir, run: &str) {
     let stored = fs::read_to_string(format!("{run}/result.json")).unwrap();
-    let text = done(desk.run(&format!("report {run}")));
-    let markdown = done(desk.run(&format!("report {run} --format md")));
-    let page = done(desk.run(&format!("report {run} --format html")));
+    let text = done(workdir.run(&format!("report {run}")));
+    let markdown = done(workdir.run(&format!("report {run} --format md")));
+    let page = done(workdir.run(&format!("report {run} --format html")));
     assert!(text.contains("new-order") && markdown.contains("| new-order") && page.contains("</html>"));
     for json in ["--format json", "--json"] {
-        assert_eq!(done(desk.run(&format!("report {run}/result.json {json}"))), stored);
+        assert_eq!(done(workdir.run(&format!("report {run}/result.json {json}"))), stored);
     }
-    let ran = desk.run(&format!("report {run} --format html --output page.html"));
+    let ran = workdir.run(&format!("report {run} --format html --output page.html"));
     assert_eq!(done(ran), "", "what goes to a file goes nowhere else");
-    assert_eq!(fs::read_to_string(desk.path("page.html")).unwrap(), page);
+    assert_eq!(fs::read_to_string(workdir.path("page.html")).unwrap(), page);
 }
 
 #[test]
 fn lists_completions_and_the_man_page_are_data() {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     let check = |line: &str, words: &[&str]| {
-        let ran = desk.run(line);
+        let ran = workdir.run(line);
         assert!(ran.code() == 0 && ran.err.is_empty(), "{ran:?}");
         assert!(words.iter().all(|word| ran.out.contains(word)), "{words:?}: {ran:?}");
         ran.out
@@ -132,18 +132,18 @@ fn lists_completions_and_the_man_page_are_data() {
     check("man", &[".TH stackmark", "quickstart"]);
     check("help", &["quickstart", "audit"]);
     check("--version", &["stackmark 0"]);
-    assert!(desk.files().is_empty());
+    assert!(workdir.files().is_empty());
 }
 
 #[test]
 fn a_terminal_gets_colour_unless_no_color_says_otherwise() {
-    let desk = Desk::loaded();
-    let ran = desk.run(&format!("run tpcc --db {UNFLUSHED} --calls 100 --warmup 0s --clients 1"));
-    assert_good(&ran, &desk.document());
+    let workdir = Workdir::loaded();
+    let ran = workdir.run(&format!("run tpcc --db {UNFLUSHED} --calls 100 --warmup 0s --clients 1"));
+    assert_good(&ran, &workdir.document());
     // A terminal is what `script` makes.
     let typed = |environment: &str| {
         let script = format!("{environment} script -qec '$STACKMARK report results/*' /dev/null");
-        Running::start(desk.shell(&script)).end()
+        Running::start(workdir.shell(&script)).end()
     };
     let coloured = typed("");
     if coloured.code() == 127 {
@@ -158,33 +158,33 @@ fn a_terminal_gets_colour_unless_no_color_says_otherwise() {
 
 #[test]
 fn a_comparison_never_writes_to_the_database_that_it_is_given() {
-    let desk = Desk::loaded();
-    let before = fs::read(desk.path("bench.db")).unwrap();
+    let workdir = Workdir::loaded();
+    let before = fs::read(workdir.path("bench.db")).unwrap();
     let plan = "--blocks 1 --duration 1s --warmup 0s --rate 100 --clients 2";
-    let ran = desk.run(&format!("compare tpcc tpcc --json --db {UNFLUSHED} {plan}"));
+    let ran = workdir.run(&format!("compare tpcc tpcc --json --db {UNFLUSHED} {plan}"));
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     assert_eq!(
         document["experiment"]["comparisons"][0]["verdict"], "inconclusive",
         "one block gives no interval"
     );
-    assert!(fs::read(desk.path("bench.db")).unwrap() == before, "bench.db has been written to");
+    assert!(fs::read(workdir.path("bench.db")).unwrap() == before, "bench.db has been written to");
 }
 
 #[test]
 fn quickstart_needs_nothing_and_leaves_a_report() {
-    let desk = Desk::empty();
-    let ran = desk.run("quickstart --blocks 1 --duration 1s --warmup 200ms --clients 2");
+    let workdir = Workdir::empty();
+    let ran = workdir.run("quickstart --blocks 1 --duration 1s --warmup 200ms --clients 2");
     assert!(ran.err.contains("trial 2 of 2") && ran.err.contains("report.html"), "{ran:?}");
     assert!(ran.out.contains("through HTTP") && !ran.out.contains('\u{1b}'), "{ran:?}");
-    let document = desk.document();
+    let document = workdir.document();
     assert_good(&ran, &document);
     assert_eq!((&document["state"], &document["kind"]), (&"complete".into(), &"comparison".into()));
     let subjects: Vec<_> =
         document["trials"].as_array().unwrap().iter().map(|trial| &trial["subject"]).collect();
     assert!(subjects.len() == 2 && subjects[0] != subjects[1], "{subjects:?}");
     assert_eq!(document["experiment"]["comparisons"][0]["factor"], "route");
-    let mut names: Vec<String> = fs::read_dir(desk.only_run())
+    let mut names: Vec<String> = fs::read_dir(workdir.only_run())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
@@ -194,44 +194,45 @@ fn quickstart_needs_nothing_and_leaves_a_report() {
 
 #[test]
 fn data_on_which_customers_never_ordered_is_refused_with_the_rule_of_the_load_that_it_breaks() {
-    let desk = Desk::loaded();
-    let made = rusqlite::Connection::open(desk.path("bench.db")).unwrap();
+    let workdir = Workdir::loaded();
+    let made = rusqlite::Connection::open(workdir.path("bench.db")).unwrap();
     made.execute("update orders set o_c_id = 1 where o_w_id = 1 and o_d_id = 1 and o_id in (5, 6)", [])
         .unwrap();
-    let refused = desk.run("run tpcc/sqlite/rusqlite --db sqlite:bench.db --warmup 0s --duration 1s");
+    let refused = workdir.run("run tpcc/sqlite/rusqlite --db sqlite:bench.db --warmup 0s --duration 1s");
     refused
         .refused(&["order-customers", "each customer of a district has one of the orders that were loaded"]);
 }
 
 #[test]
 fn data_without_a_name_that_calls_draw_is_refused_and_the_district_is_named() {
-    let desk = Desk::loaded_in_full();
-    let made = rusqlite::Connection::open(desk.path("bench.db")).unwrap();
+    let workdir = Workdir::loaded_in_full();
+    let made = rusqlite::Connection::open(workdir.path("bench.db")).unwrap();
     made.execute(
         "update customer set c_last = 'BARBARBAR' where c_w_id = 1 and c_d_id = 7 and c_last = 'PRICALLYOUGHT'",
         [],
     )
     .unwrap();
-    let refused = desk.run("run tpcc/sqlite/rusqlite --db sqlite:bench.db --warmup 0s --duration 1s");
+    let refused = workdir.run("run tpcc/sqlite/rusqlite --db sqlite:bench.db --warmup 0s --duration 1s");
     refused.refused(&["last-names", "warehouse 1, district 7, names found 999, names drawn 1000"]);
 }
 
 #[test]
 fn what_was_wrong_before_a_run_is_told_apart_from_what_it_did() {
-    let desk = Desk::loaded_in_full();
-    let made = rusqlite::Connection::open(desk.path("bench.db")).unwrap();
+    let workdir = Workdir::loaded_in_full();
+    let made = rusqlite::Connection::open(workdir.path("bench.db")).unwrap();
     made.execute("update stock set s_order_cnt = s_order_cnt + 1 where s_i_id = 77", []).unwrap();
-    let ran = desk.run("run tpcc/sqlite/rusqlite --db sqlite:bench.db --warmup 0s --calls 100 --clients 1");
+    let ran =
+        workdir.run("run tpcc/sqlite/rusqlite --db sqlite:bench.db --warmup 0s --calls 100 --clients 1");
     assert_eq!(ran.code(), 1, "{ran:?}");
     let sentence = unwrapped(&ran.out);
     assert!(sentence.contains("violated before the run already, and as much after it"), "{}", ran.out);
 }
 
 /// What a run's picks look like to `item-skew` and `customer-skew`.
-fn skew_of_a_run(desk: &Desk, seed: u64) -> [Value; 2] {
+fn skew_of_a_run(workdir: &Workdir, seed: u64) -> [Value; 2] {
     let plan = "--warmup 0s --clients 1 --calls 8000";
     let line = format!("run tpcc/sqlite/rusqlite --json --db {UNFLUSHED} {plan} --seed {seed}");
-    let ran = desk.run(&line);
+    let ran = workdir.run(&line);
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     let audits = document["trials"][0]["audits"].as_array().unwrap();
@@ -243,19 +244,19 @@ fn skew_of_a_run(desk: &Desk, seed: u64) -> [Value; 2] {
 /// another one made them evener.
 #[test]
 fn a_seed_used_again_and_the_next_one_are_judged_by_what_they_drew_and_even_picks_fail() {
-    let desk = Desk::loaded_in_full();
+    let workdir = Workdir::loaded_in_full();
     for seed in [1, 1, 2] {
-        for audit in skew_of_a_run(&desk, seed) {
+        for audit in skew_of_a_run(&workdir, seed) {
             assert_eq!(audit["check"], "passed", "seed {seed}: {audit}");
         }
     }
-    let made = rusqlite::Connection::open(desk.path("bench.db")).unwrap();
+    let made = rusqlite::Connection::open(workdir.path("bench.db")).unwrap();
     made.execute_batch(
         "update order_line set ol_i_id = abs(random() % 100000) + 1 where ol_o_id > 3000;
          update orders set o_c_id = abs(random() % 3000) + 1 where o_id > 3000;",
     )
     .unwrap();
-    let ran = desk.run("audit tpcc --json --db sqlite:bench.db");
+    let ran = workdir.run("audit tpcc --json --db sqlite:bench.db");
     assert_eq!(ran.code(), 1, "{ran:?}");
     let found: Value = serde_json::from_str(&ran.out).unwrap();
     for name in ["item-skew", "customer-skew"] {

@@ -1,7 +1,7 @@
 //! Drills on SQLite as a user runs them: what is killed, paused and cut off, and that nothing is lost by it.
 
 use crate::e2e_bad_input::refused;
-use crate::e2e_desk::{Desk, INTERRUPTED, parse};
+use crate::e2e_workdir::{INTERRUPTED, Workdir, parse};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 /// A drill that is passed, with faults of a kind each as often as they must come.
 fn passed(line: &str, kinds: &[&str]) -> Value {
-    let desk = Desk::empty();
-    let ran = desk.run(&format!("drill {line} --json"));
+    let workdir = Workdir::empty();
+    let ran = workdir.run(&format!("drill {line} --json"));
     let document = parse(&ran.out);
     let drill = &document["drill"];
     assert_eq!((ran.code(), &document["state"]), (0, &"complete".into()), "{line}: {drill:#} {}", ran.err);
@@ -40,8 +40,8 @@ fn nothing_is_lost_where_the_process_with_engine_and_generator_is_killed() {
 #[test]
 fn a_power_cut_takes_what_was_acknowledged_before_it_was_flushed() {
     let lazy = "--durability delayed --only storage --faults 2";
-    let desk = Desk::empty();
-    let ran = desk.run(&format!("drill tpcb/sqlite/rusqlite {lazy} --json"));
+    let workdir = Workdir::empty();
+    let ran = workdir.run(&format!("drill tpcb/sqlite/rusqlite {lazy} --json"));
     let drill = &parse(&ran.out)["drill"];
     assert_eq!(ran.code(), 1, "{drill:#}");
     let faults = drill["faults"].as_array().unwrap();
@@ -123,51 +123,51 @@ fn what_was_logged_is_executed_although_its_process_is_killed() {
 
 #[test]
 fn what_cannot_be_struck_is_said_before_anything_starts() {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     refused(
-        &desk,
+        &workdir,
         "drill tpcb --only disk",
         &["no component `disk`", "generator, server, engine, relay, broker, consumer, storage"],
     );
-    refused(&desk, "drill tpcb --only server", &["has nothing that `server` names", "generator:kill"]);
+    refused(&workdir, "drill tpcb --only server", &["has nothing that `server` names", "generator:kill"]);
     refused(
-        &desk,
+        &workdir,
         "drill tpcb --only generator:drown",
         &["no fault `drown`", "kill, pause, cut-off, power-cut, disk-full, kill-after-publishing"],
     );
-    refused(&desk, "drill tpcb --rate 0", &["1 to 100000 calls per second"]);
-    refused(&desk, "drill tpcb --faults 0", &["1..=10000"]);
-    refused(&desk, "drill tpcb --shards 3 --scale 2", &["can be split over 2 stores at most"]);
-    refused(&desk, "drill transfer --shards 2", &["plain makes a transfer in one store"]);
-    refused(&desk, "drill tpcb --consumer", &["--consumer has no effect on tpcb", "publishes no events"]);
-    refused(&desk, "drill nonsense", &["nonsense"]);
-    assert!(desk.runs().is_empty());
+    refused(&workdir, "drill tpcb --rate 0", &["1 to 100000 calls per second"]);
+    refused(&workdir, "drill tpcb --faults 0", &["1..=10000"]);
+    refused(&workdir, "drill tpcb --shards 3 --scale 2", &["can be split over 2 stores at most"]);
+    refused(&workdir, "drill transfer --shards 2", &["plain makes a transfer in one store"]);
+    refused(&workdir, "drill tpcb --consumer", &["--consumer has no effect on tpcb", "publishes no events"]);
+    refused(&workdir, "drill nonsense", &["nonsense"]);
+    assert!(workdir.runs().is_empty());
 }
 
 #[test]
 fn ctrl_c_ends_a_drill_with_the_faults_that_have_come_to_their_end() {
-    let desk = Desk::empty();
-    let run = desk.start("drill tpcb/sqlite/axum+rusqlite --faults 1000");
+    let workdir = Workdir::empty();
+    let run = workdir.start("drill tpcb/sqlite/axum+rusqlite --faults 1000");
     let faults = |document: &Value| document["drill"]["faults"].as_array().map_or(0, Vec::len);
     let has_come = || {
         let written = |run: PathBuf| std::fs::read_to_string(run.join("result.json")).ok();
-        let text = desk.runs().pop().and_then(written);
+        let text = workdir.runs().pop().and_then(written);
         text.is_some_and(|text| faults(&serde_json::from_str(&text).unwrap()) > 0)
     };
     run.until("a fault has come to its end", has_come);
-    assert_eq!(desk.document()["state"], "running");
+    assert_eq!(workdir.document()["state"], "running");
     run.signal(Signal::INT);
     let ran = run.end();
-    let document = desk.document();
+    let document = workdir.document();
     assert_eq!((ran.code(), &document["state"]), (INTERRUPTED, &"interrupted".into()), "{ran:?}");
     assert!(ran.out.contains("not finished") && ran.out.contains("were asked for"), "{ran:?}");
     assert!(faults(&document) > 0 && document["drill"]["planned"] == 1_000);
-    let folder = desk.runs().remove(0);
+    let folder = workdir.runs().remove(0);
     let left: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().contains("private")), "{left:?}");
-    let shown = desk.run(&format!("report {}", folder.display()));
+    let shown = workdir.run(&format!("report {}", folder.display()));
     assert!(shown.code() == 0 && shown.out.contains("not finished"), "{shown:?}");
-    refused(&desk, &format!("resume {}", folder.display()), &["plan.json"]);
+    refused(&workdir, &format!("resume {}", folder.display()), &["plan.json"]);
 }
 
 mod extended {
@@ -176,10 +176,10 @@ mod extended {
     /// A process that publishes what it has committed, and is killed in between: so often that one message is lost at least.
     #[test]
     fn a_dual_write_loses_messages_of_processes_that_are_killed() {
-        let desk = Desk::empty();
+        let workdir = Workdir::empty();
         let line =
             "drill booking/sqlite/rusqlite/dual-write --only generator --faults 20 --rate 2000 --mix book=1";
-        let ran = desk.run(&format!("{line} --json"));
+        let ran = workdir.run(&format!("{line} --json"));
         let drill = &parse(&ran.out)["drill"];
         assert_eq!(ran.code(), 1, "{drill:#}");
         let failures = drill["faults"].to_string();

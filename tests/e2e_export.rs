@@ -1,8 +1,8 @@
 //! Calls that are written down for another load generator, and what a server answers to them.
 
 use crate::e2e_bad_input::refused;
-use crate::e2e_desk::{Desk, Running};
 use crate::e2e_impostor::receive;
+use crate::e2e_workdir::{Running, Workdir};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufReader, Write as _};
@@ -11,15 +11,15 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// A desk with a loaded server of a workload, and its address.
-fn served(workload: &str) -> (Desk, Running, String) {
-    let desk = Desk::empty();
-    let loaded = desk.run(&format!("load {workload} --db sqlite:bench.db"));
+fn served(workload: &str) -> (Workdir, Running, String) {
+    let workdir = Workdir::empty();
+    let loaded = workdir.run(&format!("load {workload} --db sqlite:bench.db"));
     assert_eq!(loaded.code(), 0, "{loaded:?}");
-    let server =
-        desk.start(&format!("serve {workload} --db sqlite:bench.db?synchronous=normal --listen 127.0.0.1:0"));
+    let server = workdir
+        .start(&format!("serve {workload} --db sqlite:bench.db?synchronous=normal --listen 127.0.0.1:0"));
     server.until("it listens", || server.out().ends_with('\n'));
     let url = server.out().trim().strip_prefix("listening on ").unwrap().to_owned();
-    (desk, server, url)
+    (workdir, server, url)
 }
 
 /// Whether a program is on this machine. Where it is not, says which test it is left out of.
@@ -31,11 +31,11 @@ fn is_here(program: &str, version: &str, what: &str) -> bool {
     here
 }
 
-fn export(desk: &Desk, options: &str) -> String {
+fn export(workdir: &Workdir, options: &str) -> String {
     let line = format!("export k6 {options} --output script.mjs");
-    let ran = desk.run(&line);
+    let ran = workdir.run(&line);
     assert_eq!((ran.code(), ran.out.as_str()), (0, ""), "{ran:?}");
-    std::fs::read_to_string(desk.path("script.mjs")).unwrap()
+    std::fs::read_to_string(workdir.path("script.mjs")).unwrap()
 }
 
 /// The kinds of call of a script.
@@ -92,10 +92,10 @@ fn replay(script: &str, url: &str) -> BTreeMap<String, u32> {
 #[test]
 fn a_server_answers_the_calls_of_a_script_as_the_contract_says() {
     for workload in ["booking", "catalogue", "tpcb", "tpcc", "transfer"] {
-        let (desk, _server, url) = served(workload);
+        let (workdir, _server, url) = served(workload);
         let options = format!("--workload {workload} --clients 4 --calls 600");
-        let script = export(&desk, &options);
-        assert_eq!(desk.run(&format!("export k6 {options}")).out, script);
+        let script = export(&workdir, &options);
+        assert_eq!(workdir.run(&format!("export k6 {options}")).out, script);
         let counts = replay(&script, &url);
         assert_eq!(counts.values().sum::<u32>(), 600);
         assert!(counts["done"] > 550, "{counts:?}");
@@ -124,10 +124,10 @@ fn a_script_is_javascript() {
     if !is_here("node", "--version", "the syntax of exported scripts") {
         return;
     }
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     for workload in ["booking", "catalogue", "tpcb", "tpcc", "transfer"] {
-        export(&desk, &format!("--workload {workload} --calls 100"));
-        let checked = Command::new("node").arg("--check").arg(desk.path("script.mjs")).output().unwrap();
+        export(&workdir, &format!("--workload {workload} --calls 100"));
+        let checked = Command::new("node").arg("--check").arg(workdir.path("script.mjs")).output().unwrap();
         assert!(checked.status.success(), "{workload}: {checked:?}");
     }
 }
@@ -150,9 +150,9 @@ fn k6_runs_a_script_as_it_is() {
         return;
     }
     for workload in ["booking", "catalogue", "tpcb", "tpcc", "transfer"] {
-        let (desk, _server, url) = served(workload);
-        export(&desk, &format!("--workload {workload} --clients 3 --calls 600"));
-        let script = desk.path("script.mjs");
+        let (workdir, _server, url) = served(workload);
+        export(&workdir, &format!("--workload {workload} --clients 3 --calls 600"));
+        let script = workdir.path("script.mjs");
         let (ran, counts) = run_k6(&script, &url, &[]);
         assert!(ran.status.success(), "{ran:?}");
         assert_eq!(
@@ -170,7 +170,7 @@ fn k6_runs_a_script_as_it_is() {
             "{counts:?}"
         );
         // Of data of another size not one call is made.
-        export(&desk, &format!("--workload {workload} --scale 2"));
+        export(&workdir, &format!("--workload {workload} --scale 2"));
         let (ran, counts) = run_k6(&script, &url, &[]);
         let text = String::from_utf8_lossy(&ran.stderr).into_owned();
         assert!(text.contains(&format!("the calls are for {workload} at scale 2")), "{text}");
@@ -183,18 +183,22 @@ fn k6_runs_a_script_as_it_is() {
 
 #[test]
 fn what_cannot_be_exported_is_said() {
-    let desk = Desk::empty();
-    refused(&desk, "export k6 --workload catalog", &["no workload `catalog`", "nearest: `catalogue`"]);
-    refused(&desk, "export k6", &["--workload <WORKLOAD>"]);
-    refused(&desk, "export jmeter --workload tpcc", &["unrecognized subcommand 'jmeter'"]);
-    refused(&desk, "export k6 --workload tpcc --scale 0", &["--scale is 0", "1 to 100000 warehouses"]);
-    refused(&desk, "export k6 --workload tpcc --only pay", &["--only: no kind of call `pay`", "payment"]);
-    refused(&desk, "export k6 --workload tpcc --mix pay=1", &["--mix: no kind of call `pay`", "payment"]);
-    refused(&desk, "export k6 --workload tpcb --calls 0", &["'--calls <N>'", "1 or more"]);
-    refused(&desk, "export k6 --workload tpcb --calls 2000000", &["--calls is 2000000", "1000000 at most"]);
-    refused(&desk, "export k6 --workload tpcb --clients 0", &["'--clients <CLIENTS>'"]);
+    let workdir = Workdir::empty();
+    refused(&workdir, "export k6 --workload catalog", &["no workload `catalog`", "nearest: `catalogue`"]);
+    refused(&workdir, "export k6", &["--workload <WORKLOAD>"]);
+    refused(&workdir, "export jmeter --workload tpcc", &["unrecognized subcommand 'jmeter'"]);
+    refused(&workdir, "export k6 --workload tpcc --scale 0", &["--scale is 0", "1 to 100000 warehouses"]);
+    refused(&workdir, "export k6 --workload tpcc --only pay", &["--only: no kind of call `pay`", "payment"]);
+    refused(&workdir, "export k6 --workload tpcc --mix pay=1", &["--mix: no kind of call `pay`", "payment"]);
+    refused(&workdir, "export k6 --workload tpcb --calls 0", &["'--calls <N>'", "1 or more"]);
     refused(
-        &desk,
+        &workdir,
+        "export k6 --workload tpcb --calls 2000000",
+        &["--calls is 2000000", "1000000 at most"],
+    );
+    refused(&workdir, "export k6 --workload tpcb --clients 0", &["'--clients <CLIENTS>'"]);
+    refused(
+        &workdir,
         "export k6 --workload tpcb --output no/such/folder.js",
         &["could not write no/such/folder.js"],
     );

@@ -2,17 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
-use crate::e2e_desk::{Desk, Running};
+use crate::e2e_workdir::{Running, Workdir};
 use stackmark_tests::extremes::{Extreme, proxy};
 
 const WORKLOADS: [&str; 5] = ["tpcc", "tpcb", "catalogue", "transfer", "booking"];
 
 /// A server of ours on tiny data, and its port.
-fn serving(desk: &Desk, workload: &str, data: &str) -> (Running, u16) {
-    let load = desk.run(&format!("load {workload} {data} --fresh --db sqlite:{workload}.db"));
+fn serving(workdir: &Workdir, workload: &str, data: &str) -> (Running, u16) {
+    let load = workdir.run(&format!("load {workload} {data} --fresh --db sqlite:{workload}.db"));
     assert_eq!(load.code(), 0, "{load:?}");
     let line = format!("serve {workload} --db sqlite:{workload}.db --listen 127.0.0.1:0 --pool 4");
-    let server = desk.start(&line);
+    let server = workdir.start(&line);
     server.until("it listens", || server.out().ends_with('\n'));
     let port = server.out().trim().rsplit(':').next().unwrap().parse().unwrap();
     (server, port)
@@ -30,12 +30,12 @@ const RUN: (&str, &str) =
 
 /// Commands on a server of which every so many answers are spoiled, each on data of its own.
 fn check(extreme: Extreme, workloads: &[&str], commands: &[(&str, &str)]) {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     for workload in workloads {
         for (data, command) in commands {
-            let (_server, port) = serving(&desk, workload, data);
+            let (_server, port) = serving(&workdir, workload, data);
             let url = format!("http://127.0.0.1:{}", proxy(port, extreme).unwrap());
-            let ran = desk.run(&command.replace("URL", &url).replace("WORKLOAD", workload));
+            let ran = workdir.run(&command.replace("URL", &url).replace("WORKLOAD", workload));
             assert_eq!(ran.code(), 1, "{workload}, {extreme:?}: {ran:?}");
             assert!(!ran.err.contains("panicked") && !ran.out.contains("panicked"), "{workload}: {ran:?}");
         }

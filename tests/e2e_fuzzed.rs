@@ -1,7 +1,7 @@
 //! The OpenAPI documents, fuzzed: what their schemas allow and what they do not is sent to our server, which must answer each as
 //! the document says.
 
-use crate::e2e_desk::Desk;
+use crate::e2e_workdir::Workdir;
 use stackmark_tests::repository;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -29,10 +29,11 @@ fn is_kept(workload: &str, [examples, seed]: [&str; 2]) {
         rig::for_tests::not_run("schemathesis is not installed (scripts/setup-tests.sh)");
         return;
     }
-    let desk = Desk::empty();
-    let ran = desk.run(&format!("load {workload} --golden --db sqlite:fuzzed.db"));
+    let workdir = Workdir::empty();
+    let ran = workdir.run(&format!("load {workload} --golden --db sqlite:fuzzed.db"));
     assert_eq!(ran.code(), 0, "{ran:?}");
-    let mut command = desk.command(&format!("serve {workload} --db sqlite:fuzzed.db --listen 127.0.0.1:0"));
+    let mut command =
+        workdir.command(&format!("serve {workload} --db sqlite:fuzzed.db --listen 127.0.0.1:0"));
     let mut served = Served(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
     let mut line = String::new();
     BufReader::new(served.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -54,7 +55,7 @@ fn is_kept(workload: &str, [examples, seed]: [&str; 2]) {
             "examples,coverage,fuzzing",
         ])
         .args(["--checks", "all", "--exclude-checks", EXCLUDED, "--no-color"])
-        .current_dir(desk.path("."))
+        .current_dir(workdir.path("."))
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&fuzzed.stdout);

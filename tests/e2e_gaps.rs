@@ -1,6 +1,6 @@
 //! Time that is lost while a trial runs: it is told of, and what it makes of the number.
 
-use crate::e2e_desk::{Desk, until};
+use crate::e2e_workdir::{Workdir, until};
 use measure::Monotonic;
 use model::{Clock, Nanos};
 use rustix::process::Signal;
@@ -12,20 +12,20 @@ fn rule<'a>(document: &'a Value, name: &str) -> Option<&'a Value> {
 }
 
 /// A generator that is stopped and goes on later, as under a debugger or in a virtual machine that was paused, has an
-/// interval in which no one ran. Its rate is not a result; its data and its books are in order all the same.
+/// interval in which no one ran. Its rate is not a result; its data and its call counts are right all the same.
 #[test]
 fn a_generator_that_was_stopped_for_a_while_has_no_result_and_says_when() {
-    let desk = Desk::loaded();
+    let workdir = Workdir::loaded();
     // Long enough that all of the stop is in it, also where calls are seen late.
-    let run = desk.start("run tpcc --db sqlite:bench.db --duration 6s --warmup 100ms --clients 2");
-    run.until("calls are committed", || desk.has_committed());
+    let run = workdir.start("run tpcc --db sqlite:bench.db --duration 6s --warmup 100ms --clients 2");
+    run.until("calls are committed", || workdir.has_committed());
     let clock = Monotonic::start();
     run.signal(Signal::STOP);
     until("two seconds are over", || clock.now() > Nanos::from_secs(2));
     run.signal(Signal::CONT);
     let stopped_max = clock.now().as_secs_f64() + 2.0;
     let ran = run.end();
-    let document = desk.document();
+    let document = workdir.document();
 
     let gaps = document["trials"][0]["gaps"].as_array().unwrap();
     let stalled: Vec<&Value> = gaps.iter().filter(|gap| gap["kind"] == "stalled").collect();
@@ -40,16 +40,16 @@ fn a_generator_that_was_stopped_for_a_while_has_no_result_and_says_when() {
     // The clock of durations went on all the while, and the window is as long as it was planned.
     let measured = document["trials"][0]["measured_s"].as_f64().unwrap();
     assert!((measured - 6.0).abs() < 0.01, "{measured}");
-    desk.assert_sound("bench.db");
+    workdir.assert_sound("bench.db");
 }
 
 #[test]
 fn a_generator_that_nobody_stops_has_no_gap() {
-    let desk = Desk::loaded();
+    let workdir = Workdir::loaded();
     // Commits wait for no disk: one that stalls would leave so short a trial without a call.
     let line = "run tpcc --db sqlite:bench.db?synchronous=normal --duration 1s --warmup 100ms --clients 2";
-    assert_eq!(desk.run(line).code(), 0);
-    let document = desk.document();
+    assert_eq!(workdir.run(line).code(), 0);
+    let document = workdir.document();
     let asleep =
         document["trials"][0]["gaps"].as_array().unwrap().iter().any(|gap| gap["kind"] == "suspended");
     assert!(!asleep, "{document}");
@@ -61,10 +61,10 @@ fn a_generator_that_nobody_stops_has_no_gap() {
 /// A server that stands still while the generator runs, as in a long garbage collection: in a closed loop no call is lost by it.
 #[test]
 fn a_time_without_any_answer_is_told_and_weakens_the_number() {
-    let desk = Desk::loaded();
+    let workdir = Workdir::loaded();
     let line = "run tpcc/sqlite/axum+rusqlite --db sqlite:bench.db --duration 6s --warmup 100ms --clients 2";
-    let run = desk.start(line);
-    run.until("calls are committed", || desk.has_committed());
+    let run = workdir.start(line);
+    run.until("calls are committed", || workdir.has_committed());
     let (clock, server) = (Monotonic::start(), run.server());
     rustix::process::kill_process(rustix::process::Pid::from_raw(server as i32).unwrap(), Signal::STOP)
         .unwrap();
@@ -73,7 +73,7 @@ fn a_time_without_any_answer_is_told_and_weakens_the_number() {
         .unwrap();
     let ran = run.end();
     assert_eq!(ran.code(), 0, "{ran:?}");
-    let document = desk.document();
+    let document = workdir.document();
     let silence = &document["trials"][0]["silence"];
     let (longest, total) = (silence["longest_s"].as_f64().unwrap(), silence["total_s"].as_f64().unwrap());
     assert!((1.4..5.0).contains(&longest) && total >= longest, "{silence}");

@@ -1,7 +1,7 @@
 //! Runs, servers and loads that are interrupted or killed: what was measured stays valid, what was acknowledged stays
 //! stored, and nothing is left behind that runs.
 
-use crate::e2e_desk::{Desk, Ran, Running, assert_good, is_alive, kill, parse, until};
+use crate::e2e_workdir::{Ran, Running, Workdir, assert_good, is_alive, kill, parse, until};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use std::fs;
@@ -14,9 +14,9 @@ const LONG: &str = "--duration 60s --warmup 100ms --clients 4 --think exp:10ms";
 const IN_DOUBT_MAX: u64 = 12;
 
 /// A run that has committed calls, and the server that it has started, if any.
-fn in_the_middle(desk: &Desk, line: &str) -> Running {
-    let run = desk.start(line);
-    run.until("calls are committed", || desk.has_committed());
+fn in_the_middle(workdir: &Workdir, line: &str) -> Running {
+    let run = workdir.start(line);
+    run.until("calls are committed", || workdir.has_committed());
     run
 }
 
@@ -43,28 +43,29 @@ fn assert_valid_and_partial(ran: &Ran, document: &Value) {
 
 #[test]
 fn ctrl_c_ends_a_direct_run_with_a_valid_partial_result() {
-    let desk = Desk::loaded();
-    let run = in_the_middle(&desk, &format!("run tpcc --json --db sqlite:bench.db {LONG}"));
+    let workdir = Workdir::loaded();
+    let run = in_the_middle(&workdir, &format!("run tpcc --json --db sqlite:bench.db {LONG}"));
     run.signal(Signal::INT);
     let ran = run.end();
     assert_valid_and_partial(&ran, &parse(&ran.out));
-    desk.assert_sound("bench.db");
+    workdir.assert_sound("bench.db");
 }
 
 /// Schedulers send SIGTERM, a closed terminal SIGHUP: both end a run as Ctrl-C does, and the exit status names the signal.
 #[test]
 fn every_signal_that_asks_to_stop_leaves_a_valid_partial_result_and_its_number() {
     for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129)] {
-        let desk = Desk::loaded();
-        let run = in_the_middle(&desk, &format!("run tpcc --json --db sqlite:bench.db {LONG}"));
+        let workdir = Workdir::loaded();
+        let run = in_the_middle(&workdir, &format!("run tpcc --json --db sqlite:bench.db {LONG}"));
         run.signal(signal);
         let ran = run.end();
         assert_eq!(ran.code(), code, "{ran:?}");
         let document = parse(&ran.out);
         assert_eq!(document["state"], "interrupted");
         assert!(checks(&document, "ledger").iter().all(|check| check == "passed"));
-        let report =
-            |format: &str| desk.run(&format!("report --format {format} {}", desk.only_run().display())).out;
+        let report = |format: &str| {
+            workdir.run(&format!("report --format {format} {}", workdir.only_run().display())).out
+        };
         assert!(report("csv").contains(",interrupted,yes,sqlite,"), "{}", report("csv"));
         assert!(report("text").contains("  interrupted"), "{}", report("text"));
         assert!(report("junit").contains("failures=\"1\""), "{}", report("junit"));
@@ -74,15 +75,15 @@ fn every_signal_that_asks_to_stop_leaves_a_valid_partial_result_and_its_number()
 /// Neither a comparison of two loads nor one of a run that did not come to its end passes for an answer.
 #[test]
 fn stored_results_that_cannot_be_compared_are_bad() {
-    let desk = Desk::loaded();
+    let workdir = Workdir::loaded();
     for clients in ["1", "2"] {
         let line = format!(
             "run tpcc --db sqlite:bench.db --duration 1s --warmup 100ms --clients {clients} --out {clients}"
         );
-        assert_eq!(desk.run(&line).code(), 0);
+        assert_eq!(workdir.run(&line).code(), 0);
     }
-    let result = |clients: &str| fs::read_dir(desk.path(clients)).unwrap().next().unwrap().unwrap().path();
-    let compare = |a: &Path, b: &Path| desk.run(&format!("compare {} {}", a.display(), b.display()));
+    let result = |clients: &str| fs::read_dir(workdir.path(clients)).unwrap().next().unwrap().unwrap().path();
+    let compare = |a: &Path, b: &Path| workdir.run(&format!("compare {} {}", a.display(), b.display()));
     let (one, two) = (result("1"), result("2"));
     let different = compare(&one, &two);
     assert!(different.code() == 1 && different.out.contains("not comparable"), "{different:?}");
@@ -95,13 +96,13 @@ fn stored_results_that_cannot_be_compared_are_bad() {
 
 #[test]
 fn a_run_under_nohup_outlives_its_terminal() {
-    let desk = Desk::loaded();
+    let workdir = Workdir::loaded();
     let mut command = std::process::Command::new("nohup");
     let line = "run tpcc --json --db sqlite:bench.db --duration 1s --warmup 100ms --clients 2";
-    let plain = desk.command(line);
-    command.arg(plain.get_program()).args(plain.get_args()).current_dir(desk.path(""));
+    let plain = workdir.command(line);
+    command.arg(plain.get_program()).args(plain.get_args()).current_dir(workdir.path(""));
     let run = Running::start(command);
-    run.until("calls are committed", || desk.has_committed());
+    run.until("calls are committed", || workdir.has_committed());
     run.signal(Signal::HUP);
     let ran = run.end();
     assert_good(&ran, &parse(&ran.out));
@@ -111,18 +112,18 @@ fn a_run_under_nohup_outlives_its_terminal() {
 /// were known.
 #[test]
 fn a_report_of_a_killed_run_shows_what_was_read_and_nothing_else() {
-    let desk = Desk::loaded();
-    let run =
-        desk.start("run tpcc --db sqlite:bench.db --duration 60s --warmup 60s --clients 2 --think exp:10ms");
+    let workdir = Workdir::loaded();
+    let run = workdir
+        .start("run tpcc --db sqlite:bench.db --duration 60s --warmup 60s --clients 2 --think exp:10ms");
     run.until("it warms up", || {
         let text =
-            desk.runs().first().map(|run| fs::read_to_string(run.join("result.json")).unwrap_or_default());
+            workdir.runs().first().map(|run| fs::read_to_string(run.join("result.json")).unwrap_or_default());
         text.is_some_and(|text| text.contains("\"engine\": \"sqlite\""))
     });
     run.signal(Signal::KILL);
     run.end_anyhow();
     let report = |format: &str| {
-        let ran = desk.run(&format!("report --format {format} {}", desk.only_run().display()));
+        let ran = workdir.run(&format!("report --format {format} {}", workdir.only_run().display()));
         assert_eq!(ran.code(), 0, "{ran:?}");
         ran.out
     };
@@ -135,7 +136,7 @@ fn a_report_of_a_killed_run_shows_what_was_read_and_nothing_else() {
     let row: Vec<&str> = row.split(',').collect();
     let cell =
         |name: &str| row[csv.lines().next().unwrap().split(',').position(|column| column == name).unwrap()];
-    let tier = desk.document()["trials"][0]["stack"]["durability"]["tier"].as_str().unwrap().to_owned();
+    let tier = workdir.document()["trials"][0]["stack"]["durability"]["tier"].as_str().unwrap().to_owned();
     for (name, value) in [
         ("state", "running"),
         ("validated", "no"),
@@ -148,56 +149,56 @@ fn a_report_of_a_killed_run_shows_what_was_read_and_nothing_else() {
     }
     let junit = report("junit");
     assert!(junit.contains("failures=\"1\"") && junit.contains("not finished"), "{junit}");
-    let other = desk.run(&format!("compare {0} {0}", desk.only_run().display()));
+    let other = workdir.run(&format!("compare {0} {0}", workdir.only_run().display()));
     assert_eq!(other.code(), 1, "{other:?}");
-    let history = desk.run(&format!("report --history --format csv {}", desk.only_run().display()));
+    let history = workdir.run(&format!("report --history --format csv {}", workdir.only_run().display()));
     assert!(history.out.contains(",no,") && !history.out.contains(",yes,"), "{history:?}");
 }
 
 #[test]
 fn ctrl_c_in_the_warm_up_gives_no_rate() {
-    let desk = Desk::loaded();
-    let run =
-        desk.start("run tpcc --db sqlite:bench.db --duration 60s --warmup 60s --clients 2 --think exp:10ms");
+    let workdir = Workdir::loaded();
+    let run = workdir
+        .start("run tpcc --db sqlite:bench.db --duration 60s --warmup 60s --clients 2 --think exp:10ms");
     // Partial results are written with every slice, also of the warm-up.
-    run.until("it warms up", || desk.runs().first().is_some_and(|run| run.join("result.json").exists()));
+    run.until("it warms up", || workdir.runs().first().is_some_and(|run| run.join("result.json").exists()));
     run.signal(Signal::INT);
     run.end().interrupted(&["interrupted before anything was measured", "result.json"]);
-    assert_eq!(desk.document()["state"], "interrupted");
-    desk.assert_sound("bench.db");
+    assert_eq!(workdir.document()["state"], "interrupted");
+    workdir.assert_sound("bench.db");
 }
 
 #[test]
 fn ctrl_c_ends_a_run_through_http_and_the_server_with_it() {
-    let desk = Desk::loaded();
-    let run = in_the_middle(&desk, &format!("run tpcc/sqlite/axum+rusqlite --db sqlite:bench.db {LONG}"));
+    let workdir = Workdir::loaded();
+    let run = in_the_middle(&workdir, &format!("run tpcc/sqlite/axum+rusqlite --db sqlite:bench.db {LONG}"));
     let server = run.server();
     let session = rustix::process::getsid(Pid::from_raw(server.cast_signed())).unwrap();
     assert_eq!(session.as_raw_pid(), server.cast_signed(), "a terminal's Ctrl-C must not reach it");
     run.signal(Signal::INT);
     let ran = run.end();
     assert!(!is_alive(server), "a run waits for its server");
-    assert_valid_and_partial(&ran, &desk.document());
-    desk.assert_sound("bench.db");
+    assert_valid_and_partial(&ran, &workdir.document());
+    workdir.assert_sound("bench.db");
 }
 
 #[test]
 fn ctrl_c_in_the_load_of_a_private_database_leaves_nothing() {
-    let desk = Desk::empty();
-    let run = desk.start("run tpcc --scale 100");
-    run.until("it loads", || desk.files().iter().any(|file| file.ends_with(".loading")));
+    let workdir = Workdir::empty();
+    let run = workdir.start("run tpcc --scale 100");
+    run.until("it loads", || workdir.files().iter().any(|file| file.ends_with(".loading")));
     run.signal(Signal::INT);
     run.end().interrupted(&["interrupted while loading"]);
-    assert_eq!(desk.files(), ["results"]);
+    assert_eq!(workdir.files(), ["results"]);
 }
 
 #[test]
 fn an_interrupted_load_is_recognised_and_can_be_started_anew() {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     for (signal, more) in [(Signal::INT, ""), (Signal::KILL, " --fresh")] {
-        let load = desk.start(&format!("load tpcc --scale 100 --db sqlite:bench.db{more}"));
+        let load = workdir.start(&format!("load tpcc --scale 100 --db sqlite:bench.db{more}"));
         load.until("rows are stored", || {
-            fs::metadata(desk.path("bench.db.loading")).is_ok_and(|about| about.len() > 1 << 20)
+            fs::metadata(workdir.path("bench.db.loading")).is_ok_and(|about| about.len() > 1 << 20)
         });
         load.signal(signal);
         let ran = load.end();
@@ -207,122 +208,122 @@ fn an_interrupted_load_is_recognised_and_can_be_started_anew() {
                 "stackmark load tpcc --scale 100 --db sqlite:bench.db --fresh",
             ]);
         }
-        assert_eq!(desk.files(), ["bench.db.loading"]);
+        assert_eq!(workdir.files(), ["bench.db.loading"]);
         for line in [
             "run tpcc --db sqlite:bench.db",
             "serve tpcc --listen 127.0.0.1:0 --db sqlite:bench.db",
             "audit tpcc --db sqlite:bench.db",
             "load tpcc --db sqlite:bench.db",
         ] {
-            let ran = desk.run(line);
+            let ran = workdir.run(line);
             ran.refused(&["incomplete load", "stackmark load tpcc --scale 1 --db sqlite:bench.db --fresh"]);
-            assert_eq!(desk.files(), ["bench.db.loading"], "{ran:?}");
+            assert_eq!(workdir.files(), ["bench.db.loading"], "{ran:?}");
         }
     }
     // The very command that all of them name.
-    let ran = desk.run("load tpcc --scale 1 --db sqlite:bench.db --fresh");
+    let ran = workdir.run("load tpcc --scale 1 --db sqlite:bench.db --fresh");
     assert_eq!(ran.code(), 0, "{ran:?}");
-    assert_eq!(desk.files(), ["bench.db"]);
-    assert_eq!(desk.run("audit tpcc --db sqlite:bench.db").code(), 0);
+    assert_eq!(workdir.files(), ["bench.db"]);
+    assert_eq!(workdir.run("audit tpcc --db sqlite:bench.db").code(), 0);
 }
 
 #[test]
 fn killing_the_server_of_a_run_voids_the_run_and_loses_no_acknowledged_call() {
-    let desk = Desk::loaded();
-    let run = in_the_middle(&desk, &format!("run tpcc/sqlite/axum+rusqlite --db sqlite:bench.db {LONG}"));
+    let workdir = Workdir::loaded();
+    let run = in_the_middle(&workdir, &format!("run tpcc/sqlite/axum+rusqlite --db sqlite:bench.db {LONG}"));
     kill(run.server());
     let ran = run.end();
     assert_eq!(ran.code(), 1, "{ran:?}");
     assert!(ran.out.contains("the server ended by itself"), "{ran:?}");
-    let document = desk.document();
+    let document = workdir.document();
     assert_eq!(document["state"], "failed");
     // A call in flight is in doubt, later ones are refused; both count as what they are.
     assert!(book(&document, "in_doubt") <= IN_DOUBT_MAX && book(&document, "defect") == 0);
     assert!(checks(&document, "ledger").iter().all(|check| check == "passed"));
-    desk.assert_sound("bench.db");
+    workdir.assert_sound("bench.db");
 }
 
 #[test]
 fn killing_a_server_of_somebody_else_voids_the_run_too() {
-    let desk = Desk::loaded();
-    let (server, url) = desk.serve();
+    let workdir = Workdir::loaded();
+    let (server, url) = workdir.serve();
     let line = format!("run tpcc --url {url} --db sqlite:bench.db --duration 10s --warmup 100ms --clients 4");
-    let run = in_the_middle(&desk, &line);
+    let run = in_the_middle(&workdir, &line);
     server.signal(Signal::KILL);
     let ran = run.end();
     assert_eq!(ran.code(), 1, "{ran:?}");
     assert!(ran.out.contains("the server is gone"), "{ran:?}");
-    let document = desk.document();
+    let document = workdir.document();
     assert_eq!(document["state"], "failed");
     assert!(book(&document, "refused") > 0 && book(&document, "in_doubt") <= IN_DOUBT_MAX, "{ran:?}");
-    desk.assert_sound("bench.db");
+    workdir.assert_sound("bench.db");
 }
 
 #[test]
 fn a_server_that_is_asked_to_end_finishes_its_calls() {
-    let desk = Desk::loaded();
-    let (server, url) = desk.serve();
+    let workdir = Workdir::loaded();
+    let (server, url) = workdir.serve();
     let line = format!("run tpcc --url {url} --db sqlite:bench.db --duration 10s --warmup 100ms --clients 4");
-    let run = in_the_middle(&desk, &line);
+    let run = in_the_middle(&workdir, &line);
     server.signal(Signal::TERM);
     let served = server.end();
     assert_eq!(served.code(), 0, "{served:?}");
     let ran = run.end();
     assert_eq!(ran.code(), 1, "{ran:?}");
-    let document = desk.document();
+    let document = workdir.document();
     // A call may cross the close of its idle connection on the way: no one can tell what became of it.
     assert!(book(&document, "in_doubt") <= 4 && book(&document, "defect") == 0, "{ran:?}");
     assert!(book(&document, "refused") > 0, "{ran:?}");
-    desk.assert_sound("bench.db");
+    workdir.assert_sound("bench.db");
 }
 
 /// What a killed run leaves can be read, is said to be not a finished result, and what it acknowledged is stored.
 #[track_caller]
-fn assert_readable_and_sound(desk: &Desk, database: &str) {
-    let listed = desk.run(&format!("report --json {}", desk.only_run().display()));
+fn assert_readable_and_sound(workdir: &Workdir, database: &str) {
+    let listed = workdir.run(&format!("report --json {}", workdir.only_run().display()));
     let document = parse(&listed.out);
     assert_eq!((listed.code(), &document["state"]), (0, &"running".into()));
     assert!(book(&document, "committed") > 0);
-    let ran = desk.run(&format!("report {}", desk.only_run().display()));
+    let ran = workdir.run(&format!("report {}", workdir.only_run().display()));
     assert!(ran.code() == 0 && ran.out.contains("running"), "{ran:?}");
-    desk.assert_sound(database);
+    workdir.assert_sound(database);
 }
 
 #[test]
 fn killing_the_generator_leaves_a_readable_result_and_no_server() {
-    let desk = Desk::loaded();
-    let run = in_the_middle(&desk, &format!("run tpcc/sqlite/axum+rusqlite --db sqlite:bench.db {LONG}"));
+    let workdir = Workdir::loaded();
+    let run = in_the_middle(&workdir, &format!("run tpcc/sqlite/axum+rusqlite --db sqlite:bench.db {LONG}"));
     let server = run.server();
     run.signal(Signal::KILL);
     assert_eq!(run.end().status.code(), None);
     until("the server has ended", || !is_alive(server));
-    assert_readable_and_sound(&desk, "bench.db");
+    assert_readable_and_sound(&workdir, "bench.db");
 }
 
 #[test]
 fn a_killed_run_leaves_its_private_database_until_the_next_run() {
-    let desk = Desk::empty();
-    let run = in_the_middle(&desk, &format!("run tpcc {LONG}"));
+    let workdir = Workdir::empty();
+    let run = in_the_middle(&workdir, &format!("run tpcc {LONG}"));
     run.signal(Signal::KILL);
     assert_eq!(run.end().status.code(), None);
-    let private = desk.only_run().join("private");
+    let private = workdir.only_run().join("private");
     let database = private.join("tpcc.db").display().to_string();
-    assert_readable_and_sound(&desk, &database);
+    assert_readable_and_sound(&workdir, &database);
     // It fails before it measures anything, and clears away what the dead one left all the same.
-    let next = desk.start("run tpcc --scale 100");
+    let next = workdir.start("run tpcc --scale 100");
     next.until("the next run has begun", || !private.exists());
     next.signal(Signal::INT);
     next.end().interrupted(&["interrupted"]);
-    assert!(desk.only_run().join("result.json").exists());
+    assert!(workdir.only_run().join("result.json").exists());
 }
 
 /// A price beyond all money overflows where an order is added up, which panics in the worker: the trial cannot be ended, and
 /// what it had come to is not thrown away with it.
 #[test]
 fn a_worker_that_panics_leaves_what_the_trial_had_come_to() {
-    let desk = Desk::loaded();
-    let run = in_the_middle(&desk, &format!("run tpcc --db sqlite:bench.db?synchronous=normal {LONG}"));
-    let shop = rusqlite::Connection::open(desk.path("bench.db")).unwrap();
+    let workdir = Workdir::loaded();
+    let run = in_the_middle(&workdir, &format!("run tpcc --db sqlite:bench.db?synchronous=normal {LONG}"));
+    let shop = rusqlite::Connection::open(workdir.path("bench.db")).unwrap();
     // Until the calls under way let it in.
     shop.busy_timeout(std::time::Duration::from_secs(300)).unwrap();
     shop.execute("update item set i_price = i_price + 9000000000000000000", []).unwrap();
@@ -330,5 +331,5 @@ fn a_worker_that_panics_leaves_what_the_trial_had_come_to() {
     ran.refused(&["a worker panicked: attempt to ", " with overflow"]);
     // What was ordered before had a price.
     shop.execute("update item set i_price = i_price - 9000000000000000000", []).unwrap();
-    assert_readable_and_sound(&desk, "bench.db");
+    assert_readable_and_sound(&workdir, "bench.db");
 }

@@ -1,6 +1,6 @@
 //! A run that is watched while it goes on: the live page's events, and the metrics.
 
-use crate::e2e_desk::{Desk, INTERRUPTED, Running};
+use crate::e2e_workdir::{INTERRUPTED, Running, Workdir};
 use rustix::process::Signal;
 use std::cell::Cell;
 use std::io::{Read, Write};
@@ -37,8 +37,8 @@ fn ask(address: &str, path: &str, host: &str, enough: impl Fn(&str) -> bool) -> 
 
 #[test]
 fn a_watched_run_tells_its_rate_while_it_runs_and_its_report_in_the_end() {
-    let desk = Desk::loaded();
-    let running = desk.start(
+    let workdir = Workdir::loaded();
+    let running = workdir.start(
         "run tpcc --db sqlite:bench.db --clients 2 --think 10ms --warmup 0s --duration 60s --live 127.0.0.1:0 --metrics 0",
     );
     let (live, metrics) = (address(&running, "live"), address(&running, "metrics"));
@@ -68,8 +68,9 @@ fn a_watched_run_tells_its_rate_while_it_runs_and_its_report_in_the_end() {
 
 #[test]
 fn what_is_done_before_and_after_the_calls_is_told() {
-    let desk = Desk::empty();
-    let running = desk.start("run tpcc --scale 2 --clients 2 --warmup 0s --duration 1s --live 127.0.0.1:0");
+    let workdir = Workdir::empty();
+    let running =
+        workdir.start("run tpcc --scale 2 --clients 2 --warmup 0s --duration 1s --live 127.0.0.1:0");
     let live = address(&running, "live");
     let events = ask(&live, "/events", "localhost", |events| events.contains("event: end"));
     let ran = running.end();
@@ -93,8 +94,8 @@ fn what_is_done_before_and_after_the_calls_is_told() {
 
 #[test]
 fn metrics_count_what_is_committed() {
-    let desk = Desk::loaded();
-    let running = desk
+    let workdir = Workdir::loaded();
+    let running = workdir
         .start("run tpcc --db sqlite:bench.db --clients 2 --think 10ms --warmup 0s --duration 60s --metrics 127.0.0.1:0");
     let metrics = address(&running, "metrics");
     let committed = || -> u64 {
@@ -115,28 +116,28 @@ fn an_address_in_use_is_told_before_anything_starts() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
     for option in ["--live", "--metrics"] {
-        let desk = Desk::empty();
-        let ran = desk.run(&format!("run tpcc --duration 1s {option} {address}"));
+        let workdir = Workdir::empty();
+        let ran = workdir.run(&format!("run tpcc --duration 1s {option} {address}"));
         ran.refused(&[option, "in use", &address.to_string()]);
-        assert_eq!(desk.files(), [""; 0], "nothing was begun");
+        assert_eq!(workdir.files(), [""; 0], "nothing was begun");
     }
 }
 
 #[test]
 fn results_become_tables_and_test_cases_and_a_history() {
-    let desk = Desk::loaded();
-    let ran = desk.run("run tpcc --db sqlite:bench.db --clients 2 --warmup 0s --duration 1s");
+    let workdir = Workdir::loaded();
+    let ran = workdir.run("run tpcc --db sqlite:bench.db --clients 2 --warmup 0s --duration 1s");
     assert!(ran.code() <= 1, "{ran:?}");
-    let run = desk.only_run().display().to_string();
+    let run = workdir.only_run().display().to_string();
     let rendered = |line: &str| {
-        let ran = desk.run(line);
+        let ran = workdir.run(line);
         assert_eq!(ran.code(), 0, "{ran:?}");
         ran.out
     };
     assert_eq!(rendered(&format!("report {run} --format csv")).lines().count(), 1 + 5 + 1);
     assert!(rendered(&format!("report {run} --format csv-slices")).lines().count() > 5);
     assert!(rendered(&format!("report {run} --format junit")).contains("<testsuites name=\"stackmark\""));
-    std::fs::write(desk.path("results/other.json"), "{\"schema\": \"stackmark-result/99\"}").unwrap();
+    std::fs::write(workdir.path("results/other.json"), "{\"schema\": \"stackmark-result/99\"}").unwrap();
     let history = rendered("report --history results");
     assert!(history.contains("tpcc/sqlite/rusqlite") && history.contains("stackmark-result/99"), "{history}");
     assert!(rendered("report --history results --format html").contains("Runs over time"));

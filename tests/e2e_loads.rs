@@ -1,6 +1,6 @@
 //! `sweep` and `find-max` as a user meets them, on SQLite with short trials.
 
-use crate::e2e_desk::{Desk, INTERRUPTED, parse};
+use crate::e2e_workdir::{INTERRUPTED, Workdir, parse};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -9,8 +9,8 @@ const UNFLUSHED: &str = "sqlite:bench.db?synchronous=normal";
 
 #[test]
 fn a_sweep_gives_a_curve_of_audited_trials_in_interleaved_blocks() {
-    let desk = Desk::loaded();
-    let ran = desk
+    let workdir = Workdir::loaded();
+    let ran = workdir
         .run("sweep tpcc --json --db sqlite:bench.db --clients 1..8 --blocks 2 --duration 200ms --warmup 0s");
     assert_eq!(ran.code(), 0, "{ran:?}");
     let document = parse(&ran.out);
@@ -44,17 +44,21 @@ fn a_sweep_gives_a_curve_of_audited_trials_in_interleaved_blocks() {
     assert_eq!((clients(0..4), clients(4..8)), (vec![1, 2, 4, 8], vec![1, 2, 4, 8]));
     assert!(curve["fit"]["lambda"]["value"].as_f64().unwrap() > 0.0, "{curve}");
     assert!(ran.err.contains("trial 8 of 8") && ran.err.contains(" left"), "{ran:?}");
-    let run = desk.only_run();
+    let run = workdir.only_run();
     assert!(run.join("report.html").exists());
     assert_eq!(std::fs::read_dir(run.join("trials")).unwrap().count(), 8);
-    assert_eq!(desk.run("audit tpcc --db sqlite:bench.db").code(), 0, "the user's own database is as it was");
+    assert_eq!(
+        workdir.run("audit tpcc --db sqlite:bench.db").code(),
+        0,
+        "the user's own database is as it was"
+    );
 }
 
 #[test]
 fn a_sweep_over_rates_says_what_is_served() {
-    let desk = Desk::loaded();
+    let workdir = Workdir::loaded();
     let line = "sweep tpcc --json --db sqlite:bench.db --rates 20,40 --blocks 1 --duration 1s --warmup 0s --in-flight 4";
-    let ran = desk.run(line);
+    let ran = workdir.run(line);
     assert_eq!(ran.code(), 0, "{ran:?}");
     let document = parse(&ran.out);
     assert_eq!(document["curve"]["axis"], "rate");
@@ -67,10 +71,10 @@ fn a_sweep_over_rates_says_what_is_served() {
 
 #[test]
 fn a_search_finds_a_rate_and_confirms_it() {
-    let desk = Desk::loaded();
+    let workdir = Workdir::loaded();
     let line = "find-max tpcc --json --slo p50<30s --slo new-order.p50<30s --resolution 50% --confirm 1 \
                 --duration 1s --warmup 0s --in-flight 8";
-    let ran = desk.run(&format!("{line} --db {UNFLUSHED}"));
+    let ran = workdir.run(&format!("{line} --db {UNFLUSHED}"));
     let document = parse(&ran.out);
     let search = &document["search"];
     assert_eq!(document["kind"], "search");
@@ -90,9 +94,9 @@ fn a_search_finds_a_rate_and_confirms_it() {
 
 #[test]
 fn a_level_that_no_rate_keeps_is_a_bad_answer() {
-    let desk = Desk::loaded();
+    let workdir = Workdir::loaded();
     let line = "find-max tpcc --json --slo p50<1us --confirm 1 --duration 500ms --warmup 0s";
-    let ran = desk.run(&format!("{line} --db {UNFLUSHED}"));
+    let ran = workdir.run(&format!("{line} --db {UNFLUSHED}"));
     assert_eq!(ran.code(), 1, "{ran:?}");
     let search = &parse(&ran.out)["search"];
     assert!(search["highest_per_s"].is_null(), "{search}");
@@ -102,11 +106,11 @@ fn a_level_that_no_rate_keeps_is_a_bad_answer() {
 
 #[test]
 fn a_hopeless_step_ends_early_says_why_and_the_search_goes_on() {
-    let desk = Desk::loaded();
+    let workdir = Workdir::loaded();
     let line = "find-max tpcc --json --slo p90<1us --duration 6s --warmup 0s --in-flight 2";
-    let search = desk.start(&format!("{line} --db {UNFLUSHED}"));
+    let search = workdir.start(&format!("{line} --db {UNFLUSHED}"));
     let result = || {
-        let run = desk.runs().pop()?;
+        let run = workdir.runs().pop()?;
         serde_json::from_str::<Value>(&std::fs::read_to_string(run.join("result.json")).ok()?).ok()
     };
     search.until("two rates are broken", || {
@@ -127,7 +131,7 @@ fn a_hopeless_step_ends_early_says_why_and_the_search_goes_on() {
             "{trial}"
         );
     }
-    let page = std::fs::read_to_string(desk.only_run().join("report.html")).unwrap();
+    let page = std::fs::read_to_string(workdir.only_run().join("report.html")).unwrap();
     assert!(page.contains("ended early after") && ran.err.contains("missed, ended early after"), "{ran:?}");
 }
 
@@ -145,17 +149,17 @@ fn every_format_tells_of_a_sweep_a_search_and_an_experiment() {
         (
             "find-max tpcc --db UNFLUSHED --slo p50<1us --duration 300ms --warmup 0s",
             "capacity",
-            "a rate keeps p50",
+            "a rate meets p50",
         ),
         ("experiment mine.toml", "b", "b against a"),
     ] {
-        let desk = Desk::loaded();
-        std::fs::write(desk.path("mine.toml"), experiment).unwrap();
-        let ran = desk.run(&line.replace("UNFLUSHED", UNFLUSHED));
+        let workdir = Workdir::loaded();
+        std::fs::write(workdir.path("mine.toml"), experiment).unwrap();
+        let ran = workdir.run(&line.replace("UNFLUSHED", UNFLUSHED));
         assert!(ran.code() < 2, "{ran:?}");
-        let run = desk.only_run();
+        let run = workdir.only_run();
         let made = |format: &str| {
-            let ran = desk.run(&format!("report {} --format {format}", run.display()));
+            let ran = workdir.run(&format!("report {} --format {format}", run.display()));
             assert_eq!(ran.code(), 0, "{format}: {ran:?}");
             ran.out
         };
@@ -169,18 +173,18 @@ fn every_format_tells_of_a_sweep_a_search_and_an_experiment() {
         assert!(made("csv-slices").lines().count() > 5, "{line}");
         assert!(made("junit").contains(case), "{line}");
         assert!(made("md").starts_with('#') && made("html").contains("<main"), "{line}");
-        assert_eq!(parse(&made("json"))["trials"], desk.document()["trials"]);
+        assert_eq!(parse(&made("json"))["trials"], workdir.document()["trials"]);
 
         // A page is of one result.
         let refused = |line: &str, words: &str| {
-            let ran = desk.run(line);
+            let ran = workdir.run(line);
             assert!(ran.code() == 2 && ran.err.contains(words), "{line}: {ran:?}");
         };
         let (one, file) = (run.display(), run.join("result.json"));
         refused(&format!("report {one} {} --format html", file.display()), "an HTML page shows one result");
-        std::fs::copy(&file, desk.path("alone.json")).unwrap();
+        std::fs::copy(&file, workdir.path("alone.json")).unwrap();
         // A result without the folders of its trials has its time lines in short.
-        let single = desk.run("report alone.json --format csv-slices");
+        let single = workdir.run("report alone.json --format csv-slices");
         assert_eq!(
             (single.code(), single.out.lines().count()),
             (0, made("csv-slices").lines().count()),
@@ -191,7 +195,7 @@ fn every_format_tells_of_a_sweep_a_search_and_an_experiment() {
         for trial in document["trials"].as_array_mut().unwrap() {
             trial.as_object_mut().unwrap().remove("line").expect("a time line in short");
         }
-        std::fs::write(desk.path("alone.json"), document.to_string()).unwrap();
+        std::fs::write(workdir.path("alone.json"), document.to_string()).unwrap();
         refused("report alone.json --format csv-slices", "alone.json has no time lines");
     }
 }
@@ -202,24 +206,24 @@ fn ctrl_c_publishes_what_a_sweep_or_a_search_has_measured() {
         ("sweep tpcc --json --db sqlite:bench.db --clients 1,2 --blocks 1", "sweep"),
         ("find-max tpcc --json --db sqlite:bench.db --slo p50<30s", "search"),
     ] {
-        let desk = Desk::loaded();
+        let workdir = Workdir::loaded();
         // Longer than it takes to see it measure, whatever stalls meanwhile.
-        let running = desk.start(&format!("{line} --duration 60s --warmup 0s"));
-        running.until("calls are committed", || desk.has_committed());
+        let running = workdir.start(&format!("{line} --duration 60s --warmup 0s"));
+        running.until("calls are committed", || workdir.has_committed());
         running.signal(Signal::INT);
         let ran = running.end();
         assert_eq!(ran.code(), INTERRUPTED, "{ran:?}");
         let document = parse(&ran.out);
         assert_eq!((&document["kind"], &document["state"]), (&kind.into(), &"interrupted".into()));
         assert_eq!(document["trials"].as_array().unwrap().len(), 1);
-        assert_eq!(desk.document()["state"], "interrupted");
-        assert!(desk.only_run().join("report.html").exists());
+        assert_eq!(workdir.document()["state"], "interrupted");
+        assert!(workdir.only_run().join("report.html").exists());
     }
 }
 
 #[test]
 fn what_is_wrong_with_loads_and_levels_is_said_before_anything_starts() {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     for (line, words) in [
         ("sweep tpcc --clients 4,2", "2 follows 4"),
         ("sweep tpcc --clients 8", "`stackmark run`"),
@@ -229,19 +233,19 @@ fn what_is_wrong_with_loads_and_levels_is_said_before_anything_starts() {
         ("find-max tpcc --slo paymant.p99<50ms", "nearest: `payment`"),
         ("find-max tpcc", "--slo"),
     ] {
-        let ran = desk.run(line);
+        let ran = workdir.run(line);
         assert_eq!(ran.code(), 2, "{line}: {ran:?}");
         assert!(ran.err.contains(words), "{line}: {ran:?}");
     }
-    assert!(!desk.path("results").exists());
+    assert!(!workdir.path("results").exists());
 }
 
 /// More than most servers take by default; the limit of ours is above it.
 #[test]
 fn five_thousand_clients_over_http_are_served() {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     let line = "run tpcb/sqlite/axum+rusqlite --clients 5000 --calls 10000 --warmup 0s --json";
-    let ran = desk.run(line);
+    let ran = workdir.run(line);
     let document = parse(&ran.out);
     let call_counts = &document["trials"][0]["overall"]["call_counts"];
     assert_eq!(

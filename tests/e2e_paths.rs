@@ -1,6 +1,6 @@
 //! Folders with names that mean something in an address, or that are no text; and an environment with little in it.
 
-use crate::e2e_desk::{Desk, Ran, Running};
+use crate::e2e_workdir::{Ran, Running, Workdir};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
@@ -8,9 +8,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Everything that prints a path and reads it again, done in a folder.
-fn works_in(folder: &Path, desk: &Desk) {
+fn works_in(folder: &Path, workdir: &Workdir) {
     let run = |line: &str| -> Ran {
-        let mut command = desk.command(line);
+        let mut command = workdir.command(line);
         command.current_dir(folder).env("LANG", "C").env("LC_ALL", "C").env_remove("HOME");
         Running::start(command).end()
     };
@@ -33,9 +33,9 @@ fn works_in(folder: &Path, desk: &Desk) {
 }
 
 /// Each driver and route of SQLite has its own way to a file.
-fn every_driver_works_in(folder: &Path, desk: &Desk) {
+fn every_driver_works_in(folder: &Path, workdir: &Workdir) {
     let run = |line: &str| -> Ran {
-        let mut command = desk.command(line);
+        let mut command = workdir.command(line);
         command.current_dir(folder);
         Running::start(command).end()
     };
@@ -68,43 +68,43 @@ fn every_driver_works_in(folder: &Path, desk: &Desk) {
 
 #[test]
 fn every_driver_works_in_a_folder_of_any_name() {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     for name in [&b"a b?c#d%e&f=g"[..], b"not \xff\xfe text"] {
-        let folder = desk.path("").join(OsStr::from_bytes(name));
+        let folder = workdir.path("").join(OsStr::from_bytes(name));
         fs::create_dir(&folder).unwrap();
-        every_driver_works_in(&folder, &desk);
+        every_driver_works_in(&folder, &workdir);
     }
 }
 
 #[test]
 fn a_folder_may_have_any_name() {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     for name in [&b"a b?c#d%e&f=g"[..], b"50%25 off %2F", b"not \xff\xfe text", b"line\nend"] {
-        let folder = desk.path("").join(OsStr::from_bytes(name));
+        let folder = workdir.path("").join(OsStr::from_bytes(name));
         fs::create_dir(&folder).unwrap();
-        works_in(&folder, &desk);
+        works_in(&folder, &workdir);
     }
 }
 
 /// A file whose name has a question mark is named as in any URL.
 #[test]
 fn a_file_is_named_as_in_a_url() {
-    let desk = Desk::empty();
-    assert_eq!(desk.run("load tpcb --db sqlite:what%3F.db").code(), 0);
-    assert!(desk.files().contains(&"what?.db".to_owned()), "{:?}", desk.files());
-    desk.run("run tpcb --db sqlite:wh?at.db").refused(&["option `at.db` has no value", "%3F"]);
+    let workdir = Workdir::empty();
+    assert_eq!(workdir.run("load tpcb --db sqlite:what%3F.db").code(), 0);
+    assert!(workdir.files().contains(&"what?.db".to_owned()), "{:?}", workdir.files());
+    workdir.run("run tpcb --db sqlite:wh?at.db").refused(&["option `at.db` has no value", "%3F"]);
 }
 
 /// Nothing is written where one works, only below `--out`.
 #[test]
 fn a_folder_that_cannot_be_written_is_no_hindrance() {
-    let desk = Desk::empty();
-    let folder = desk.path("fixed");
+    let workdir = Workdir::empty();
+    let folder = workdir.path("fixed");
     fs::create_dir(&folder).unwrap();
     let mut permissions = fs::metadata(&folder).unwrap().permissions();
     permissions.set_readonly(true);
     fs::set_permissions(&folder, permissions).unwrap();
-    let mut command = desk
+    let mut command = workdir
         .command("run tpcb/sqlite/axum+rusqlite --clients 2 --warmup 0s --duration 500ms --out ../results");
     command.current_dir(&folder).env_remove("HOME");
     let ran = Running::start(command).end();

@@ -1,18 +1,18 @@
 //! Every kind of arrivals from the command line to the document.
 
-use crate::e2e_desk::{Desk, assert_good, parse};
+use crate::e2e_workdir::{Workdir, assert_good, parse};
 use serde_json::Value;
 
 /// The trial of a run of two seconds with `options`.
 fn trial(options: &str) -> Value {
-    let desk = Desk::loaded();
+    let workdir = Workdir::loaded();
     // Commits wait for no disk: a slow one would give too few calls of the rarer kinds.
     let database = "sqlite:bench.db?synchronous=normal";
-    let ran = desk.run(&format!("run tpcc --json --db {database} --duration 2s --warmup 0s {options}"));
+    let ran = workdir.run(&format!("run tpcc --json --db {database} --duration 2s --warmup 0s {options}"));
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     assert_eq!(document["state"], "complete");
-    desk.assert_sound("bench.db");
+    workdir.assert_sound("bench.db");
     document["trials"][0].clone()
 }
 

@@ -1,34 +1,34 @@
 //! What an interrupted experiment goes on with, and with what it does not: trials of another machine, engine, program or
 //! plan would be another experiment, and half a trial is none.
 
-use crate::e2e_desk::{Desk, assert_good, parse};
 use crate::e2e_experiments::{ended, resume};
+use crate::e2e_workdir::{Workdir, assert_good, parse};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A comparison that was killed when three of its four trials had ended: the first block, and half of the second.
-fn killed() -> Desk {
-    let desk = Desk::loaded();
+fn killed() -> Workdir {
+    let workdir = Workdir::loaded();
     // Commits wait for no disk: one that stalls would leave a trial without a result.
     let database = "sqlite:bench.db?synchronous=normal";
     let line = format!("compare tpcc tpcc/sqlite/axum+rusqlite --db {database} --no-control --blocks 2");
-    let run = desk.start(&format!("{line} --duration 1s --warmup 0s --clients 2"));
-    run.until("three trials have ended", || ended(&desk).len() >= 3);
+    let run = workdir.start(&format!("{line} --duration 1s --warmup 0s --clients 2"));
+    run.until("three trials have ended", || ended(&workdir).len() >= 3);
     run.signal(Signal::KILL);
     assert_eq!(run.end().status.code(), None);
-    desk
+    workdir
 }
 
 /// What `resume` says to a document in which the texts behind `pointer` are other ones. Then all is as before.
 #[track_caller]
-pub(crate) fn refused(desk: &Desk, files: &[PathBuf], pointer: &str, value: Value, words: &[&str]) {
+pub(crate) fn refused(workdir: &Workdir, files: &[PathBuf], pointer: &str, value: Value, words: &[&str]) {
     let before: Vec<Vec<u8>> = files.iter().map(|file| fs::read(file).unwrap()).collect();
     for file in files {
         edit(file, pointer, value.clone());
     }
-    desk.run(&resume(desk)).refused(words);
+    workdir.run(&resume(workdir)).refused(words);
     for (file, bytes) in files.iter().zip(before) {
         fs::write(file, bytes).unwrap();
     }
@@ -42,9 +42,9 @@ pub(crate) fn edit(file: &Path, pointer: &str, value: Value) {
 
 #[test]
 fn what_would_be_another_experiment_is_refused_by_what_differs() {
-    let desk = killed();
-    let run = desk.only_run();
-    let trials: Vec<PathBuf> = ended(&desk).iter().map(|folder| folder.join("result.json")).collect();
+    let workdir = killed();
+    let run = workdir.only_run();
+    let trials: Vec<PathBuf> = ended(&workdir).iter().map(|folder| folder.join("result.json")).collect();
     // Also where all but the last are as they should be.
     let last = &trials[trials.len() - 1..];
     let of_a_trial: [(&str, Value, &[&str]); 5] = [
@@ -67,28 +67,29 @@ fn what_would_be_another_experiment_is_refused_by_what_differs() {
         ("/trials/0/data/checksum", "xxh3:0".into(), &["worked on xxh3:0", "start a new run"]),
     ];
     for (pointer, value, words) in of_a_trial {
-        refused(&desk, last, pointer, value, words);
+        refused(&workdir, last, pointer, value, words);
     }
     let plan = [run.join("plan.json")];
     let of_the_plan: [(&str, Value, &[&str]); 2] = [
-        ("/stackmark", "0.0.1".into(), &["was begun by stackmark 0.0.1, and this is"]),
+        ("/stackmark", "0.0.1".into(), &["was started by stackmark 0.0.1, and this is"]),
         ("/program", "xxh3:1".into(), &["another build of stackmark", "xxh3:1"]),
     ];
     for (pointer, value, words) in of_the_plan {
-        refused(&desk, &plan, pointer, value, words);
+        refused(&workdir, &plan, pointer, value, words);
     }
     // To the byte as it was but for one value.
     let text = fs::read_to_string(&plan[0]).unwrap();
     for (was, is) in [("\"blocks\": 2,", "\"blocks\": 9,"), ("\"workers\": 2,", "\"workers\": 64,")] {
         assert!(text.contains(was), "{text}");
         fs::write(&plan[0], text.replacen(was, is, 1)).unwrap();
-        desk.run(&resume(&desk))
+        workdir
+            .run(&resume(&workdir))
             .refused(&["plan.json has been changed: its checksum is xxh3:", "another plan"]);
     }
     fs::write(&plan[0], text).unwrap();
     // Nothing was lost by asking, and nothing is said of what did not happen.
-    let ran = desk.run(&resume(&desk));
-    let document = desk.document();
+    let ran = workdir.run(&resume(&workdir));
+    let document = workdir.document();
     assert_good(&ran, &document);
     assert_eq!(document["trials"].as_array().unwrap().len(), 4, "{ran:?}");
     let cut_off = |note: &&Value| note.as_str().unwrap().contains("It was cut off after 3 of 4 trials");
@@ -97,8 +98,8 @@ fn what_would_be_another_experiment_is_refused_by_what_differs() {
 
 #[test]
 fn half_a_trial_and_one_of_another_run_are_not_believed() {
-    let desk = killed();
-    let folders = ended(&desk);
+    let workdir = killed();
+    let folders = ended(&workdir);
     let files: Vec<PathBuf> = folders.iter().map(|folder| folder.join("result.json")).collect();
     let text = fs::read(&files[0]).unwrap();
     fs::write(&files[0], &text[..text.len() / 2]).unwrap();
@@ -106,8 +107,8 @@ fn half_a_trial_and_one_of_another_run_are_not_believed() {
     edit(&files[2], "/id", "20200101-000000-other/003-x".into());
     let whole = fs::read(&files[1]).unwrap();
 
-    let ran = desk.run(&resume(&desk));
-    let document = desk.document();
+    let ran = workdir.run(&resume(&workdir));
+    let document = workdir.document();
     assert_good(&ran, &document);
     // Neither block has three trials that ran next to each other, so nothing of them is kept.
     assert!(ran.err.contains("0 of 4 trials are done"), "{ran:?}");
@@ -119,29 +120,29 @@ fn half_a_trial_and_one_of_another_run_are_not_believed() {
             "{words}: {ran:?}"
         );
     }
-    assert_every_trial_once(&desk, &document, 4);
+    assert_every_trial_once(&workdir, &document, 4);
 }
 
 #[test]
 fn a_torn_trial_costs_its_block_and_no_other() {
-    let desk = killed();
-    let files: Vec<PathBuf> = ended(&desk).iter().map(|folder| folder.join("result.json")).collect();
+    let workdir = killed();
+    let files: Vec<PathBuf> = ended(&workdir).iter().map(|folder| folder.join("result.json")).collect();
     let kept = fs::read(&files[2]).unwrap();
     fs::write(&files[1], "").unwrap();
-    let ran = desk.run(&resume(&desk));
-    let document = desk.document();
+    let ran = workdir.run(&resume(&workdir));
+    let document = workdir.document();
     assert_good(&ran, &document);
     assert!(ran.err.contains("1 of 4 trials are done"), "{ran:?}");
     assert_eq!(fs::read(&files[2]).unwrap(), kept, "a trial of another block was run again");
-    assert_every_trial_once(&desk, &document, 4);
+    assert_every_trial_once(&workdir, &document, 4);
 }
 
 /// Each trial has a folder and a place in its block, and no two have the same.
 #[track_caller]
-fn assert_every_trial_once(desk: &Desk, document: &Value, trials: usize) {
+fn assert_every_trial_once(workdir: &Workdir, document: &Value, trials: usize) {
     assert_eq!(document["state"], "complete");
     assert_eq!(document["trials"].as_array().unwrap().len(), trials);
-    assert_eq!(ended(desk).len(), trials);
+    assert_eq!(ended(workdir).len(), trials);
     let blocks = document["experiment"]["comparisons"][0]["blocks"].as_array().unwrap();
     let mut of_blocks: Vec<u64> = blocks
         .iter()
@@ -150,7 +151,7 @@ fn assert_every_trial_once(desk: &Desk, document: &Value, trials: usize) {
         .collect();
     of_blocks.sort_unstable();
     assert_eq!(of_blocks, (0..trials as u64).collect::<Vec<_>>(), "{blocks:?}");
-    let mut ids: Vec<String> = ended(desk)
+    let mut ids: Vec<String> = ended(workdir)
         .iter()
         .map(|folder| parse(&fs::read_to_string(folder.join("result.json")).unwrap())["id"].to_string())
         .collect();

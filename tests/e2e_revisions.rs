@@ -1,9 +1,9 @@
 //! Servers that are given by their folders, and by revisions of these: what is measured is what was committed, two revisions are
 //! distinguished wherever they are named, and nothing of them is left behind.
 
-use crate::e2e_desk::{Desk, INTERRUPTED, Ran, Running, assert_good, parse, write};
 use crate::e2e_experiments::{ended, resume};
 use crate::e2e_servers::{SHORT, bank, python_in};
+use crate::e2e_workdir::{INTERRUPTED, Ran, Running, Workdir, assert_good, parse, write};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -12,13 +12,13 @@ use std::process::Command;
 
 /// A loaded bank, and next to it a git repository with the server in Python under `mine`, which reports which of its states
 /// it is: `one` at `main`, `two` at `topic/x`, and `three` as it is there. It starts only what has been built next to it.
-struct Repository(Desk);
+struct Repository(Workdir);
 
 impl Repository {
     fn new() -> Option<Repository> {
-        let desk = bank();
-        python_in(&desk.path("git/mine")).then(|| {
-            let repository = Repository(desk);
+        let workdir = bank();
+        python_in(&workdir.path("git/mine")).then(|| {
+            let repository = Repository(workdir);
             repository.git("init --quiet");
             repository.git("symbolic-ref HEAD refs/heads/main");
             let manifest = repository.0.path("git/mine/server.toml");
@@ -138,10 +138,10 @@ fn a_revision_is_measured_as_it_was_committed_and_a_folder_as_it_is() {
 #[test]
 fn two_revisions_are_compared_and_a_killed_comparison_goes_on_with_the_same_commits() {
     let Some(repository) = Repository::new() else { return };
-    let desk = &repository.0;
+    let workdir = &repository.0;
     let two = "compare --server git/mine@main --server git/mine@topic/x --blocks 2 --no-control";
     let run = repository.start(&format!("{two} --db sqlite:bank.db {SHORT}"));
-    run.until("a trial has ended", || !ended(desk).is_empty());
+    run.until("a trial has ended", || !ended(workdir).is_empty());
     run.signal(Signal::KILL);
     let ran = run.end();
     assert_eq!(ran.status.code(), None, "{ran:?}");
@@ -149,7 +149,7 @@ fn two_revisions_are_compared_and_a_killed_comparison_goes_on_with_the_same_comm
     let (one, two) = (repository.short("main"), repository.short("topic/x"));
     // By now the branch is somewhere else.
     repository.git("branch --force main topic/x");
-    let ran = repository.run(&format!("{} --json", resume(desk)));
+    let ran = repository.run(&format!("{} --json", resume(workdir)));
     assert_eq!(ran.code(), 0, "{}", ran.err);
     let document = parse(&ran.out);
     assert_good(&ran, &document);
@@ -174,7 +174,7 @@ fn two_revisions_are_compared_and_a_killed_comparison_goes_on_with_the_same_comm
     let differences = comparison["key_differences"].as_array().unwrap();
     assert!(differences.iter().any(|field| field["field"] == "stack.server"), "{comparison}");
     assert!(differences.iter().all(|field| field["intended"] == true), "{comparison}");
-    let history = desk.run("report --history results --format csv").out;
+    let history = workdir.run("report --history results --format csv").out;
     for subject in ["tpcb/sqlite/python@main", "tpcb/sqlite/python@topic-x"] {
         assert!(history.lines().any(|row| row.starts_with(subject)), "{history}");
     }

@@ -1,7 +1,7 @@
 //! Transfers between two files by a saga: what is accepted, what a relay settles, and what is said where there is none.
 
 use crate::e2e_bad_input::refused;
-use crate::e2e_desk::{Desk, Running, assert_good, parse, until};
+use crate::e2e_workdir::{Running, Workdir, assert_good, parse, until};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -12,11 +12,11 @@ const SHORT: &str = "--warmup 0s --calls 400 --clients 4 --json";
 /// For tests of limits and of per-second figures.
 const SECOND: &str = "--warmup 0s --duration 1s --clients 4 --json";
 
-fn loaded() -> Desk {
-    let desk = Desk::empty();
-    let ran = desk.run(&format!("load transfer --scale 2 --shards 2 {BOTH}"));
+fn loaded() -> Workdir {
+    let workdir = Workdir::empty();
+    let ran = workdir.run(&format!("load transfer --scale 2 --shards 2 {BOTH}"));
     assert_eq!(ran.code(), 0, "{ran:?}");
-    desk
+    workdir
 }
 
 /// Where what was started listens.
@@ -33,8 +33,8 @@ fn about(place: &str) -> Value {
     serde_json::from_str(text.split("\r\n\r\n").nth(1).unwrap()).unwrap()
 }
 
-fn trial_of(desk: &Desk, line: &str) -> Value {
-    let ran = desk.run(line);
+fn trial_of(workdir: &Workdir, line: &str) -> Value {
+    let ran = workdir.run(line);
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     document["trials"][0].clone()
@@ -42,9 +42,9 @@ fn trial_of(desk: &Desk, line: &str) -> Value {
 
 #[test]
 fn a_log_before_a_saga_is_published_and_matches_what_is_stored() {
-    let desk = loaded();
+    let workdir = loaded();
     for how in ["rusqlite/log-first", "axum+rusqlite/log-first"] {
-        let trial = trial_of(&desk, &format!("run transfer/sqlite/{how} {BOTH} {SECOND}"));
+        let trial = trial_of(&workdir, &format!("run transfer/sqlite/{how} {BOTH} {SECOND}"));
         assert_eq!(trial["stack"]["style"], "log-first");
         assert_eq!(trial["settled"]["pending_last"], 0, "{trial:#}");
         let (published, checks) = (&trial["published"], trial["ledger"].as_array().unwrap());
@@ -59,22 +59,22 @@ fn a_log_before_a_saga_is_published_and_matches_what_is_stored() {
     }
     let run = format!("run transfer/sqlite/rusqlite/log-first {BOTH} {SHORT}");
     for (options, words) in [("--consumer", "publishes no events"), ("--polling 5ms", "no outbox relay")] {
-        refused(&desk, &format!("{run} {options}"), &[words]);
+        refused(&workdir, &format!("{run} {options}"), &[words]);
     }
     let serve =
-        format!("serve transfer --engine sqlite --how rusqlite/log-first {BOTH} --listen 127.0.0.1:0");
-    refused(&desk, &serve, &["publishes messages: --sink is required"]);
-    let foreign = desk.path("foreign.jsonl");
+        format!("serve transfer --engine sqlite --adapter rusqlite/log-first {BOTH} --listen 127.0.0.1:0");
+    refused(&workdir, &serve, &["publishes messages: --sink is required"]);
+    let foreign = workdir.path("foreign.jsonl");
     std::fs::write(&foreign, "{\"type\":\"booked\"}\n").unwrap();
     let words = ["line 1: missing field", "hint: data has a log of its own"];
-    refused(&desk, &format!("{serve} --sink file:{}", foreign.display()), &words);
+    refused(&workdir, &format!("{serve} --sink file:{}", foreign.display()), &words);
 }
 
 #[test]
 fn a_saga_between_two_files_is_settled_by_a_relay_that_is_watched() {
-    let desk = loaded();
+    let workdir = loaded();
     for how in ["rusqlite/saga", "axum+rusqlite/saga"] {
-        let trial = trial_of(&desk, &format!("run transfer/sqlite/{how} {BOTH} {SECOND}"));
+        let trial = trial_of(&workdir, &format!("run transfer/sqlite/{how} {BOTH} {SECOND}"));
         assert_eq!(trial["stack"]["style"], "saga");
         assert_eq!(trial["settled"]["pending_last"], 0, "{trial:#}");
         let processes = trial["processes"].as_array().unwrap();
@@ -91,10 +91,10 @@ fn a_saga_between_two_files_is_settled_by_a_relay_that_is_watched() {
         assert!(settlement["times"]["max_ns"].as_u64() >= settlement["times"]["p50_ns"].as_u64());
         assert!((1..=2).contains(&settlement["backlog"].as_array().unwrap().len()), "{settlement}");
     }
-    assert_eq!(desk.run(&format!("audit transfer {BOTH}")).code(), 0);
-    assert_eq!(desk.run(&format!("verify --idle 0s transfer/sqlite/axum+rusqlite/saga {BOTH}")).code(), 0);
+    assert_eq!(workdir.run(&format!("audit transfer {BOTH}")).code(), 0);
+    assert_eq!(workdir.run(&format!("verify --idle 0s transfer/sqlite/axum+rusqlite/saga {BOTH}")).code(), 0);
     // In one store there is nothing to relay.
-    let trial = trial_of(&desk, &format!("run transfer/sqlite/rusqlite/saga {SHORT}"));
+    let trial = trial_of(&workdir, &format!("run transfer/sqlite/rusqlite/saga {SHORT}"));
     assert!(trial["settled"].is_null() || trial["settled"]["pending_last"] == 0, "{trial:#}");
     let processes = trial["processes"].as_array().unwrap();
     assert!(processes.iter().all(|process| process["roles"][0] != "relay"), "{processes:?}");
@@ -102,10 +102,10 @@ fn a_saga_between_two_files_is_settled_by_a_relay_that_is_watched() {
 
 #[test]
 fn a_relay_keeps_to_its_limits() {
-    let desk = loaded();
+    let workdir = loaded();
     let line =
         format!("run transfer/sqlite/rusqlite/saga {BOTH} {SECOND} --limit relay:cpu=0.05 --settle 60s");
-    let ran = desk.run(&line);
+    let ran = workdir.run(&line);
     if ran.code() == 2 {
         ran.refused(&["control groups"]);
         return rig::for_tests::not_run("control groups are not ours to make; the refusal was seen");
@@ -121,21 +121,22 @@ fn a_relay_keeps_to_its_limits() {
 /// Behind a server that was started by hand no one settles anything unless a relay is started by hand too.
 #[test]
 fn without_a_relay_a_number_is_void_and_with_one_what_was_left_is_settled() {
-    let desk = loaded();
-    let serving = desk
-        .start(&format!("serve transfer --engine sqlite --how rusqlite/saga {BOTH} --listen 127.0.0.1:0"));
+    let workdir = loaded();
+    let serving = workdir.start(&format!(
+        "serve transfer --engine sqlite --adapter rusqlite/saga {BOTH} --listen 127.0.0.1:0"
+    ));
     let url = address(&serving);
     let run = format!("run transfer/sqlite/axum+rusqlite/saga --url {url} {BOTH} {SHORT}");
-    let ran = desk.run(&format!("{run} --settle 1s"));
+    let ran = workdir.run(&format!("{run} --settle 1s"));
     assert_eq!(ran.code(), 1, "{ran:?}");
     let trial = parse(&ran.out)["trials"][0].clone();
     assert!(trial["settled"]["pending_last"].as_u64().unwrap() > 0, "{trial:#}");
     // Whoever looks at the data alone says so too.
-    let ran = desk.run(&format!("audit transfer {BOTH}"));
+    let ran = workdir.run(&format!("audit transfer {BOTH}"));
     assert!(ran.code() == 1 && ran.out.contains("are pending"), "{ran:?}");
-    let relay = desk.start(&format!("relay transfer {BOTH}"));
+    let relay = workdir.start(&format!("relay transfer {BOTH}"));
     let place = address(&relay);
-    trial_of(&desk, &run);
+    trial_of(&workdir, &run);
     let text = about(&place);
     assert!(text["settled"].as_u64() >= trial["settled"]["pending_last"].as_u64(), "{text}");
     assert_eq!((&text["refunded"], &text["errors"]), (&0.into(), &0.into()), "{text}");
@@ -148,30 +149,38 @@ fn without_a_relay_a_number_is_void_and_with_one_what_was_left_is_settled() {
 /// It does so in one store too, where it has nothing else to do.
 #[test]
 fn a_relay_forgets_keys_that_have_expired() {
-    let desk = loaded();
+    let workdir = loaded();
     let one = "--db sqlite:one.db";
-    assert_eq!(desk.run(&format!("load transfer --scale 1 {one}")).code(), 0);
+    assert_eq!(workdir.run(&format!("load transfer --scale 1 {one}")).code(), 0);
     for (how, files) in [("rusqlite/saga", BOTH), ("rusqlite", one)] {
-        trial_of(&desk, &format!("run transfer/sqlite/{how} {files} {SHORT}"));
-        let relay = desk.start(&format!("relay transfer {files} --keep-keys 1s"));
+        trial_of(&workdir, &format!("run transfer/sqlite/{how} {files} {SHORT}"));
+        let relay = workdir.start(&format!("relay transfer {files} --keep-keys 1s"));
         let place = address(&relay);
         relay.until("keys are forgotten", || about(&place)["expired"].as_u64() > Some(100));
         relay.signal(Signal::INT);
         assert_eq!(relay.end().code(), 0);
-        assert_eq!(desk.run(&format!("audit transfer {files}")).code(), 0);
+        assert_eq!(workdir.run(&format!("audit transfer {files}")).code(), 0);
         // Who comes next is held to what is left.
-        trial_of(&desk, &format!("run transfer/sqlite/{how} {files} {SHORT}"));
+        trial_of(&workdir, &format!("run transfer/sqlite/{how} {files} {SHORT}"));
     }
 }
 
 #[test]
 fn a_relay_that_has_nothing_to_do_is_refused() {
-    let desk = loaded();
-    refused(&desk, &format!("relay transfer {BOTH} --keep-keys 500ms"), &["--keep-keys is 1s or longer"]);
+    let workdir = loaded();
+    refused(&workdir, &format!("relay transfer {BOTH} --keep-keys 500ms"), &["--keep-keys is 1s or longer"]);
     let both = "--db shard-0=sqlite:b.db --db shard-1=sqlite:a.db";
-    refused(&desk, &format!("relay transfer {both}"), &["shard-0 does not hold its part"]);
-    refused(&desk, &format!("relay tpcb {BOTH}"), &["no calls of tpcb on sqlite leave anything to a relay"]);
-    refused(&desk, &format!("relay transfer --how rusqlite {BOTH}"), &["leave nothing to a relay", "`saga`"]);
+    refused(&workdir, &format!("relay transfer {both}"), &["shard-0 does not hold its part"]);
+    refused(
+        &workdir,
+        &format!("relay tpcb {BOTH}"),
+        &["no calls of tpcb on sqlite leave anything to a relay"],
+    );
+    refused(
+        &workdir,
+        &format!("relay transfer --adapter rusqlite {BOTH}"),
+        &["leave nothing to a relay", "`saga`"],
+    );
     for (line, words) in [
         (
             format!("run transfer/sqlite/rusqlite/dual-write {BOTH}"),
@@ -180,19 +189,23 @@ fn a_relay_that_has_nothing_to_do_is_refused() {
         ("run transfer/sqlite/rusqlite/saga".into(), "of a saga over several stores"),
         (format!("run transfer/sqlite/rusqlite/saga --url http://127.0.0.1:1 {BOTH}"), "--url"),
     ] {
-        refused(&desk, &format!("{line} --limit relay:cpu=0.5"), &[words]);
+        refused(&workdir, &format!("{line} --limit relay:cpu=0.5"), &[words]);
     }
-    refused(&desk, &format!("run transfer/sqlite/rusqlite {BOTH}"), &["plain makes a transfer in one store"]);
+    refused(
+        &workdir,
+        &format!("run transfer/sqlite/rusqlite {BOTH}"),
+        &["plain makes a transfer in one store"],
+    );
 }
 
 #[test]
 fn files_that_do_not_belong_together_are_refused_by_name() {
-    let desk = loaded();
+    let workdir = loaded();
     let four = "--db shard-0=sqlite:four-0.db --db shard-1=sqlite:four-1.db";
-    assert_eq!(desk.run(&format!("load transfer --scale 4 --shards 2 {four}")).code(), 0);
+    assert_eq!(workdir.run(&format!("load transfer --scale 4 --shards 2 {four}")).code(), 0);
     let check = |first: &str, second: &str, words: &[&str]| {
         let files = format!("--db shard-0=sqlite:{first} --db shard-1=sqlite:{second}");
-        refused(&desk, &format!("run transfer/sqlite/rusqlite/saga {files} {SHORT}"), words);
+        refused(&workdir, &format!("run transfer/sqlite/rusqlite/saga {files} {SHORT}"), words);
     };
     check("a.db", "four-1.db", &["shard-1 does not hold its part of 3 branches", "of another size"]);
     check("four-0.db", "b.db", &["shard-0 does not hold its part of 3 branches", "of another size"]);
@@ -205,27 +218,28 @@ fn files_that_do_not_belong_together_are_refused_by_name() {
 }
 
 /// The whole number that a query gives.
-fn number(desk: &Desk, file: &str, query: &str) -> i64 {
-    let file = rusqlite::Connection::open(desk.path(file)).unwrap();
+fn number(workdir: &Workdir, file: &str, query: &str) -> i64 {
+    let file = rusqlite::Connection::open(workdir.path(file)).unwrap();
     file.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
     file.query_row(query, [], |row| row.get(0)).unwrap()
 }
 
 /// Transfers in the first store.
-fn made(desk: &Desk) -> i64 {
-    number(desk, "a.db", "select count(*) from transfer")
+fn made(workdir: &Workdir) -> i64 {
+    number(workdir, "a.db", "select count(*) from transfer")
 }
 
 /// A server is killed under load while it is stopped at a point where `kill` holds; until then it goes on.
-fn killed(desk: &Desk, style: &str, both: &str, kill: impl Fn() -> bool) {
-    let serve =
-        format!("serve transfer --engine sqlite --how rusqlite/{style} {both} --pool 8 --listen 127.0.0.1:0");
-    let serving = desk.start(&serve);
+fn killed(workdir: &Workdir, style: &str, both: &str, kill: impl Fn() -> bool) {
+    let serve = format!(
+        "serve transfer --engine sqlite --adapter rusqlite/{style} {both} --pool 8 --listen 127.0.0.1:0"
+    );
+    let serving = workdir.start(&serve);
     let url = address(&serving);
     let run = format!("run transfer/sqlite/axum+rusqlite/{style} --url {url} {both} --mix cross-transfer=1");
-    let load = desk.start(&format!("{run} --clients 8 --warmup 0s --duration 60s --json"));
-    let before = made(desk);
-    load.until("transfers are made", || made(desk) > before + 50);
+    let load = workdir.start(&format!("{run} --clients 8 --warmup 0s --duration 60s --json"));
+    let before = made(workdir);
+    load.until("transfers are made", || made(workdir) > before + 50);
     load.until("the server is at the point where it is to be killed", || {
         serving.signal(Signal::STOP);
         let there = kill();
@@ -244,15 +258,15 @@ fn killed(desk: &Desk, style: &str, both: &str, kill: impl Fn() -> bool) {
 /// store alone can tell.
 #[test]
 fn what_a_dual_write_loses_under_a_kill_is_told_by_the_audit_over_both_stores() {
-    let desk = loaded();
-    assert_eq!(desk.run(&format!("audit transfer {BOTH}")).code(), 0);
+    let workdir = loaded();
+    assert_eq!(workdir.run(&format!("audit transfer {BOTH}")).code(), 0);
     // Debited in the first store and not yet credited in the second.
-    killed(&desk, "dual-write", BOTH, || {
+    killed(&workdir, "dual-write", BOTH, || {
         let credits = "select count(*) from entry where amount > 0 and account <> source";
         let debits = "select count(*) from transfer where state <> 2";
-        number(&desk, "a.db", debits) > number(&desk, "b.db", credits)
+        number(&workdir, "a.db", debits) > number(&workdir, "b.db", credits)
     });
-    let ran = desk.run(&format!("audit transfer {BOTH} --json"));
+    let ran = workdir.run(&format!("audit transfer {BOTH} --json"));
     assert_eq!(ran.code(), 1, "{ran:?}");
     let lost: Value = serde_json::from_str(&ran.out).unwrap();
     let failed = |of: &Value| -> Vec<String> {
@@ -267,22 +281,22 @@ fn what_a_dual_write_loses_under_a_kill_is_told_by_the_audit_over_both_stores() 
 
 #[test]
 fn attached_files_commit_together_under_a_kill_and_not_at_all_with_a_log() {
-    let desk = loaded();
+    let workdir = loaded();
     let attached = "transfer/sqlite/rusqlite/attached";
     let refusal = ["atomic only with a rollback journal", "journal=truncate"];
-    refused(&desk, &format!("run {attached} {BOTH} {SHORT}"), &refusal);
-    refused(&desk, &format!("run {attached} --shards 2 --scale 2 {SHORT}"), &refusal);
+    refused(&workdir, &format!("run {attached} {BOTH} {SHORT}"), &refusal);
+    refused(&workdir, &format!("run {attached} --shards 2 --scale 2 {SHORT}"), &refusal);
     let both = "--db shard-0=sqlite:a.db?journal=truncate --db shard-1=sqlite:b.db?journal=truncate";
     for how in ["rusqlite/attached", "axum+rusqlite/attached"] {
-        let trial = trial_of(&desk, &format!("run transfer/sqlite/{how} {both} {SHORT}"));
+        let trial = trial_of(&workdir, &format!("run transfer/sqlite/{how} {both} {SHORT}"));
         assert_eq!(trial["stack"]["style"], "attached");
     }
     let file = "question = \"?\"\nworkload = \"transfer\"\nscale = 2\n[[variant]]\nsubject = [\"sqlite/rusqlite/attached\", \"sqlite/rusqlite/saga\"]\nshards = 2\n";
-    std::fs::write(desk.path("x.toml"), file).unwrap();
-    refused(&desk, "experiment x.toml", &refusal);
+    std::fs::write(workdir.path("x.toml"), file).unwrap();
+    refused(&workdir, "experiment x.toml", &refusal);
     for _ in 0..3 {
-        killed(&desk, "attached", both, || true);
-        let ran = desk.run(&format!("audit transfer {both}"));
+        killed(&workdir, "attached", both, || true);
+        let ran = workdir.run(&format!("audit transfer {both}"));
         assert_eq!(ran.code(), 0, "{ran:?}");
     }
 }

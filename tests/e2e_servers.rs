@@ -1,7 +1,7 @@
 //! Servers by manifest: one in another language is measured like ours, and one that does not do as the contract says is told
 //! apart, with nothing of it left.
 
-use crate::e2e_desk::{Desk, INTERRUPTED, Ran, assert_good, is_alive, parse, until, write};
+use crate::e2e_workdir::{INTERRUPTED, Ran, Workdir, assert_good, is_alive, parse, until, write};
 use rustix::process::Signal;
 use serde_json::Value;
 use stackmark_tests::repository;
@@ -17,16 +17,16 @@ pub(crate) const SHORT: &str = "--warmup 0s --calls 200 --clients 4 --generator-
 const SECOND: &str = "--warmup 0s --duration 1s --clients 4 --generator-threads 2 --json";
 
 /// A loaded bank of pgbench's.
-pub(crate) fn bank() -> Desk {
-    let desk = Desk::empty();
-    let ran = desk.run("load tpcb --db sqlite:bank.db");
+pub(crate) fn bank() -> Workdir {
+    let workdir = Workdir::empty();
+    let ran = workdir.run("load tpcb --db sqlite:bank.db");
     assert_eq!(ran.code(), 0, "{ran:?}");
-    desk
+    workdir
 }
 
 /// A server under `servers`, started by a script of the shell.
-fn add(desk: &Desk, name: &str, more: &str, script: &str) {
-    let folder = desk.path("servers").join(name);
+fn add(workdir: &Workdir, name: &str, more: &str, script: &str) {
+    let folder = workdir.path("servers").join(name);
     fs::create_dir_all(&folder).unwrap();
     let start = format!("start = [\"sh\", \"start.sh\"]\n{more}\n");
     write(folder.join("server.toml"), &format!("name = \"{name}\"\n{start}{SERVES}"));
@@ -34,8 +34,8 @@ fn add(desk: &Desk, name: &str, more: &str, script: &str) {
 }
 
 /// Puts the server in Python next to a desk's files; says so where there is no Python.
-fn with_python(desk: &Desk) -> bool {
-    python_in(&desk.path("servers/python"))
+fn with_python(workdir: &Workdir) -> bool {
+    python_in(&workdir.path("servers/python"))
 }
 
 /// Puts the server in Python into a folder; says so where there is no Python.
@@ -63,22 +63,22 @@ pub(crate) fn processes_in(folder: &Path) -> Vec<u32> {
 
 /// A run of a server that cannot be measured: exit status 2, `words`, and neither a process nor a folder of it left.
 #[track_caller]
-fn refused(desk: &Desk, line: &str, words: &[&str]) -> Ran {
-    let ran = desk.run(line);
+fn refused(workdir: &Workdir, line: &str, words: &[&str]) -> Ran {
+    let ran = workdir.run(line);
     ran.refused(words);
     // They were killed; the system takes its time to end them.
-    until("nothing of it runs", || processes_in(&desk.path("")).is_empty());
-    assert!(desk.runs().is_empty(), "{:?}", desk.files());
+    until("nothing of it runs", || processes_in(&workdir.path("")).is_empty());
+    assert!(workdir.runs().is_empty(), "{:?}", workdir.files());
     ran
 }
 
 #[test]
 fn a_server_in_another_language_is_measured_like_ours() {
-    let desk = bank();
-    if !with_python(&desk) {
+    let workdir = bank();
+    if !with_python(&workdir) {
         return;
     }
-    let listed = desk.run("list tpcb --json");
+    let listed = workdir.run("list tpcb --json");
     let rows: Value = serde_json::from_str(&listed.out).unwrap();
     let row = rows.as_array().unwrap().iter().find(|row| row["subject"] == "tpcb/sqlite/python");
     let row = row.unwrap_or_else(|| panic!("{listed:?}"));
@@ -87,7 +87,7 @@ fn a_server_in_another_language_is_measured_like_ours() {
         (&true.into(), &"python3".into(), &"Python".into())
     );
 
-    let ran = desk.run(&format!("run tpcb/sqlite/python --db sqlite:bank.db --pool 3 {SHORT}"));
+    let ran = workdir.run(&format!("run tpcb/sqlite/python --db sqlite:bank.db --pool 3 {SHORT}"));
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     let trial = &document["trials"][0];
@@ -101,17 +101,17 @@ fn a_server_in_another_language_is_measured_like_ours() {
     let server = processes.iter().find(|process| process["roles"][0] == "server").unwrap();
     assert!(server["cpu_user_s"].as_f64().unwrap() > 0.0, "{server}");
     assert!(server["rss_peak_bytes"].as_u64().unwrap() > 1 << 20, "{server}");
-    assert_eq!(processes_in(&desk.path("")), [0; 0]);
+    assert_eq!(processes_in(&workdir.path("")), [0; 0]);
 }
 
 #[test]
 fn a_server_in_another_language_is_compared_with_ours() {
-    let desk = bank();
-    if !with_python(&desk) {
+    let workdir = bank();
+    if !with_python(&workdir) {
         return;
     }
     let two = "tpcb/sqlite/axum+rusqlite tpcb/sqlite/python --db sqlite:bank.db --blocks 1 --no-control";
-    let ran = desk.run(&format!("compare {two} {SHORT}"));
+    let ran = workdir.run(&format!("compare {two} {SHORT}"));
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     let comparison = &document["experiment"]["comparisons"][0];
@@ -123,12 +123,12 @@ fn a_server_in_another_language_is_compared_with_ours() {
 
 #[test]
 fn a_server_in_another_language_keeps_to_its_limits() {
-    let desk = bank();
-    if !with_python(&desk) {
+    let workdir = bank();
+    if !with_python(&workdir) {
         return;
     }
     let ran =
-        desk.run(&format!("run tpcb/sqlite/python --db sqlite:bank.db --limit server:cpu=0.5 {SECOND}"));
+        workdir.run(&format!("run tpcb/sqlite/python --db sqlite:bank.db --limit server:cpu=0.5 {SECOND}"));
     if ran.code() == 2 {
         ran.refused(&["control groups"]);
         return rig::for_tests::not_run("control groups are not ours to make; the refusal was seen");
@@ -143,60 +143,60 @@ fn a_server_in_another_language_keeps_to_its_limits() {
 
 #[test]
 fn a_server_ends_with_the_run_that_started_it_however_that_ends() {
-    let desk = bank();
-    if !with_python(&desk) {
+    let workdir = bank();
+    if !with_python(&workdir) {
         return;
     }
     for signal in [Signal::INT, Signal::KILL] {
-        let _ = fs::remove_dir_all(desk.path("results"));
-        let run = desk.start(
+        let _ = fs::remove_dir_all(workdir.path("results"));
+        let run = workdir.start(
             "run tpcb/sqlite/python --db sqlite:bank.db --warmup 0s --duration 300s --think 10ms --json",
         );
-        run.until("calls are committed", || desk.has_committed());
+        run.until("calls are committed", || workdir.has_committed());
         let server = run.server();
         run.signal(signal);
         let ran = run.end();
         assert_eq!(ran.status.code(), (signal == Signal::INT).then_some(INTERRUPTED), "{ran:?}");
-        until("the server is gone", || !is_alive(server) && processes_in(&desk.path("")).is_empty());
+        until("the server is gone", || !is_alive(server) && processes_in(&workdir.path("")).is_empty());
     }
 }
 
 #[test]
 fn a_server_that_does_not_start_says_why_and_is_gone() {
-    let desk = bank();
+    let workdir = bank();
     let line = |name: &str| format!("run tpcb/sqlite/{name} --db sqlite:bank.db {SHORT}");
-    add(&desk, "late", "ready_s_max = 1", "exec sleep 600");
-    refused(&desk, &line("late"), &["the server `late` did not say where it listens within 1 s"]);
-    add(&desk, "ends", "", "echo no such table >&2; exit 3");
+    add(&workdir, "late", "ready_s_max = 1", "exec sleep 600");
+    refused(&workdir, &line("late"), &["the server `late` did not print its listen address within 1 s"]);
+    add(&workdir, "ends", "", "echo no such table >&2; exit 3");
     refused(
-        &desk,
+        &workdir,
         &line("ends"),
         &["the server `ends` ended before it was ready (exit status: 3): no such table"],
     );
-    add(&desk, "chatty", "", "echo Welcome; sleep 600 & exec sleep 600");
+    add(&workdir, "chatty", "", "echo Welcome; sleep 600 & exec sleep 600");
     refused(
-        &desk,
+        &workdir,
         &line("chatty"),
         &["the first line of the server `chatty` is `Welcome`", "`listening on http://"],
     );
     // Bytes without an end, and no text either.
-    add(&desk, "noisy", "", "exec cat /dev/urandom");
-    refused(&desk, &line("noisy"), &["the first line of the server `noisy` is `"]);
-    add(&desk, "deaf", "ready_s_max = 1", "echo listening on http://127.0.0.1:1; exec sleep 600");
+    add(&workdir, "noisy", "", "exec cat /dev/urandom");
+    refused(&workdir, &line("noisy"), &["the first line of the server `noisy` is `"]);
+    add(&workdir, "deaf", "ready_s_max = 1", "echo listening on http://127.0.0.1:1; exec sleep 600");
     refused(
-        &desk,
+        &workdir,
         &line("deaf"),
         &["the server `deaf` did not answer /health at http://127.0.0.1:1 with 200"],
     );
-    add(&desk, "mute", "ready_s_max = 600", "exec >&-; exec sleep 600");
+    add(&workdir, "mute", "ready_s_max = 600", "exec >&-; exec sleep 600");
     refused(
-        &desk,
+        &workdir,
         &line("mute"),
         &["the server `mute` closed its standard output without saying where it listens"],
     );
-    add(&desk, "unbuilt", "build = [\"sh\", \"-c\", \"echo no compiler >&2; exit 1\"]", "exec sleep 600");
+    add(&workdir, "unbuilt", "build = [\"sh\", \"-c\", \"echo no compiler >&2; exit 1\"]", "exec sleep 600");
     refused(
-        &desk,
+        &workdir,
         &line("unbuilt"),
         &["could not build the server `unbuilt`", "exit status: 1", "no compiler"],
     );
@@ -204,40 +204,40 @@ fn a_server_that_does_not_start_says_why_and_is_gone() {
 
 #[test]
 fn a_server_of_another_contract_is_refused_with_what_its_log_says() {
-    let desk = bank();
-    if !with_python(&desk) {
+    let workdir = bank();
+    if !with_python(&workdir) {
         return;
     }
     let other = "cp ../python/*.py .; sed -i s:{workload}/1:{workload}/9: server.py; echo is this right? >&2; \
                  exec python3 server.py";
-    add(&desk, "other", "", other);
+    add(&workdir, "other", "", other);
     let line = format!("run tpcb/sqlite/other --db sqlite:bank.db {SHORT}");
-    refused(&desk, &line, &["it speaks contract `tpcb/9`", "wanted is `tpcb/1`", "is this right?"]);
+    refused(&workdir, &line, &["it speaks contract `tpcb/9`", "wanted is `tpcb/1`", "is this right?"]);
 }
 
 #[test]
 fn a_server_that_does_not_end_is_killed_with_all_that_it_started() {
-    let desk = bank();
-    if !with_python(&desk) {
+    let workdir = bank();
+    if !with_python(&workdir) {
         return;
     }
-    add(&desk, "stubborn", "stop_s_max = 1", "trap '' TERM; python3 ../python/server.py; exit 0");
+    add(&workdir, "stubborn", "stop_s_max = 1", "trap '' TERM; python3 ../python/server.py; exit 0");
     let line = format!("run tpcb/sqlite/stubborn --db sqlite:bank.db {SHORT}");
-    refused(&desk, &line, &["the server did not end within 1 s and was killed"]);
+    refused(&workdir, &line, &["the server did not end within 1 s and was killed"]);
 }
 
 #[test]
 fn a_manifest_with_a_mistake_is_named_with_its_line_before_anything_starts() {
-    let desk = bank();
+    let workdir = bank();
     let runs = format!("run tpcb/sqlite/py --db sqlite:bank.db {SHORT}");
     let check = |from: &str, to: &str, words: &[&str]| {
-        add(&desk, "py", "", "touch ran; exit 0");
-        let file = desk.path("servers/py/server.toml");
+        add(&workdir, "py", "", "touch ran; exit 0");
+        let file = workdir.path("servers/py/server.toml");
         let good = fs::read_to_string(&file).unwrap();
         assert!(good.contains(from), "{good}");
         write(file, &good.replacen(from, to, 1));
-        refused(&desk, &runs, words);
-        assert!(!desk.path("servers/py/ran").exists(), "it was started");
+        refused(&workdir, &runs, words);
+        assert!(!workdir.path("servers/py/ran").exists(), "it was started");
     };
     check(
         "start",
@@ -258,81 +258,81 @@ fn a_manifest_with_a_mistake_is_named_with_its_line_before_anything_starts() {
     );
     // One that no one has asked for is a mistake as well; one whose program is missing here is none of theirs.
     let other = "run tpcb/sqlite/rusqlite --db sqlite:bank.db --warmup 0s --calls 200 --clients 2";
-    refused(&desk, other, &["servers/py/server.toml:1:"]);
-    add(&desk, "py", "", "exit 0");
+    refused(&workdir, other, &["servers/py/server.toml:1:"]);
+    add(&workdir, "py", "", "exit 0");
     write(
-        desk.path("servers/py/server.toml"),
+        workdir.path("servers/py/server.toml"),
         &format!("name = \"py\"\nstart = [\"no-such-shell\"]\n{SERVES}"),
     );
-    assert_eq!(desk.run(other).code(), 0);
-    let listed = desk.run("list tpcb").out;
+    assert_eq!(workdir.run(other).code(), 0);
+    let listed = workdir.run("list tpcb").out;
     assert!(
         listed.lines().any(|row| row.contains("/py ") && row.contains("not on this machine")),
         "{listed}"
     );
     // In another folder than the usual one.
-    fs::rename(desk.path("servers"), desk.path("others")).unwrap();
-    assert!(!desk.run("list tpcb").out.contains("/py "));
-    assert!(desk.run("list tpcb --servers others").out.contains("/py "));
+    fs::rename(workdir.path("servers"), workdir.path("others")).unwrap();
+    assert!(!workdir.run("list tpcb").out.contains("/py "));
+    assert!(workdir.run("list tpcb --servers others").out.contains("/py "));
 }
 
 #[test]
 fn what_heeds_nothing_ends_with_the_run_that_started_it_while_that_waits() {
-    let desk = bank();
+    let workdir = bank();
     let heedless = "trap '' INT TERM; touch started; sleep 600 & sleep 600; exit 0";
-    add(&desk, "server", "ready_s_max = 600\nstop_s_max = 1", heedless);
+    add(&workdir, "server", "ready_s_max = 600\nstop_s_max = 1", heedless);
     let build = format!("build = [\"sh\", \"-c\", \"{heedless}\"]");
-    add(&desk, "build", &build, "exec sleep 600");
+    add(&workdir, "build", &build, "exec sleep 600");
     for name in ["server", "build"] {
-        let started = desk.path("servers").join(name).join("started");
+        let started = workdir.path("servers").join(name).join("started");
         for signal in [Signal::INT, Signal::KILL] {
             let _ = fs::remove_file(&started);
-            let run = desk.start(&format!("run tpcb/sqlite/{name} --db sqlite:bank.db {SHORT}"));
+            let run = workdir.start(&format!("run tpcb/sqlite/{name} --db sqlite:bank.db {SHORT}"));
             run.until("it has started", || started.exists());
             run.signal(signal);
             let ran = run.end();
             assert_eq!(ran.status.code(), (signal == Signal::INT).then_some(INTERRUPTED), "{ran:?}");
             assert!(signal == Signal::KILL || ran.err.contains("interrupted"), "{ran:?}");
-            until("it is gone", || processes_in(&desk.path("")).is_empty());
+            until("it is gone", || processes_in(&workdir.path("")).is_empty());
         }
     }
 }
 
 #[test]
 fn a_worker_in_a_session_of_its_own_ends_with_its_server_where_that_is_limited() {
-    let desk = bank();
+    let workdir = bank();
     let strays = "setsid sleep 600 & while :; do sleep 0.1; done";
-    add(&desk, "strays", "ready_s_max = 1\nstop_s_max = 1", strays);
+    add(&workdir, "strays", "ready_s_max = 1\nstop_s_max = 1", strays);
     let line = format!("run tpcb/sqlite/strays --db sqlite:bank.db --limit server:cpu=0.5 {SHORT}");
-    let ran = desk.run(&line);
+    let ran = workdir.run(&line);
     // They were killed; the system takes its time to end them.
-    until("nothing of it runs", || processes_in(&desk.path("")).is_empty());
+    until("nothing of it runs", || processes_in(&workdir.path("")).is_empty());
     if ran.err.contains("control groups") {
         return rig::for_tests::not_run("control groups are not ours to make; the refusal was seen");
     }
-    ran.refused(&["the server `strays` did not say where it listens within 1 s"]);
+    ran.refused(&["the server `strays` did not print its listen address within 1 s"]);
 }
 
 #[test]
 fn our_server_starts_whatever_is_in_the_usual_folder_of_servers() {
-    let desk = bank();
-    fs::create_dir_all(desk.path("servers/broken")).unwrap();
-    write(desk.path("servers/broken/server.toml"), "name = 7\n");
+    let workdir = bank();
+    fs::create_dir_all(workdir.path("servers/broken")).unwrap();
+    write(workdir.path("servers/broken/server.toml"), "name = 7\n");
     let line = format!("run tpcb/sqlite/axum+rusqlite --db sqlite:bank.db {SHORT}");
-    refused(&desk, &line, &["servers/broken/server.toml:1:"]);
-    let ran = desk.run(&format!("{line} --servers others"));
+    refused(&workdir, &line, &["servers/broken/server.toml:1:"]);
+    let ran = workdir.run(&format!("{line} --servers others"));
     assert_good(&ran, &parse(&ran.out));
 }
 
 #[test]
 fn another_name_of_an_engine_is_noted_once() {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     let nowhere = "--db mysql://nobody@127.0.0.1:1/nothing";
     for line in [
         format!("run tpcc/mysql --warmup 0s --duration 1s {nowhere}"),
         format!("serve tpcc --engine mysql {nowhere}"),
     ] {
-        let ran = desk.run(&line);
+        let ran = workdir.run(&line);
         assert_eq!(ran.code(), 2, "{ran:?}");
         assert_eq!(ran.err.matches("note: `mysql` stands for `mariadb`").count(), 1, "{ran:?}");
     }

@@ -1,18 +1,18 @@
 //! Shapes of load from the command line to the document: which calls are made, and when.
 
-use crate::e2e_desk::{Desk, assert_good, parse};
+use crate::e2e_workdir::{Workdir, assert_good, parse};
 use serde_json::{Value, json};
 
 /// The trial of a run of two seconds with `options`, on a database whose commits wait for no disk.
 fn trial(options: &str) -> Value {
-    let desk = Desk::loaded();
+    let workdir = Workdir::loaded();
     let line = "run tpcc --json --db sqlite:bench.db?synchronous=normal --warmup 0s";
     let duration = if options.contains("--duration") { "" } else { "--duration 2s" };
-    let ran = desk.run(&format!("{line} {duration} {options}"));
+    let ran = workdir.run(&format!("{line} {duration} {options}"));
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     assert_eq!(document["state"], "complete");
-    desk.assert_sound("bench.db");
+    workdir.assert_sound("bench.db");
     document["trials"][0].clone()
 }
 
@@ -63,7 +63,7 @@ fn a_paced_run_of_another_mix_is_not_called_tpmc() {
 
 #[test]
 fn mixes_are_compared_by_what_all_of_them_have() {
-    let desk = Desk::loaded();
+    let workdir = Workdir::loaded();
     let file = |metric: &str| {
         format!(
             "workload = \"tpcc\"\n[plan]\ncalls = 400\nwarmup = \"0s\"\nblocks = 3\ncontrol = false\n\
@@ -71,10 +71,10 @@ fn mixes_are_compared_by_what_all_of_them_have() {
              [[variant]]\nsubject = \"sqlite\"\nmix = {{ payment = 3, order-status = 1 }}\n"
         )
     };
-    crate::e2e_desk::write(desk.path("mixes.toml"), &file("throughput"));
-    desk.run("experiment mixes.toml").refused(&["new orders/min and calls/s", "`cpu` or `p99`"]);
-    crate::e2e_desk::write(desk.path("mixes.toml"), &file("cpu"));
-    let ran = desk.run("experiment mixes.toml --json");
+    crate::e2e_workdir::write(workdir.path("mixes.toml"), &file("throughput"));
+    workdir.run("experiment mixes.toml").refused(&["new orders/min and calls/s", "`cpu` or `p99`"]);
+    crate::e2e_workdir::write(workdir.path("mixes.toml"), &file("cpu"));
+    let ran = workdir.run("experiment mixes.toml --json");
     assert_eq!(ran.code(), 0, "{ran:?}");
     let document = parse(&ran.out);
     let comparison = &document["experiment"]["comparisons"][0];
@@ -114,11 +114,11 @@ fn clients_that_think_set_the_rate_and_are_told_so() {
 }
 
 #[test]
-fn stages_are_rows_of_their_own_with_books_that_add_up() {
-    let desk = Desk::loaded();
+fn stages_are_rows_of_their_own_with_counts_that_add_up() {
+    let workdir = Workdir::loaded();
     let line =
         "run tpcc --json --db sqlite:bench.db?synchronous=normal --warmup 0s --clients 2 --arrivals constant";
-    let ran = desk.run(&format!("{line} --stages 2s@20,1s@60~100,2s@20"));
+    let ran = workdir.run(&format!("{line} --stages 2s@20,1s@60~100,2s@20"));
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     let trial = &document["trials"][0];
@@ -130,7 +130,7 @@ fn stages_are_rows_of_their_own_with_books_that_add_up() {
     }
     assert_eq!(trial["overall"]["call_counts"]["due"], due.iter().sum::<u64>());
     assert!(stages[0]["recovery"].is_null() && stages[2]["recovery"].is_null());
-    let report = desk.run(&format!("report {}", desk.only_run().display()));
+    let report = workdir.run(&format!("report {}", workdir.only_run().display()));
     for words in ["2s@20", "1s@60~100", "waiting at end"] {
         assert!(report.out.contains(words), "{report:?}");
     }

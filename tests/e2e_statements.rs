@@ -1,6 +1,6 @@
 //! What a result says of the statements of its calls, and of the parts of kinds that are shown apart.
 
-use crate::e2e_desk::{Desk, assert_good, parse};
+use crate::e2e_workdir::{Workdir, assert_good, parse};
 use serde_json::Value;
 
 /// Commits wait for no disk: one that stalls would leave a short run without calls.
@@ -17,11 +17,11 @@ const KINDS: [(&str, &str); 5] = [
 
 #[test]
 fn statements_of_every_kind_are_clocked_directly_and_through_http() {
-    let desk = Desk::loaded();
+    let workdir = Workdir::loaded();
     for subject in ["tpcc/sqlite/rusqlite", "tpcc/sqlite/axum+rusqlite", "tpcc/sqlite/diesel"] {
         // One call in 64 is clocked. One client makes the same calls each time: some of every kind are clocked.
         let plan = "--mix new-order=1,payment=1,order-status=1,delivery=1,stock-level=1 --clients 1 --calls 2500 --warmup 0s";
-        let ran = desk.run(&format!("run {subject} --json --db {UNFLUSHED} {plan}"));
+        let ran = workdir.run(&format!("run {subject} --json --db {UNFLUSHED} {plan}"));
         let document = parse(&ran.out);
         assert_good(&ran, &document);
         let trial = &document["trials"][0];

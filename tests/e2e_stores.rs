@@ -2,7 +2,7 @@
 //! is told with its name.
 
 use crate::e2e_bad_input::refused;
-use crate::e2e_desk::{Desk, INTERRUPTED, Ran, Running, assert_good, parse, write};
+use crate::e2e_workdir::{INTERRUPTED, Ran, Running, Workdir, assert_good, parse, write};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -16,12 +16,12 @@ const TRIALS: &str = "--blocks 1 --no-control --warmup 0s --calls 200 --clients 
 
 /// The two files of a bank of five branches: two in the first, three in the second.
 static LOADED: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
-    let loaded = LazyLock::<Desk>::new(|| {
-        let desk = Desk::empty();
-        let ran = desk.run(&format!("load tpcb --scale 5 --shards 2 {BOTH}"));
+    let loaded = LazyLock::<Workdir>::new(|| {
+        let workdir = Workdir::empty();
+        let ran = workdir.run(&format!("load tpcb --scale 5 --shards 2 {BOTH}"));
         assert_eq!(ran.code(), 0, "{ran:?}");
-        assert_eq!(desk.files(), ["a.db", "b.db"]);
-        desk
+        assert_eq!(workdir.files(), ["a.db", "b.db"]);
+        workdir
     });
     ["a.db", "b.db"].map(|name| {
         let read = || fs::read(loaded.path(name)).unwrap();
@@ -30,12 +30,12 @@ static LOADED: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
 });
 
 /// With `a.db` and `b.db`.
-fn bank() -> Desk {
-    let desk = Desk::empty();
+fn bank() -> Workdir {
+    let workdir = Workdir::empty();
     for (name, bytes) in ["a.db", "b.db"].into_iter().zip(&*LOADED) {
-        fs::write(desk.path(name), bytes).unwrap();
+        fs::write(workdir.path(name), bytes).unwrap();
     }
-    desk
+    workdir
 }
 
 /// The whole number that a query gives.
@@ -93,8 +93,8 @@ fn assert_over_both(trial: &Value) {
 
 #[test]
 fn each_store_holds_its_branches_only_and_calls_stay_there() {
-    let desk = bank();
-    let [a, b] = ["a.db", "b.db"].map(|name| desk.path(name));
+    let workdir = bank();
+    let [a, b] = ["a.db", "b.db"].map(|name| workdir.path(name));
     let ids = "select group_concat(bid) = ";
     for (file, branches) in [(&a, "'1,2'"), (&b, "'3,4,5'")] {
         assert_eq!(
@@ -110,7 +110,7 @@ fn each_store_holds_its_branches_only_and_calls_stay_there() {
     for (subject, conformance) in
         [("tpcb/sqlite/rusqlite", "passed"), ("tpcb/sqlite/axum+rusqlite", "passed")]
     {
-        let ran = desk.run(&format!("run {subject} {BOTH} {SHORT}"));
+        let ran = workdir.run(&format!("run {subject} {BOTH} {SHORT}"));
         let document = parse(&ran.out);
         assert_good(&ran, &document);
         let trial = &document["trials"][0];
@@ -131,24 +131,24 @@ fn each_store_holds_its_branches_only_and_calls_stay_there() {
         assert_eq!(number(file, &format!("select count(*) from pgbench_history where not ({own})")), 0);
     }
     // Each run's claims hold only for what followed: the last one's do, of both stores together.
-    let runs = desk.runs();
-    let audit = desk.run(&format!("audit tpcb {BOTH} --json --run {}", runs.last().unwrap().display()));
+    let runs = workdir.runs();
+    let audit = workdir.run(&format!("audit tpcb {BOTH} --json --run {}", runs.last().unwrap().display()));
     let audited: Value = serde_json::from_str(&done(audit)).unwrap();
     assert!(!audited["ledger"].as_array().unwrap().is_empty());
-    let text = done(desk.run(&format!("audit tpcb {BOTH}")));
+    let text = done(workdir.run(&format!("audit tpcb {BOTH}")));
     for words in ["a.db and b.db: 5 branches", "balance-sums in shard-0", "balance-sums in shard-1"] {
         assert!(text.contains(words), "{text}");
     }
     // A report of what is stored says how many there were.
-    let report = done(desk.run(&format!("report {}", runs[0].display())));
+    let report = done(workdir.run(&format!("report {}", runs[0].display())));
     assert!(report.contains("audits") && !report.contains("FAILED"), "{report}");
 }
 
 #[test]
 fn a_server_that_was_started_by_hand_is_measured_over_both() {
-    let desk = bank();
+    let workdir = bank();
     let serving = |stores: &str, environment: &[(&str, &str)]| {
-        let mut command = desk.command(&format!("serve tpcb --listen 127.0.0.1:0 --pool 4 {stores}"));
+        let mut command = workdir.command(&format!("serve tpcb --listen 127.0.0.1:0 --pool 4 {stores}"));
         command.envs(environment.iter().copied());
         let server = Running::start(command);
         server.until("it listens", || server.out().ends_with('\n'));
@@ -156,13 +156,13 @@ fn a_server_that_was_started_by_hand_is_measured_over_both() {
         (server, url)
     };
     let (server, url) = serving(BOTH, &[]);
-    let ran = desk.run(&format!("run tpcb --url {url} {BOTH} {SHORT}"));
+    let ran = workdir.run(&format!("run tpcb --url {url} {BOTH} {SHORT}"));
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     assert_over_both(&document["trials"][0]);
     // Whoever knows of one store would make calls that are in two.
     refused(
-        &desk,
+        &workdir,
         &format!("run tpcb --url {url} {SHORT}"),
         &["the server's data is split over 2 stores, and this run's over 1", "hint: --shards 2"],
     );
@@ -171,7 +171,7 @@ fn a_server_that_was_started_by_hand_is_measured_over_both() {
 
     // As a server is told that is started for a run.
     let (_server, url) = serving("", &[("STACKMARK_DB", "sqlite:a.db"), ("STACKMARK_DB_1", "sqlite:b.db")]);
-    let ran = desk.run(&format!("run tpcb --url {url} --shards 2 {SHORT}"));
+    let ran = workdir.run(&format!("run tpcb --url {url} --shards 2 {SHORT}"));
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     let trial = &document["trials"][0];
@@ -180,8 +180,8 @@ fn a_server_that_was_started_by_hand_is_measured_over_both() {
 }
 
 /// What the stores held before each trial of the only run, by its claims: places and, of all of them, calls that they knew of.
-fn before_trials(desk: &Desk) -> Vec<(usize, i64)> {
-    let trials = fs::read_dir(desk.only_run().join("trials")).unwrap();
+fn before_trials(workdir: &Workdir) -> Vec<(usize, i64)> {
+    let trials = fs::read_dir(workdir.only_run().join("trials")).unwrap();
     let claims = trials.map(|trial| fs::read_to_string(trial.unwrap().path().join("claims.json")).unwrap());
     claims
         .map(|claims| {
@@ -195,44 +195,44 @@ fn before_trials(desk: &Desk) -> Vec<(usize, i64)> {
 }
 
 /// Files of databases that are left anywhere.
-fn databases(desk: &Desk) -> Vec<String> {
-    desk.files().into_iter().filter(|file| file.contains(".db") || file.contains("private")).collect()
+fn databases(workdir: &Workdir) -> Vec<String> {
+    workdir.files().into_iter().filter(|file| file.contains(".db") || file.contains("private")).collect()
 }
 
 #[test]
 fn every_trial_begins_from_the_loaded_state_and_leaves_nothing() {
     // Accounts, tellers and the branch of each of the branches.
     let places = |branches: usize| branches * (1 + 10 + 1);
-    let desk = Desk::empty();
-    let private = desk.run(&format!("compare tpcb/sqlite tpcb/sqlite --shards 2 --scale 2 {TRIALS}"));
+    let workdir = Workdir::empty();
+    let private = workdir.run(&format!("compare tpcb/sqlite tpcb/sqlite --shards 2 --scale 2 {TRIALS}"));
     assert!(matches!(private.code(), 0 | 1), "{private:?}");
-    assert_eq!(before_trials(&desk), [(places(2), 0); 2]);
-    assert_eq!(databases(&desk), [""; 0]);
-    desk.document()["trials"].as_array().unwrap().iter().for_each(assert_over_both);
+    assert_eq!(before_trials(&workdir), [(places(2), 0); 2]);
+    assert_eq!(databases(&workdir), [""; 0]);
+    workdir.document()["trials"].as_array().unwrap().iter().for_each(assert_over_both);
 
-    let desk = bank();
-    let named = desk.run(&format!("compare tpcb/sqlite tpcb/sqlite/axum+rusqlite {BOTH} {TRIALS}"));
+    let workdir = bank();
+    let named = workdir.run(&format!("compare tpcb/sqlite tpcb/sqlite/axum+rusqlite {BOTH} {TRIALS}"));
     assert!(matches!(named.code(), 0 | 1), "{named:?}");
-    assert_eq!(before_trials(&desk), [(places(5), 0); 2]);
-    assert_eq!(databases(&desk), ["a.db", "b.db"]);
+    assert_eq!(before_trials(&workdir), [(places(5), 0); 2]);
+    assert_eq!(databases(&workdir), ["a.db", "b.db"]);
     for (name, bytes) in ["a.db", "b.db"].into_iter().zip(&*LOADED) {
-        assert!(fs::read(desk.path(name)).unwrap() == *bytes, "{name} was written to");
+        assert!(fs::read(workdir.path(name)).unwrap() == *bytes, "{name} was written to");
     }
-    desk.document()["trials"].as_array().unwrap().iter().for_each(assert_over_both);
+    workdir.document()["trials"].as_array().unwrap().iter().for_each(assert_over_both);
 }
 
 #[test]
 fn two_deployments_of_one_experiment_differ_in_their_shards_and_nothing_else() {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     write(
-        desk.path("stores.toml"),
+        workdir.path("stores.toml"),
         "workload = \"tpcb\"\nscale = 4\n[plan]\nblocks = 3\ncalls = 200\nwarmup = \"0s\"\nclients = 2\n\
          control = false\n[[variant]]\nname = \"stores\"\nsubject = \"sqlite/rusqlite\"\ndurability = \"delayed\"\n\
          shards = [1, 2]\n",
     );
-    let ran = desk.run("experiment stores.toml");
+    let ran = workdir.run("experiment stores.toml");
     assert!(matches!(ran.code(), 0 | 1), "{ran:?}");
-    let document = desk.document();
+    let document = workdir.document();
     assert_eq!(document["state"], "complete");
     let comparison = &document["experiment"]["comparisons"][0];
     assert_eq!(comparison["factor"], "shards");
@@ -240,10 +240,10 @@ fn two_deployments_of_one_experiment_differ_in_their_shards_and_nothing_else() {
     let differences = comparison["key_differences"].as_array().unwrap();
     assert!(differences.iter().any(|found| found["field"] == "data.stores"), "{comparison:#}");
     assert!(differences.iter().all(|found| found["intended"] == true), "{comparison:#}");
-    let mut before = before_trials(&desk);
+    let mut before = before_trials(&workdir);
     before.dedup();
     assert_eq!(before, [(48, 0)]);
-    assert_eq!(databases(&desk), [""; 0]);
+    assert_eq!(databases(&workdir), [""; 0]);
     let stores: Vec<usize> = document["trials"]
         .as_array()
         .unwrap()
@@ -257,17 +257,17 @@ const THEFT: &str = "update pgbench_accounts set abalance = abalance - 7 where a
 
 #[test]
 fn money_that_is_taken_before_a_run_is_missed_in_its_store() {
-    let desk = bank();
-    act(&desk.path("b.db"), THEFT);
+    let workdir = bank();
+    act(&workdir.path("b.db"), THEFT);
     for subject in ["tpcb/sqlite/rusqlite", "tpcb/sqlite/axum+rusqlite"] {
-        let ran = desk.run(&format!("run {subject} {BOTH} {SHORT}"));
+        let ran = workdir.run(&format!("run {subject} {BOTH} {SHORT}"));
         ran.refused(&["data audit failed before the run (account-history in shard-1", "account 300000"]);
     }
-    let compared = desk.run(&format!("compare tpcb/sqlite tpcb/sqlite {BOTH} {TRIALS}"));
+    let compared = workdir.run(&format!("compare tpcb/sqlite tpcb/sqlite {BOTH} {TRIALS}"));
     assert_eq!(compared.code(), 2, "{compared:?}");
     assert!(compared.err.contains("in shard-1"), "{compared:?}");
-    assert!(desk.runs().is_empty(), "{:?}", desk.files());
-    let audit = desk.run(&format!("audit tpcb {BOTH}"));
+    assert!(workdir.runs().is_empty(), "{:?}", workdir.files());
+    let audit = workdir.run(&format!("audit tpcb {BOTH}"));
     assert_eq!(audit.code(), 1, "{audit:?}");
     let failed: Vec<&str> = audit.out.lines().filter(|line| line.contains("FAILED")).collect();
     assert!(!failed.is_empty() && failed.iter().all(|line| line.contains(" in shard-1 ")), "{}", audit.out);
@@ -275,11 +275,11 @@ fn money_that_is_taken_before_a_run_is_missed_in_its_store() {
 
 #[test]
 fn money_that_is_taken_behind_a_run_is_missed_in_its_store_and_in_the_sum() {
-    let desk = bank();
+    let workdir = bank();
     let run =
-        desk.start(&format!("run tpcb {BOTH} --duration 60s --warmup 0s --clients 2 --think 10ms --json"));
-    run.until("calls are committed", || desk.has_committed());
-    act(&desk.path("b.db"), THEFT);
+        workdir.start(&format!("run tpcb {BOTH} --duration 60s --warmup 0s --clients 2 --think 10ms --json"));
+    run.until("calls are committed", || workdir.has_committed());
+    act(&workdir.path("b.db"), THEFT);
     run.signal(Signal::INT);
     let ran = run.end();
     assert_eq!(ran.code(), INTERRUPTED, "{ran:?}");
@@ -288,36 +288,36 @@ fn money_that_is_taken_behind_a_run_is_missed_in_its_store_and_in_the_sum() {
     assert!(audits.contains(&"shard-1 balance-sums".to_owned()), "{audits:?}");
     assert!(audits.iter().all(|name| name.starts_with("shard-1 ")), "{audits:?}");
     assert!(failed(&trial["ledger"]).contains(&"all balances of accounts vs history".to_owned()), "{trial}");
-    let report = desk.run(&format!("report {}", desk.only_run().display()));
+    let report = workdir.run(&format!("report {}", workdir.only_run().display()));
     assert!(report.out.contains("balance-sums in shard-1"), "{}", report.out);
-    let audit = desk.run(&format!("audit tpcb {BOTH} --run {}", desk.only_run().display()));
+    let audit = workdir.run(&format!("audit tpcb {BOTH} --run {}", workdir.only_run().display()));
     assert_eq!(audit.code(), 1, "{audit:?}");
 }
 
 #[test]
 fn ctrl_c_ends_a_run_over_two_with_a_valid_partial_result() {
     for subject in ["tpcb/sqlite/rusqlite", "tpcb/sqlite/axum+rusqlite"] {
-        let desk = bank();
-        let run = desk.start(&format!(
+        let workdir = bank();
+        let run = workdir.start(&format!(
             "run {subject} {BOTH} --duration 60s --warmup 0s --clients 2 --think 10ms --json"
         ));
-        run.until("calls are committed", || desk.has_committed());
+        run.until("calls are committed", || workdir.has_committed());
         run.signal(Signal::INT);
         let ran = run.end();
         let document = parse(&ran.out);
         assert_good(&ran, &document);
         assert_eq!(document["state"], "interrupted");
         assert_over_both(&document["trials"][0]);
-        assert!(!desk.files().iter().any(|file| file.contains("private")), "{:?}", desk.files());
-        let audit = desk.run(&format!("audit tpcb {BOTH} --run {}", desk.only_run().display()));
+        assert!(!workdir.files().iter().any(|file| file.contains("private")), "{:?}", workdir.files());
+        let audit = workdir.run(&format!("audit tpcb {BOTH} --run {}", workdir.only_run().display()));
         assert_eq!(audit.code(), 0, "{audit:?}");
     }
 }
 
 #[test]
 fn stores_that_do_not_belong_together_are_refused_before_anything_starts() {
-    let desk = bank();
-    let loaded = |line: &str| assert_eq!(desk.run(&format!("load tpcb {line}")).code(), 0, "{line}");
+    let workdir = bank();
+    let loaded = |line: &str| assert_eq!(workdir.run(&format!("load tpcb {line}")).code(), 0, "{line}");
     loaded("--scale 3 --shards 2 --db shard-0=sqlite:three-0.db --db shard-1=sqlite:three-1.db");
     loaded("--scale 5 --shards 2 --seed 2 --db shard-0=sqlite:seed-0.db --db shard-1=sqlite:seed-1.db");
     let users = [
@@ -329,7 +329,7 @@ fn stores_that_do_not_belong_together_are_refused_before_anything_starts() {
         "find-max tpcb --slo p99<50ms",
     ];
     let check = |user: &str, first: &str, second: &str, words: &[&str]| {
-        refused(&desk, &format!("{user} --db shard-0={first} --db shard-1={second}"), words);
+        refused(&workdir, &format!("{user} --db shard-0={first} --db shard-1={second}"), words);
     };
     for user in users {
         let misplaced =
@@ -358,7 +358,7 @@ fn stores_that_do_not_belong_together_are_refused_before_anything_starts() {
     check("audit tpcb", "sqlite:b.db", "sqlite:a.db", &["shard-0 does not hold its part of 5 branches"]);
     check("audit tpcb", "sqlite:a.db", "postgres://me@127.0.0.1:1/b", &["names sqlite and postgres"]);
     let named = |line: &str, words: &[&str]| {
-        refused(&desk, line, words);
+        refused(&workdir, line, words);
     };
     named(&format!("run tpcb {BOTH} --scale 6"), &["5 branches together, requested 6", "leave --scale out"]);
     named("run tpcb --db sqlite:a.db --db sqlite:b.db", &["named without their stores", "--db shard-1=URL"]);
@@ -375,39 +375,39 @@ fn stores_that_do_not_belong_together_are_refused_before_anything_starts() {
 
 #[test]
 fn what_cannot_be_split_is_refused_before_anything_starts() {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     for user in ["run", "sweep", "find-max --slo p99<50ms"] {
-        refused(&desk, &format!("{user} tpcc --shards 2"), &["tpcc cannot be split over several stores"]);
+        refused(&workdir, &format!("{user} tpcc --shards 2"), &["tpcc cannot be split over several stores"]);
         let few = "tpcb with 3 branches can be split over 3 stores at most, and not over 4";
-        refused(&desk, &format!("{user} tpcb --scale 3 --shards 4"), &[few]);
+        refused(&workdir, &format!("{user} tpcb --scale 3 --shards 4"), &[few]);
         refused(
-            &desk,
+            &workdir,
             &format!("{user} tpcb --shards 2"),
             &["tpcb with 1 branch can be split over 1 store at most"],
         );
     }
-    refused(&desk, "compare tpcc tpcc --shards 2", &["tpcc cannot be split over several stores"]);
-    refused(&desk, "run tpcb --shards 65", &["65", "1..=64"]);
-    refused(&desk, &format!("load tpcc --scale 2 {BOTH}"), &["tpcc cannot be split over several stores"]);
-    refused(&desk, &format!("load tpcb --scale 1 {BOTH}"), &["can be split over 1 store at most"]);
-    write(desk.path("tpcc.toml"), "workload = \"tpcc\"\n[[variant]]\nsubject = \"sqlite\"\nshards = 2\n");
-    refused(&desk, "experiment tpcc.toml", &["tpcc.toml:4:", "tpcc cannot be split over several stores"]);
+    refused(&workdir, "compare tpcc tpcc --shards 2", &["tpcc cannot be split over several stores"]);
+    refused(&workdir, "run tpcb --shards 65", &["65", "1..=64"]);
+    refused(&workdir, &format!("load tpcc --scale 2 {BOTH}"), &["tpcc cannot be split over several stores"]);
+    refused(&workdir, &format!("load tpcb --scale 1 {BOTH}"), &["can be split over 1 store at most"]);
+    write(workdir.path("tpcc.toml"), "workload = \"tpcc\"\n[[variant]]\nsubject = \"sqlite\"\nshards = 2\n");
+    refused(&workdir, "experiment tpcc.toml", &["tpcc.toml:4:", "tpcc cannot be split over several stores"]);
 }
 
 /// Every store is looked at before the first is loaded.
 #[test]
 fn a_load_of_which_one_store_cannot_be_had_loads_none() {
-    let desk = bank();
-    write(desk.path("text.db"), "hello, this is a text of more than sixteen bytes");
+    let workdir = bank();
+    write(workdir.path("text.db"), "hello, this is a text of more than sixteen bytes");
     let into = |second: &str| {
         format!("load tpcb --scale 4 --shards 2 --db shard-0=sqlite:new.db --db shard-1={second}")
     };
-    refused(&desk, &into("sqlite:text.db"), &["shard-1: text.db", "was not created by Stackmark"]);
-    refused(&desk, &into("sqlite:b.db"), &["shard-1: b.db has tpcb at scale 3", "--shards 2", "--fresh"]);
-    refused(&desk, &into("sqlite:new.db"), &["shard-0 and shard-1 are the same database, new.db"]);
+    refused(&workdir, &into("sqlite:text.db"), &["shard-1: text.db", "was not created by Stackmark"]);
+    refused(&workdir, &into("sqlite:b.db"), &["shard-1: b.db has tpcb at scale 3", "--shards 2", "--fresh"]);
+    refused(&workdir, &into("sqlite:new.db"), &["shard-0 and shard-1 are the same database, new.db"]);
     // What is there already is the same bank.
-    let both = done(desk.run(&format!("load tpcb --scale 5 {BOTH}")));
+    let both = done(workdir.run(&format!("load tpcb --scale 5 {BOTH}")));
     assert_eq!(both.matches("already loaded").count(), 2, "{both}");
-    let bytes: Vec<PathBuf> = ["a.db", "b.db"].map(|name| desk.path(name)).into();
+    let bytes: Vec<PathBuf> = ["a.db", "b.db"].map(|name| workdir.path(name)).into();
     assert!(bytes.iter().zip(&*LOADED).all(|(file, bytes)| fs::read(file).unwrap() == *bytes));
 }

@@ -1,16 +1,16 @@
 //! Subjects on SQLite: each driver and style once, and in the extended tests all; and what one of them says of its shared commits.
 
-use crate::e2e_desk::{Desk, assert_durable, assert_good, once, parse};
+use crate::e2e_workdir::{Workdir, assert_good, assert_tier, once, parse};
 use serde_json::Value;
 
 /// A loaded database of each workload.
-fn loaded() -> Desk {
-    let desk = Desk::loaded();
+fn loaded() -> Workdir {
+    let workdir = Workdir::loaded();
     for workload in ["tpcb", "catalogue", "transfer", "booking"] {
-        let ran = desk.run(&format!("load {workload} --golden --db sqlite:{workload}.db"));
+        let ran = workdir.run(&format!("load {workload} --golden --db sqlite:{workload}.db"));
         assert_eq!(ran.code(), 0, "{ran:?}");
     }
-    desk
+    workdir
 }
 
 fn database(subject: &str) -> &'static str {
@@ -38,8 +38,8 @@ mod extended {
 }
 
 fn subjects_are_sound(choose: fn(Vec<String>) -> Vec<String>) {
-    let desk = loaded();
-    let listed: Value = serde_json::from_str(&desk.run("list --json").out).unwrap();
+    let workdir = loaded();
+    let listed: Value = serde_json::from_str(&workdir.run("list --json").out).unwrap();
     let rows = listed.as_array().unwrap().iter();
     let subjects: Vec<String> = rows
         .filter(|row| row["subject"].as_str().unwrap().split('/').nth(1) == Some("sqlite"))
@@ -50,7 +50,7 @@ fn subjects_are_sound(choose: fn(Vec<String>) -> Vec<String>) {
     for subject in &choose(subjects) {
         let line = format!("run {subject} --json --db sqlite:{} --calls 400 --warmup 0s", database(subject));
         // Where server and disk are fast, one thread of the generator is all too easily full.
-        let ran = desk.run(&format!("{line} --clients 4 --generator-threads 2"));
+        let ran = workdir.run(&format!("{line} --clients 4 --generator-threads 2"));
         let document = parse(&ran.out);
         assert_good(&ran, &document);
         check(&document["trials"][0], subject);
@@ -59,11 +59,11 @@ fn subjects_are_sound(choose: fn(Vec<String>) -> Vec<String>) {
 
 #[test]
 fn how_many_calls_shared_a_commit_is_in_the_result_and_no_other_work() {
-    let desk = loaded();
+    let workdir = loaded();
     // Flushes that are nearly all of a call, so that all others come meanwhile, whatever the disk and the processor.
     let plan = "--clients 8 --blocks 4 --no-control --duration 1s --warmup 0s --json";
     let two = "tpcb/sqlite/rusqlite tpcb/sqlite/rusqlite/grouped";
-    let ran = desk.run(&format!("compare {two} --db sqlite:tpcb.db?sync_delay=50ms {plan}"));
+    let ran = workdir.run(&format!("compare {two} --db sqlite:tpcb.db?sync_delay=50ms {plan}"));
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     let comparison = &document["experiment"]["comparisons"][0];
@@ -86,13 +86,13 @@ fn how_many_calls_shared_a_commit_is_in_the_result_and_no_other_work() {
     }
     // Through a server, which tells it with each answer; and in every form of the report.
     let line = "run tpcc/sqlite/axum+rusqlite/grouped --db sqlite:bench.db?sync_delay=50ms --clients 8";
-    let ran = desk.run(&format!("{line} --generator-threads 2 --duration 1s --warmup 0s --json"));
+    let ran = workdir.run(&format!("{line} --generator-threads 2 --duration 1s --warmup 0s --json"));
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     assert!(calls_a_commit(&document["trials"][0]) > 1.5, "{}", document["trials"][0]["grouping"]);
-    let run = desk.runs().pop().unwrap();
+    let run = workdir.runs().pop().unwrap();
     for form in ["text", "md", "html"] {
-        let shown = desk.run(&format!("report {} --format {form}", run.display())).out;
+        let shown = workdir.run(&format!("report {} --format {form}", run.display())).out;
         let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
         let words = "calls per durable commit on average (limit 64)";
         assert!(shown.contains(words), "{form}: {shown}");
@@ -115,7 +115,7 @@ fn check(trial: &Value, subject: &str) {
     assert_eq!(stack["adapter"], adapter, "{subject}");
     let route = if adapter == parts[2] { "direct" } else { "http" };
     assert_eq!(stack["route"], route, "{subject}");
-    assert_durable(trial);
+    assert_tier(trial, "durable");
     assert_eq!(trial["conformance"]["check"], "passed", "{subject}");
     assert!(trial["overall"]["call_counts"]["committed"].as_u64().unwrap() > 0, "{subject}");
     let shares = stack["style"] == "grouped";

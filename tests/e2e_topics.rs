@@ -1,7 +1,7 @@
 //! Bookings that are published to a topic of their own on a broker: a private one, and one that is named.
 
 use crate::e2e_bad_input::refused;
-use crate::e2e_desk::{Desk, Running, assert_good, parse, write};
+use crate::e2e_workdir::{Running, Workdir, assert_good, parse, write};
 use broker::{Address, Broker, Record};
 use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
@@ -22,8 +22,8 @@ impl Named {
         Some(Named { address: Address::of_user(&place, user, password)? })
     }
 
-    fn start(&self, desk: &Desk, line: &str) -> Running {
-        let mut command = desk.command(&format!("{line} --db broker={}", self.address));
+    fn start(&self, workdir: &Workdir, line: &str) -> Running {
+        let mut command = workdir.command(&format!("{line} --db broker={}", self.address));
         let password = self.address.password.as_ref().unwrap().reveal();
         command.env("STACKMARK_BROKER_PASSWORD", password);
         Running::start(command)
@@ -54,9 +54,9 @@ fn checks(trial: &Value) -> Vec<(&str, &str)> {
 #[test]
 fn a_run_creates_a_topic_and_deletes_it() {
     let Some(named) = Named::shared() else { return };
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     let line = format!("{LINE} --duration 2s --partitions 3 --polling 20ms --consumer");
-    let ran = named.start(&desk, &line).end();
+    let ran = named.start(&workdir, &line).end();
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     let trial = &document["trials"][0];
@@ -91,8 +91,8 @@ fn a_run_creates_a_topic_and_deletes_it() {
 #[test]
 fn foreign_records_in_the_topic_are_reported_and_kept() {
     let Some(named) = Named::shared() else { return };
-    let desk = Desk::empty();
-    let running = named.start(&desk, &format!("{LINE} --duration 3s"));
+    let workdir = Workdir::empty();
+    let running = named.start(&workdir, &format!("{LINE} --duration 3s"));
     let mut topic = None;
     running.until("its topic is there", || {
         topic = named.topics().into_iter().find(|(_, pid)| *pid == running.pid());
@@ -121,7 +121,7 @@ fn foreign_records_in_the_topic_are_reported_and_kept() {
     let wrong = malformed["stored"].as_u64().unwrap();
     assert!(wrong >= 2 && wrong.is_multiple_of(2), "the other is of another run: {malformed}");
     assert!(malformed["sentence"].as_str().unwrap().starts_with("partition 1, offset "), "{malformed}");
-    let kept = std::fs::read_to_string(desk.only_run().join("announced.jsonl")).unwrap();
+    let kept = std::fs::read_to_string(workdir.only_run().join("announced.jsonl")).unwrap();
     assert_eq!(kept.lines().count() as u64, trial["published"]["messages"].as_u64().unwrap() + wrong);
     assert!(named.topics().iter().all(|(name, _)| *name != topic), "it is removed all the same");
 }
@@ -129,8 +129,8 @@ fn foreign_records_in_the_topic_are_reported_and_kept() {
 #[test]
 fn a_private_broker_stops_with_its_run() {
     let Some(_) = Named::shared() else { return };
-    let desk = Desk::empty();
-    let ran = desk.run(&format!("{LINE} --duration 1s --limit broker:mem=2GiB"));
+    let workdir = Workdir::empty();
+    let ran = workdir.run(&format!("{LINE} --duration 1s --limit broker:mem=2GiB"));
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     let trial = &document["trials"][0];
@@ -145,45 +145,45 @@ fn a_private_broker_stops_with_its_run() {
 
 #[test]
 fn the_sink_can_be_what_variants_differ_in() {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     let file = |second: &str| {
         let plan = "warmup = \"0s\"\nduration = \"1s\"\nblocks = 1\ncontrol = false\n";
         let text = format!(
             "workload = \"booking\"\nscale = 4\n[plan]\n{plan}[[variant]]\nsubject = \"sqlite/rusqlite/outbox\"\n[[variant]]\n\
              subject = \"sqlite/rusqlite/outbox\"\n{second}\n"
         );
-        write(desk.path("x.toml"), &text);
+        write(workdir.path("x.toml"), &text);
     };
     file("sink = \"null\"");
-    let document = parse(&desk.run("experiment x.toml --json").out);
+    let document = parse(&workdir.run("experiment x.toml --json").out);
     let factors = &document["experiment"]["comparisons"][0]["factors"];
     assert_eq!(*factors, json!(["stack.settings.outbox sink"]));
     let trials = document["trials"].as_array().unwrap().iter();
     let sinks: BTreeSet<_> = trials.map(|trial| trial["published"]["sink"].as_str().unwrap()).collect();
     assert_eq!(sinks, ["file", "null"].into());
     file("partitions = 2");
-    refused(&desk, "experiment x.toml", &["x.toml:", "--partitions needs --sink kafka"]);
+    refused(&workdir, "experiment x.toml", &["x.toml:", "--partitions needs --sink kafka"]);
 }
 
 #[test]
 fn a_broker_that_cannot_be_used_is_refused_before_anything_starts() {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     refused(
-        &desk,
+        &workdir,
         &format!("{LINE} --db broker={closed}"),
         &["could not use the broker given by --db", "unavailable"],
     );
-    refused(&desk, &format!("{LINE} --db broker=nowhere"), &["`nowhere` is not an address of a broker"]);
+    refused(&workdir, &format!("{LINE} --db broker=nowhere"), &["`nowhere` is not an address of a broker"]);
     refused(
-        &desk,
+        &workdir,
         &format!("{LINE} --db broker=h:1 --db broker=h:2"),
         &["--db broker=… is given more than once"],
     );
-    let secret = desk.run(&format!("{LINE} --db broker=kafka://me:secret@127.0.0.1:{}", closed.port()));
+    let secret = workdir.run(&format!("{LINE} --db broker=kafka://me:secret@127.0.0.1:{}", closed.port()));
     secret.refused(&["could not use the broker"]);
     assert!(!format!("{secret:?}").contains("secret@"), "{secret:?}");
-    let mut without_java = desk.command(LINE);
+    let mut without_java = workdir.command(LINE);
     without_java.env("JAVA_HOME", "").env("PATH", "");
     Running::start(without_java).end().refused(&["Kafka needs Java", "hint:"]);
     for (line, words) in [
@@ -200,7 +200,7 @@ fn a_broker_that_cannot_be_used_is_refused_before_anything_starts() {
         ),
         ("load booking --db broker=127.0.0.1:1", "no store `broker`"),
     ] {
-        refused(&desk, line, &[words]);
+        refused(&workdir, line, &[words]);
     }
-    assert_eq!(desk.files(), [""; 0]);
+    assert_eq!(workdir.files(), [""; 0]);
 }

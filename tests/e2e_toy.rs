@@ -1,7 +1,7 @@
 //! A workload of one's own, in a program of its own: it has all that the others have, and what it acknowledges and does only
 //! later is waited for before its data is audited.
 
-use crate::e2e_desk::{Desk, INTERRUPTED, Ran, assert_good, parse, write};
+use crate::e2e_workdir::{INTERRUPTED, Ran, Workdir, assert_good, parse, write};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -11,16 +11,16 @@ const HOUR_MS: u32 = 3_600_000;
 /// Longer than whatever may be between the last call and the first look at what is still on its way.
 const AWHILE_MS: u32 = 3_000;
 
-fn run(desk: &Desk, delay_ms: u32, line: &str) -> Ran {
-    desk.start_toy(delay_ms, line).end()
+fn run(workdir: &Workdir, delay_ms: u32, line: &str) -> Ran {
+    workdir.start_toy(delay_ms, line).end()
 }
 
 /// Empty boxes, many more than clients.
-fn boxes() -> Desk {
-    let desk = Desk::empty();
-    let ran = run(&desk, 0, "load toy --scale 100 --db sqlite:toy.db");
+fn boxes() -> Workdir {
+    let workdir = Workdir::empty();
+    let ran = run(&workdir, 0, "load toy --scale 100 --db sqlite:toy.db");
     assert_eq!(ran.code(), 0, "{ran:?}");
-    desk
+    workdir
 }
 
 /// What the only trial says of how it settled: pending first and last, and what the rule says, with its severity.
@@ -51,15 +51,15 @@ fn assert_audited(document: &Value) {
 
 #[test]
 fn a_workload_of_ones_own_is_a_crate_and_a_row() {
-    let desk = boxes();
-    let listed: Value = serde_json::from_str(&run(&desk, 0, "list --json").out).unwrap();
+    let workdir = boxes();
+    let listed: Value = serde_json::from_str(&run(&workdir, 0, "list --json").out).unwrap();
     let subjects: Vec<&str> =
         listed.as_array().unwrap().iter().map(|row| row["subject"].as_str().unwrap()).collect();
     let toys = ["toy/sqlite/rusqlite", "toy/sqlite/axum+rusqlite"];
     assert!(subjects.ends_with(&toys) && subjects.contains(&"tpcc/sqlite/rusqlite"), "{subjects:?}");
 
     for subject in toys {
-        let ran = run(&desk, 200, &format!("run {subject} {SHORT} --json"));
+        let ran = run(&workdir, 200, &format!("run {subject} {SHORT} --json"));
         let document = parse(&ran.out);
         assert_good(&ran, &document);
         assert_audited(&document);
@@ -67,18 +67,18 @@ fn a_workload_of_ones_own_is_a_crate_and_a_row() {
         assert_eq!(trial["conformance"]["check"], "passed", "{}", trial["conformance"]);
         assert_eq!(trial["kinds"][0]["name"], "post");
     }
-    let audited = run(&desk, 0, "audit toy --db sqlite:toy.db");
+    let audited = run(&workdir, 0, "audit toy --db sqlite:toy.db");
     assert!(audited.code() == 0 && audited.out.contains("3 passed, 0 failed"), "{audited:?}");
 
     let plan = "--blocks 1 --no-control --duration 1s --warmup 0s --rate 100 --clients 2 --json";
-    let ran = run(&desk, 0, &format!("compare toy toy/sqlite/axum+rusqlite --db sqlite:toy.db {plan}"));
+    let ran = run(&workdir, 0, &format!("compare toy toy/sqlite/axum+rusqlite --db sqlite:toy.db {plan}"));
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     let comparison = &document["experiment"]["comparisons"][0];
     let label = |side: &str| comparison[side]["label"].as_str().unwrap().to_owned();
     assert_eq!((label("a"), label("b")), ("direct".into(), "through HTTP".into()), "{comparison}");
 
-    desk.run("list toy").refused(&["no workload `toy`"]);
+    workdir.run("list toy").refused(&["no workload `toy`"]);
 }
 
 /// An audit that finds nothing wrong in what is wrong would not count.
@@ -111,9 +111,9 @@ fn the_audits_of_a_workload_of_ones_own_bite() {
 
 #[test]
 fn what_is_still_on_its_way_is_waited_for_before_the_audits() {
-    let desk = boxes();
-    let ran = run(&desk, AWHILE_MS, &format!("run toy {SHORT}"));
-    let document = desk.document();
+    let workdir = boxes();
+    let ran = run(&workdir, AWHILE_MS, &format!("run toy {SHORT}"));
+    let document = workdir.document();
     assert_good(&ran, &document);
     let (first, last, severity, sentence) = settled(&document);
     assert!(first > 0 && last == 0 && severity == "ok", "{sentence}");
@@ -126,8 +126,8 @@ fn what_is_still_on_its_way_is_waited_for_before_the_audits() {
 
 #[test]
 fn where_nothing_is_on_its_way_nothing_is_waited_for() {
-    let desk = boxes();
-    let ran = run(&desk, 0, &format!("run toy {SHORT} --json"));
+    let workdir = boxes();
+    let ran = run(&workdir, 0, &format!("run toy {SHORT} --json"));
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     let (first, last, severity, sentence) = settled(&document);
@@ -138,10 +138,10 @@ fn where_nothing_is_on_its_way_nothing_is_waited_for() {
 
 #[test]
 fn what_has_not_arrived_at_the_deadline_voids_the_number() {
-    let desk = boxes();
-    let ran = run(&desk, HOUR_MS, &format!("run toy {SHORT} --settle 300ms"));
+    let workdir = boxes();
+    let ran = run(&workdir, HOUR_MS, &format!("run toy {SHORT} --settle 300ms"));
     assert_eq!(ran.code(), 1, "{ran:?}");
-    let document = desk.document();
+    let document = workdir.document();
     let (first, last, severity, sentence) = settled(&document);
     assert!(first > 0 && last == first && severity == "bad", "{sentence}");
     let words = format!("{first} acknowledged results were pending when the load ended, and {last} of them");
@@ -153,13 +153,13 @@ fn what_has_not_arrived_at_the_deadline_voids_the_number() {
 
 #[test]
 fn ctrl_c_ends_the_waiting_and_the_data_is_audited() {
-    let desk = boxes();
-    let waiting = desk.start_toy(HOUR_MS, &format!("run toy {SHORT} --settle 1h"));
+    let workdir = boxes();
+    let waiting = workdir.start_toy(HOUR_MS, &format!("run toy {SHORT} --settle 1h"));
     waiting.until("it waits", || waiting.err().contains("waiting for"));
     waiting.signal(Signal::INT);
     let ran = waiting.end();
     assert_eq!(ran.code(), INTERRUPTED, "{ran:?}");
-    let document = desk.document();
+    let document = workdir.document();
     let (first, last, severity, sentence) = settled(&document);
     assert!(last == first && severity == "bad", "{sentence}");
     // A run of several trials would run this one again.
@@ -169,12 +169,12 @@ fn ctrl_c_ends_the_waiting_and_the_data_is_audited() {
 
 #[test]
 fn a_server_by_manifest_serves_a_workload_of_ones_own() {
-    let desk = boxes();
-    fs::create_dir_all(desk.path("others/own")).unwrap();
+    let workdir = boxes();
+    fs::create_dir_all(workdir.path("others/own")).unwrap();
     let manifest = "name = \"own\"\nlanguage = \"Rust\"\nstart = [\"${STACKMARK}\", \"serve\", \"--until-stdin-ends\"]\n\
                     serves = [{ workload = \"toy\", engine = \"sqlite\", about = \"the toy\" }]\n";
-    write(desk.path("others/own/server.toml"), manifest);
-    let ran = run(&desk, 200, &format!("run toy/sqlite/own {SHORT} --servers others --json"));
+    write(workdir.path("others/own/server.toml"), manifest);
+    let ran = run(&workdir, 200, &format!("run toy/sqlite/own {SHORT} --servers others --json"));
     let document = parse(&ran.out);
     assert_good(&ran, &document);
     assert_audited(&document);

@@ -1,7 +1,7 @@
 //! `verify` from the command line: a server that keeps the contract is told so, and one that breaks a rule is told which.
 
-use crate::e2e_desk::{Desk, INTERRUPTED, Running, parse, write};
 use crate::e2e_servers::processes_in;
+use crate::e2e_workdir::{INTERRUPTED, Running, Workdir, parse, write};
 use rustix::process::Signal;
 use schema::Schema;
 use serde_json::Value;
@@ -20,10 +20,10 @@ pub(crate) fn has_python() -> bool {
 }
 
 /// A desk with the small server in Python, as it is or changed.
-pub(crate) fn desk(broken: Option<&Broken>) -> Desk {
-    let desk = Desk::empty();
+pub(crate) fn workdir(broken: Option<&Broken>) -> Workdir {
+    let workdir = Workdir::empty();
     let from = repository::root().join("tests/servers/python");
-    let folder = desk.path("servers/python");
+    let folder = workdir.path("servers/python");
     fs::create_dir_all(&folder).unwrap();
     for file in fs::read_dir(&from).unwrap().flatten().filter(|file| file.path().is_file()) {
         let mut text = fs::read_to_string(file.path()).unwrap();
@@ -35,7 +35,7 @@ pub(crate) fn desk(broken: Option<&Broken>) -> Desk {
         }
         write(folder.join(file.file_name()), &text);
     }
-    desk
+    workdir
 }
 
 /// What a verification has printed, which is as its schema says.
@@ -56,8 +56,8 @@ fn rules(document: &Value) -> Vec<(&str, &str)> {
 
 /// A server of which no rule is broken, and of which these alone are not checked.
 #[track_caller]
-fn keeps_all(desk: &Desk, line: &str, unchecked: &[&str]) {
-    let ran = desk.run(&format!("verify --idle 0s {line} --json --junit verdicts.xml"));
+fn keeps_all(workdir: &Workdir, line: &str, unchecked: &[&str]) {
+    let ran = workdir.run(&format!("verify --idle 0s {line} --json --junit verdicts.xml"));
     let document = verdicts(&ran.out);
     let broken: Vec<_> = rules(&document).into_iter().filter(|(_, check)| *check == "failed").collect();
     assert!(broken.is_empty(), "{broken:?}\n{}", ran.out);
@@ -68,25 +68,25 @@ fn keeps_all(desk: &Desk, line: &str, unchecked: &[&str]) {
     for rule in document["rules"].as_array().unwrap() {
         assert!(rule["check"] != "passed" || rule["checked"].as_u64().unwrap() > 0, "{rule}");
     }
-    let xml = fs::read_to_string(desk.path("verdicts.xml")).unwrap();
+    let xml = fs::read_to_string(workdir.path("verdicts.xml")).unwrap();
     assert!(xml.contains("name=\"race/") && xml.contains("failures=\"0\""), "{xml}");
 }
 
 #[test]
 fn our_own_server_keeps_every_rule_of_every_workload() {
-    let desk = Desk::empty();
-    keeps_all(&desk, "catalogue/sqlite/axum+rusqlite", &["statements", "keep-alive"]);
-    keeps_all(&desk, "tpcb/sqlite/axum+rusqlite", &["statements", "headers", "keep-alive"]);
-    keeps_all(&desk, "tpcc/sqlite/axum+rusqlite", &["statements", "headers", "keep-alive"]);
-    keeps_all(&desk, "transfer/sqlite/axum+rusqlite", &["statements", "headers", "keep-alive"]);
-    keeps_all(&desk, "booking/sqlite/axum+rusqlite", &["statements", "headers", "keep-alive"]);
+    let workdir = Workdir::empty();
+    keeps_all(&workdir, "catalogue/sqlite/axum+rusqlite", &["statements", "keep-alive"]);
+    keeps_all(&workdir, "tpcb/sqlite/axum+rusqlite", &["statements", "headers", "keep-alive"]);
+    keeps_all(&workdir, "tpcc/sqlite/axum+rusqlite", &["statements", "headers", "keep-alive"]);
+    keeps_all(&workdir, "transfer/sqlite/axum+rusqlite", &["statements", "headers", "keep-alive"]);
+    keeps_all(&workdir, "booking/sqlite/axum+rusqlite", &["statements", "headers", "keep-alive"]);
 }
 
 #[test]
 fn only_the_rules_that_are_asked_for_are_looked_at() {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     let line = "verify --idle 0s tpcb/sqlite/axum+rusqlite";
-    let ran = desk.run(&format!("{line} --only audits,race --json"));
+    let ran = workdir.run(&format!("{line} --only audits,race --json"));
     let document = verdicts(&ran.out);
     let found = rules(&document);
     assert!(
@@ -95,22 +95,22 @@ fn only_the_rules_that_are_asked_for_are_looked_at() {
     );
     assert_eq!((ran.code(), &document["only"]), (0, &serde_json::json!(["audits", "race"])));
     // Every rule can be asked for by its name.
-    let all = verdicts(&desk.run(&format!("{line} --json")).out);
+    let all = verdicts(&workdir.run(&format!("{line} --json")).out);
     let names: Vec<&str> = rules(&all).into_iter().map(|(name, _)| name).collect();
-    let again = verdicts(&desk.run(&format!("{line} --json --only {}", names.join(","))).out);
+    let again = verdicts(&workdir.run(&format!("{line} --json --only {}", names.join(","))).out);
     assert_eq!(rules(&again), rules(&all));
-    let ran = desk.run(&format!("{line} --only about"));
+    let ran = workdir.run(&format!("{line} --only about"));
     assert!(
         ran.out.contains("1 rules passed") && ran.out.contains("requested: about; other rules were not"),
         "{ran:?}"
     );
-    desk.run(&format!("{line} --only about,rase")).refused(&[
+    workdir.run(&format!("{line} --only about,rase")).refused(&[
         "tpcb has no rule `rase`",
         "golden",
         "race, ",
         found[0].0,
     ]);
-    assert_eq!(desk.runs().len(), 4, "nothing was begun");
+    assert_eq!(workdir.runs().len(), 4, "nothing was begun");
 }
 
 #[test]
@@ -118,9 +118,9 @@ fn a_server_in_another_language_keeps_every_rule() {
     if !has_python() {
         return;
     }
-    let desk = desk(None);
-    keeps_all(&desk, "tpcb/sqlite/python", &["statements", "headers", "keep-alive"]);
-    keeps_all(&desk, "catalogue --server servers/python", &["statements", "keep-alive"]);
+    let workdir = workdir(None);
+    keeps_all(&workdir, "tpcb/sqlite/python", &["statements", "headers", "keep-alive"]);
+    keeps_all(&workdir, "catalogue --server servers/python", &["statements", "keep-alive"]);
 }
 
 /// What was never sent is not in doubt and did not fail: the connection is opened again, and the call is made.
@@ -130,9 +130,9 @@ fn a_run_on_a_server_that_closes_idle_connections_refuses_no_call() {
         return;
     }
     let closing = SERVERS.iter().find(|broken| broken.what.contains("idle for a second"));
-    let desk = desk(closing);
+    let workdir = workdir(closing);
     let line = "run tpcb/sqlite/python --think 1300ms --warmup 0s --duration 4s --clients 2 --json";
-    let ran = desk.run(line);
+    let ran = workdir.run(line);
     let document = parse(&ran.out);
     let (call_counts, rules) =
         (&document["trials"][0]["overall"]["call_counts"], &document["trials"][0]["rules"]);
@@ -154,8 +154,8 @@ fn a_run_does_not_believe_headers_that_cannot_be() {
     }
     for (rule, says) in [("server-timing", "the server reports that"), ("headers", "the header `etag` is")] {
         let broken = SERVERS.iter().find(|broken| broken.rule == rule).expect("one breaks it");
-        let desk = desk(Some(broken));
-        let ran = desk.run("run catalogue/sqlite/python --warmup 0s --calls 200 --clients 2 --json");
+        let workdir = workdir(Some(broken));
+        let ran = workdir.run("run catalogue/sqlite/python --warmup 0s --calls 200 --clients 2 --json");
         // Held to the golden vectors, some are found before the first call.
         assert!(matches!(ran.code(), 1 | 2), "{rule}: {ran:?}");
         assert!(ran.out.contains(says) || ran.err.contains(says), "{rule}: {ran:?}");
@@ -168,9 +168,9 @@ fn are_caught(first: usize) {
         return;
     }
     for broken in SERVERS.iter().skip(first).step_by(SHARES) {
-        let desk = desk(Some(broken));
+        let workdir = workdir(Some(broken));
         let ran =
-            desk.run(&format!("verify --idle 3s catalogue/sqlite/python --json --only {}", broken.rule));
+            workdir.run(&format!("verify --idle 3s catalogue/sqlite/python --json --only {}", broken.rule));
         assert_eq!(ran.code(), 1, "{}: {ran:?}", broken.what);
         let document = verdicts(&ran.out);
         let [rule] = &document["rules"].as_array().unwrap()[..] else { panic!("{}", ran.out) };
@@ -219,10 +219,10 @@ impl Drop for ByHand {
 }
 
 impl ByHand {
-    fn start(desk: &Desk, token: Option<&str>) -> ByHand {
+    fn start(workdir: &Workdir, token: Option<&str>) -> ByHand {
         let mut command = Command::new("python3");
-        command.arg("server.py").current_dir(desk.path("servers/python"));
-        let database = format!("sqlite:{}", desk.path("bank.db").display());
+        command.arg("server.py").current_dir(workdir.path("servers/python"));
+        let database = format!("sqlite:{}", workdir.path("bank.db").display());
         for (name, value) in [
             ("STACKMARK_WORKLOAD", "tpcb"),
             ("STACKMARK_DB", &database),
@@ -254,25 +254,25 @@ fn of_a_running_server_only_what_can_be_known_is_checked() {
     if !has_python() {
         return;
     }
-    let desk = desk(None);
-    assert_eq!(desk.run("load tpcb --golden --db sqlite:bank.db").code(), 0);
-    let server = ByHand::start(&desk, None);
+    let workdir = workdir(None);
+    assert_eq!(workdir.run("load tpcb --golden --db sqlite:bank.db").code(), 0);
+    let server = ByHand::start(&workdir, None);
     let url = &server.1;
-    let ran = desk.run(&format!("verify --idle 0s {url} --workload tpcb --db sqlite:bank.db --json"));
+    let ran = workdir.run(&format!("verify --idle 0s {url} --workload tpcb --db sqlite:bank.db --json"));
     assert_eq!(ran.code(), 0, "{ran:?}");
     assert_eq!(checks(&verdicts(&ran.out), &OF_DATA), ["passed"; 4]);
-    let ran = desk.run(&format!("verify --idle 0s {url} --workload tpcb --json"));
+    let ran = workdir.run(&format!("verify --idle 0s {url} --workload tpcb --json"));
     assert_eq!(ran.code(), 0, "{ran:?}");
     let blind = verdicts(&ran.out);
     assert_eq!(checks(&blind, &OF_DATA), ["not_run"; 4]);
     assert_eq!(checks(&blind, &["bad-input", "methods", "race/lost-update", "schema"]), ["passed"; 4]);
     // A file that a server has open is not loaded again under it.
-    let ran = desk.run(&format!("verify --idle 0s {url} --workload tpcb --db sqlite:bank.db"));
+    let ran = workdir.run(&format!("verify --idle 0s {url} --workload tpcb --db sqlite:bank.db"));
     assert_eq!(ran.code(), 2, "{ran:?}");
     assert!(ran.err.contains("in use") && ran.err.contains("load --golden --fresh"), "{}", ran.err);
-    let large = desk.run("load tpcb --db sqlite:large.db");
+    let large = workdir.run("load tpcb --db sqlite:large.db");
     assert_eq!(large.code(), 0, "{large:?}");
-    let ran = desk.run(&format!("verify --idle 0s {url} --workload tpcb --db sqlite:large.db"));
+    let ran = workdir.run(&format!("verify --idle 0s {url} --workload tpcb --db sqlite:large.db"));
     assert_eq!(ran.code(), 2, "{ran:?}");
     assert!(ran.err.contains("load tpcb --golden"), "{}", ran.err);
 }
@@ -282,12 +282,12 @@ fn a_server_that_loads_and_audits_its_own_data_needs_nobody_else_and_that_is_sai
     if !has_python() {
         return;
     }
-    let desk = desk(None);
-    assert_eq!(desk.run("load tpcb --golden --db sqlite:bank.db").code(), 0);
-    let server = ByHand::start(&desk, Some("open sesame"));
+    let workdir = workdir(None);
+    assert_eq!(workdir.run("load tpcb --golden --db sqlite:bank.db").code(), 0);
+    let server = ByHand::start(&workdir, Some("open sesame"));
     let url = &server.1;
     let with = |token: &str, line: &str| {
-        let mut command = desk.command(line);
+        let mut command = workdir.command(line);
         command.env("STACKMARK_ADMIN_TOKEN", token);
         Running::start(command).end()
     };
@@ -309,7 +309,7 @@ fn a_server_that_loads_and_audits_its_own_data_needs_nobody_else_and_that_is_sai
     assert_eq!(refused.code(), 2, "{refused:?}");
     assert!(refused.err.contains("does not take the token"), "{}", refused.err);
     assert!(!refused.err.contains("barley"), "{}", refused.err);
-    let plain = ByHand::start(&desk, None);
+    let plain = ByHand::start(&workdir, None);
     let refused = with("open sesame", &format!("verify --idle 0s {} --workload tpcb", plain.1));
     assert_eq!(refused.code(), 2, "{refused:?}");
     assert!(refused.err.contains("the server does not offer it"), "{}", refused.err);
@@ -320,8 +320,8 @@ fn an_interrupted_verification_says_what_it_has_and_leaves_nothing() {
     if !has_python() {
         return;
     }
-    let desk = desk(None);
-    let running = Running::start(desk.command("verify --idle 0s catalogue/sqlite/python --json"));
+    let workdir = workdir(None);
+    let running = Running::start(workdir.command("verify --idle 0s catalogue/sqlite/python --json"));
     running.until("the races begin", || running.err().contains("checking races"));
     running.signal(Signal::INT);
     let ran = running.end();
@@ -329,8 +329,8 @@ fn an_interrupted_verification_says_what_it_has_and_leaves_nothing() {
     let document = verdicts(&ran.out);
     assert_eq!(document["complete"], false);
     assert!(rules(&document).iter().all(|(name, _)| *name != "stored"), "{document}");
-    assert_eq!(processes_in(&desk.path(".")), [0; 0]);
-    let runs: Vec<_> = fs::read_dir(desk.path("results")).unwrap().flatten().collect();
+    assert_eq!(processes_in(&workdir.path(".")), [0; 0]);
+    let runs: Vec<_> = fs::read_dir(workdir.path("results")).unwrap().flatten().collect();
     let [run] = &runs[..] else { panic!("{runs:?}") };
     let left = fs::read_dir(run.path()).unwrap().flatten().map(|file| file.file_name());
     let left: Vec<_> = left.filter(|name| name != "server.log").collect();
@@ -339,9 +339,9 @@ fn an_interrupted_verification_says_what_it_has_and_leaves_nothing() {
 
 #[test]
 fn what_cannot_be_verified_is_said_before_anything_starts() {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     let refused = |line: &str, words: &[&str]| {
-        let ran = desk.run(line);
+        let ran = workdir.run(line);
         assert_eq!(ran.code(), 2, "{ran:?}");
         for word in words {
             assert!(ran.err.contains(word), "{word}: {}", ran.err);

@@ -1,7 +1,7 @@
-//! A server that answers wrongly shows in the books, and never in the throughput.
+//! A server that answers wrongly shows in the call counts, and never in the throughput.
 
-use crate::e2e_desk::{Desk, Ran, parse};
 use crate::e2e_impostor::{Asked, Reply, answer, before, changed};
+use crate::e2e_workdir::{Ran, Workdir, parse};
 use serde_json::Value;
 use std::fs;
 
@@ -10,7 +10,7 @@ const UNTIL_FOUND_OUT: &str = "--duration 60s";
 
 /// A run against a server that does as `twist` says, on the database that the real one behind it writes to.
 struct Lied {
-    desk: Desk,
+    workdir: Workdir,
     ran: Ran,
     document: Value,
 }
@@ -20,15 +20,15 @@ impl Lied {
         options: &str,
         twist: impl Fn(&Asked, &dyn Fn() -> Vec<u8>) -> Reply + Send + Sync + 'static,
     ) -> Lied {
-        let desk = Desk::loaded();
-        let (_server, real) = desk.serve();
+        let workdir = Workdir::loaded();
+        let (_server, real) = workdir.serve();
         let url = before(&real, twist);
         let line = format!("run tpcc --url {url} --db sqlite:bench.db --warmup 0s --clients 2 {options}");
-        let ran = desk.run(&line);
+        let ran = workdir.run(&line);
         // A run that could not take place at all has no result.
-        let text = fs::read_to_string(desk.only_run().join("result.json"));
+        let text = fs::read_to_string(workdir.only_run().join("result.json"));
         let document = text.map_or(Value::Null, |text| parse(&text));
-        Lied { desk, ran, document }
+        Lied { workdir, ran, document }
     }
 
     fn book(&self, column: &str) -> u64 {
@@ -44,7 +44,7 @@ impl Lied {
         assert_eq!(self.book("committed") + self.book("declined"), 0, "{}", self.ran.out);
         assert_eq!(trial["headline"]["value"]["value"], 0.0);
         assert!(self.book(column) > 0 && self.book(column) == self.book("started"), "{}", self.ran.out);
-        self.desk.assert_sound("bench.db");
+        self.workdir.assert_sound("bench.db");
     }
 
     /// The trial was ended by a wrong answer.

@@ -1,7 +1,7 @@
 //! Drills on PostgreSQL and MariaDB: shards are killed, paused and cut off, coordinators and relays die, and a style that keeps
 //! no record of what it does is caught.
 
-use crate::e2e_desk::{Desk, Running, parse, until};
+use crate::e2e_workdir::{Running, Workdir, parse, until};
 use rig::Engine;
 use rig::for_tests::{engines_folder, is_corrupted, not_run};
 use rustix::process::Signal;
@@ -14,8 +14,8 @@ fn drilled(line: &str) -> Option<(i32, Value)> {
 
 /// The same with variables of the environment.
 fn drilled_with(line: &str, variables: &[(&str, &str)]) -> Option<(i32, Value)> {
-    let desk = Desk::empty();
-    let mut command = desk.command(&format!("drill {line} --json"));
+    let workdir = Workdir::empty();
+    let mut command = workdir.command(&format!("drill {line} --json"));
     command.envs(variables.iter().copied());
     let ran = Running::start(command).end();
     if ran.err.contains("error: mount failed on") {
@@ -113,8 +113,8 @@ fn a_killed_drill_leaves_no_mounted_file_system() {
     let base = engines_folder().join(format!("stackmark-mounted-{}", std::process::id()));
     let is_mounted =
         || std::fs::read_to_string("/proc/mounts").unwrap().contains(&format!("{}/", base.display()));
-    let desk = Desk::empty();
-    let mut command = desk.command("drill tpcb/postgres/tokio-postgres --power-cut --faults 100");
+    let workdir = Workdir::empty();
+    let mut command = workdir.command("drill tpcb/postgres/tokio-postgres --power-cut --faults 100");
     command.env("STACKMARK_RIG_DIR", &base);
     let drill = Running::start(command);
     until("it is mounted, or cannot be", || is_mounted() || drill.err().contains("error:"));
@@ -134,11 +134,12 @@ fn a_killed_drill_leaves_no_mounted_file_system() {
 
 #[test]
 fn power_cuts_and_settings_that_a_subject_cannot_have_are_refused() {
-    let desk = Desk::empty();
-    desk.run("drill transfer/sqlite/rusqlite/attached --power-cut")
+    let workdir = Workdir::empty();
+    workdir
+        .run("drill transfer/sqlite/rusqlite/attached --power-cut")
         .refused(&["no storage whose power could be cut"]);
-    desk.run("drill tpcb --setting fsync=off").refused(&["--setting is for PostgreSQL and MariaDB"]);
-    desk.run("drill tpcb/postgres --setting fsync").refused(&["a setting is NAME=VALUE"]);
+    workdir.run("drill tpcb --setting fsync=off").refused(&["--setting is for PostgreSQL and MariaDB"]);
+    workdir.run("drill tpcb/postgres --setting fsync").refused(&["a setting is NAME=VALUE"]);
 }
 
 mod extended {

@@ -1,7 +1,7 @@
 //! Databases that someone else has made.
 
-use crate::e2e_desk::{Desk, assert_good, parse};
-use crate::engines_desk::{SHORT, Server, on};
+use crate::e2e_workdir::{Workdir, assert_good, parse};
+use crate::engines_workdir::{SHORT, Server, on};
 use rig::Engine;
 use std::process::Command;
 
@@ -20,39 +20,39 @@ const LIKE_HAMMERDB: [&str; 8] = [
 #[test]
 fn a_database_of_another_kit_is_audited_and_run_on_and_its_differences_are_named() {
     on(Engine::Postgres, |server| {
-        let desk = Desk::empty();
-        let url = server.loaded(&desk, "tpcc --scale 1", "kit");
+        let workdir = Workdir::empty();
+        let url = server.loaded(&workdir, "tpcc --scale 1", "kit");
         server.engine.client("kit", &LIKE_HAMMERDB.join(";")).unwrap();
-        let found = server.json(&desk, &format!("audit tpcc --db {url}"));
+        let found = server.json(&workdir, &format!("audit tpcc --db {url}"));
         assert_eq!(found["scale"], 1, "{found}");
-        assert!(found["loaded_by"].as_str().unwrap().starts_with("another kit"), "{found}");
+        assert!(found["loaded_by"].as_str().unwrap().starts_with("another tool"), "{found}");
         let notes = found["notes"].to_string();
         for named in ["i_im_id", "hist_id"] {
             assert!(notes.contains(named), "{notes}");
         }
         for subject in ["tpcc/postgres", "tpcc/postgres/tokio-postgres/procedure"] {
             let line = format!("run {subject} --db {url} {SHORT} --json");
-            let ran = server.run(&desk, &line);
+            let ran = server.run(&workdir, &line);
             let document = parse(&ran.out);
             assert_good(&ran, &document);
             let data = &document["trials"][0]["data"];
             assert!(data["tool_notes"].to_string().contains("hist_id"), "{data}");
             assert!(data["checksum"].is_null() && data["scale"] == 1, "{data}");
         }
-        impossible(server, &desk, &url);
+        impossible(server, &workdir, &url);
     });
 }
 
 /// What makes a run impossible is said before anything starts.
-fn impossible(server: &Server, desk: &Desk, url: &str) {
-    let files = desk.files();
+fn impossible(server: &Server, workdir: &Workdir, url: &str) {
+    let files = workdir.files();
     server.engine.client("kit", "alter table stock rename column s_dist_05 to s_info_05").unwrap();
-    let ran = server.run(desk, &format!("run tpcc/postgres --db {url}"));
+    let ran = server.run(workdir, &format!("run tpcc/postgres --db {url}"));
     ran.refused(&["TPC-C cannot run on these tables", "stock", "s_dist_05"]);
     server.engine.client("kit", "drop table new_order").unwrap();
-    let ran = server.run(desk, &format!("audit tpcc --db {url}"));
+    let ran = server.run(workdir, &format!("audit tpcc --db {url}"));
     ran.refused(&["TPC-C needs the tables new_order too"]);
-    assert_eq!(desk.files(), files);
+    assert_eq!(workdir.files(), files);
 }
 
 /// go-tpc's tables and what its loader puts there; see the file for what is like it and what is not.
@@ -83,15 +83,15 @@ const BROKEN: [(&str, &str, &str); 3] = [
 #[test]
 fn a_load_by_go_tpc_s_rules_is_run_on_and_one_that_breaks_the_standard_s_is_refused_with_the_rule() {
     on(Engine::Postgres, |server| {
-        let desk = Desk::empty();
+        let workdir = Workdir::empty();
         let url = server.database("go_tpc");
         for part in GO_TPC {
             server.engine.client("go_tpc", part).unwrap();
         }
-        let found = server.json(&desk, &format!("audit tpcc --db {url}"));
+        let found = server.json(&workdir, &format!("audit tpcc --db {url}"));
         assert_eq!(
             (&found["scale"], &found["loaded_by"]),
-            (&1.into(), &"another kit, by its tables go-tpc".into())
+            (&1.into(), &"another tool, by its tables go-tpc".into())
         );
         let audit = |name: &str| {
             let audits = found["audits"].as_array().unwrap().iter();
@@ -100,20 +100,20 @@ fn a_load_by_go_tpc_s_rules_is_run_on_and_one_that_breaks_the_standard_s_is_refu
         for name in ["last-names", "order-customers", "cardinality", "customer-balances", "delivery-dates"] {
             assert_eq!(audit(name), Some("passed".into()), "{name}: {found}");
         }
-        let ran = server.run(&desk, &format!("run tpcc/postgres --db {url} {SHORT} --json"));
+        let ran = server.run(&workdir, &format!("run tpcc/postgres --db {url} {SHORT} --json"));
         let document = parse(&ran.out);
         assert_good(&ran, &document);
         assert!(
             document["trials"][0]["overall"]["call_counts"]["committed"].as_u64() > Some(0),
             "{document}"
         );
-        let files = desk.files();
+        let files = workdir.files();
         for (change, audit, sentence) in BROKEN {
             server.engine.client("go_tpc", change).unwrap();
-            let ran = server.run(&desk, &format!("run tpcc/postgres --db {url} {SHORT}"));
+            let ran = server.run(&workdir, &format!("run tpcc/postgres --db {url} {SHORT}"));
             let hint = "reload it with its own tool";
             ran.refused(&["data audit failed before the run", audit, sentence, "warehouse 1", hint]);
-            assert_eq!(desk.files(), files, "{audit}");
+            assert_eq!(workdir.files(), files, "{audit}");
         }
     });
 }
@@ -121,15 +121,15 @@ fn a_load_by_go_tpc_s_rules_is_run_on_and_one_that_breaks_the_standard_s_is_refu
 #[test]
 fn a_database_of_pgbench_runs_unchanged() {
     on(Engine::Postgres, |server| {
-        let desk = Desk::empty();
+        let workdir = Workdir::empty();
         let url = server.database("bank");
         pgbench(server, &["-i", "-s", "2", "-q"]);
         pgbench(server, &["-n", "-c", "2", "-t", "100"]);
-        let found = server.json(&desk, &format!("audit tpcb --db {url}"));
+        let found = server.json(&workdir, &format!("audit tpcb --db {url}"));
         assert_eq!((&found["scale"], &found["loaded_by"]), (&2.into(), &"pgbench".into()), "{found}");
         for subject in ["tpcb/postgres", "tpcb/postgres/axum+tokio-postgres"] {
             let line = format!("run {subject} --db {url} {SHORT} --json");
-            let ran = server.run(&desk, &line);
+            let ran = server.run(&workdir, &line);
             let document = parse(&ran.out);
             assert_good(&ran, &document);
             let trial = &document["trials"][0];
@@ -139,7 +139,7 @@ fn a_database_of_pgbench_runs_unchanged() {
         }
         // And pgbench goes on where we stopped.
         pgbench(server, &["-n", "-c", "2", "-t", "100"]);
-        server.json(&desk, &format!("audit tpcb --db {url}"));
+        server.json(&workdir, &format!("audit tpcb --db {url}"));
     });
 }
 
@@ -160,17 +160,17 @@ fn pgbench(server: &Server, arguments: &[&str]) {
 fn foreign_keys_are_made_when_they_are_asked_for_and_said_to_be_there() {
     for engine in Engine::DATABASES {
         on(engine, |server| {
-            let desk = Desk::empty();
+            let workdir = Workdir::empty();
             let url = server.database("linked");
             let subject = if engine == Engine::Postgres { "tpcc/postgres" } else { "tpcc/mariadb" };
-            server.done(&desk, &format!("load {subject} --golden --db {url} --foreign-keys"));
+            server.done(&workdir, &format!("load {subject} --golden --db {url} --foreign-keys"));
             let line = format!("run {subject} --db {url} {SHORT} --json");
-            let ran = server.run(&desk, &line);
+            let ran = server.run(&workdir, &line);
             let document = parse(&ran.out);
             assert_good(&ran, &document);
             assert_eq!(document["trials"][0]["data"]["references"], true, "{engine:?}");
         });
     }
-    let desk = Desk::empty();
-    desk.run("load tpcc --db sqlite:x.db --foreign-keys").refused(&["for PostgreSQL and MariaDB"]);
+    let workdir = Workdir::empty();
+    workdir.run("load tpcc --db sqlite:x.db --foreign-keys").refused(&["for PostgreSQL and MariaDB"]);
 }

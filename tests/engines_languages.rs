@@ -1,8 +1,8 @@
 //! The servers in other languages: each keeps every rule of whatever it serves, does the work that ours does, and answers what
 //! no server may take as the others do.
 
-use crate::e2e_desk::{Desk, Running};
-use crate::engines_desk::{SHORT, Server, on};
+use crate::e2e_workdir::{Running, Workdir};
+use crate::engines_workdir::{SHORT, Server, on};
 use rig::Engine;
 use rig::for_tests::fixture;
 use serde_json::Value;
@@ -40,7 +40,7 @@ fn verified(server: &Server, url: &str, name: &str, offer: &Offer) -> Value {
     let servers = languages::folder();
     let subject = format!("{workload}/{engine}/{name}+{how}");
     let line = format!("verify --idle 0s {subject} --servers {} --db {url} --json", servers.display());
-    let ran = server.run(&Desk::empty(), &line);
+    let ran = server.run(&Workdir::empty(), &line);
     let document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
     for rule in document["rules"].as_array().unwrap() {
         let is_open = rule["name"] == "headers" && workload != "catalogue"
@@ -60,7 +60,7 @@ fn measured(server: &Server, url: &str, name: &str, offer: &Offer) {
     let servers = languages::folder();
     let subject = format!("{workload}/{engine}/{name}+{how}");
     let line = format!("run {subject} --servers {} --db {url} --pool 4 {SHORT}", servers.display());
-    let document = server.json(&Desk::empty(), &line);
+    let document = server.json(&Workdir::empty(), &line);
     let trial = &document["trials"][0];
     let call_counts = &trial["overall"]["call_counts"];
     assert!(
@@ -94,7 +94,7 @@ fn keeps_every_rule(language: &str, engine: Engine, chosen: impl Fn(&Offer) -> b
         for offer in offers(language, engine).into_iter().filter(|offer| chosen(offer)) {
             let data = loaded.entry(offer.workload.clone()).or_insert_with(|| {
                 let load = format!("{} --golden", offer.workload);
-                server.loaded(&Desk::empty(), &load, &format!("{language}_{}", offer.workload))
+                server.loaded(&Workdir::empty(), &load, &format!("{language}_{}", offer.workload))
             });
             measured(server, data, &name, &offer);
             let work = verified(server, &url, &name, &offer);
@@ -144,8 +144,8 @@ fn the_server_in_go_publishes_its_bookings_to_a_file_and_to_a_topic() {
     }
     let Some((place, user, password)) = rig::for_tests::broker() else { return };
     on(Engine::Postgres, |server| {
-        let desk = Desk::empty();
-        let url = server.loaded(&desk, "booking --events 9", "published_by_go");
+        let workdir = Workdir::empty();
+        let url = server.loaded(&workdir, "booking --events 9", "published_by_go");
         let (servers, broker) =
             (languages::folder(), format!("--sink kafka --db broker=kafka://{user}@{place}"));
         for sink in ["--sink file --polling 20ms --batch 50", &broker, "--sink null"] {
@@ -153,7 +153,7 @@ fn the_server_in_go_publishes_its_bookings_to_a_file_and_to_a_topic() {
                 "run booking/postgres/net-http+pgx/outbox --servers {} --db {url} {SHORT}",
                 servers.display()
             );
-            let mut command = desk.command(&format!("{line} {sink} --json"));
+            let mut command = workdir.command(&format!("{line} {sink} --json"));
             command.env("STACKMARK_DB_PASSWORD", server.password());
             command.env("STACKMARK_BROKER_PASSWORD", password.reveal());
             let ran = Running::start(command).end();
@@ -225,7 +225,7 @@ fn are_alike<W: Driven>(engine: Engine) {
     on(engine, |server| {
         let database = format!("alike_{}", W::NAME);
         let url = server.database(&database);
-        server.done(&Desk::empty(), &format!("load {} --golden --db {url}", W::NAME));
+        server.done(&Workdir::empty(), &format!("load {} --golden --db {url}", W::NAME));
         let url =
             ServerUrl { password: server.engine.url(&database).password, ..server.engine.tcp_url(&database) };
         let ours = statuses::<W>(OURS, &plain(OURS, engine, W::NAME), &url);

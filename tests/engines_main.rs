@@ -7,8 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 #[expect(dead_code, reason = "shared with the tests of SQLite, which use all of it")]
-mod e2e_desk;
-mod engines_desk;
+mod e2e_workdir;
 mod engines_drill;
 mod engines_kits;
 mod engines_languages;
@@ -17,3 +16,4 @@ mod engines_subjects;
 mod engines_tls;
 mod engines_transfer;
 mod engines_verify;
+mod engines_workdir;

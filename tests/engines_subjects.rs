@@ -1,7 +1,7 @@
 //! Subjects of the list: each driver and style once, and in the extended tests all.
 
-use crate::e2e_desk::{Desk, assert_durable, assert_good, once, parse};
-use crate::engines_desk::{SHORT, Server, on};
+use crate::e2e_workdir::{Workdir, assert_good, assert_tier, once, parse};
+use crate::engines_workdir::{SHORT, Server, on};
 use rig::Engine;
 use serde_json::Value;
 
@@ -30,8 +30,8 @@ mod extended {
 }
 
 fn subjects_are_sound(server: &Server, engine: &str, choose: fn(Vec<String>) -> Vec<String>) {
-    let desk = Desk::empty();
-    let listed: Value = server.json(&desk, "list");
+    let workdir = Workdir::empty();
+    let listed: Value = server.json(&workdir, "list");
     let rows = listed.as_array().unwrap().iter();
     let subjects: Vec<String> = rows
         .filter(|row| row["subject"].as_str().unwrap().split('/').nth(1) == Some(engine))
@@ -40,17 +40,17 @@ fn subjects_are_sound(server: &Server, engine: &str, choose: fn(Vec<String>) -> 
         .collect();
     assert!(subjects.len() >= 6, "{listed}");
     let urls = ["tpcc", "tpcb", "catalogue", "transfer", "booking"]
-        .map(|workload| (workload, server.loaded(&desk, &format!("{workload} --golden"), workload)));
+        .map(|workload| (workload, server.loaded(&workdir, &format!("{workload} --golden"), workload)));
     // Also where a column pads its texts: two engines with the same rows do the same work.
-    let rows = server.json(&desk, &format!("load tpcb --golden --db {}", urls[1].1));
-    let on_sqlite = server.json(&desk, "load tpcb --golden --db sqlite:tpcb.db");
+    let rows = server.json(&workdir, &format!("load tpcb --golden --db {}", urls[1].1));
+    let on_sqlite = server.json(&workdir, "load tpcb --golden --db sqlite:tpcb.db");
     assert_eq!(rows["checksum"], on_sqlite["checksum"], "{rows} {on_sqlite}");
     let databases = server.databases();
     let mut looks = 0;
     for subject in &choose(subjects) {
         let url = &urls.iter().find(|(workload, _)| subject.starts_with(workload)).unwrap().1;
         let line = format!("run {subject} --db {url} {SHORT} --json");
-        let ran = server.run(&desk, &line);
+        let ran = server.run(&workdir, &line);
         let document = parse(&ran.out);
         assert_good(&ran, &document);
         looks += check(&document["trials"][0], subject, engine);
@@ -71,7 +71,7 @@ fn check(trial: &Value, subject: &str, engine: &str) -> u64 {
     assert_eq!(stack["style"], *parts.get(3).unwrap_or(&unsaid), "{subject}");
     let route = if parts[2].starts_with("axum+") { "http" } else { "direct" };
     assert_eq!(stack["route"], route, "{subject}");
-    assert_durable(trial);
+    assert_tier(trial, "durable");
     assert!(!stack["isolation"].as_str().unwrap().is_empty(), "{subject}");
     assert_eq!(trial["conformance"]["check"], "passed", "{subject}");
     assert!(trial["overall"]["call_counts"]["committed"].as_u64().unwrap() > 0, "{subject}");

@@ -1,7 +1,7 @@
 //! Encrypted connections, to servers that encrypt.
 
-use crate::e2e_desk::{Desk, Ran, Running, assert_good, parse};
-use crate::engines_desk::SHORT;
+use crate::e2e_workdir::{Ran, Running, Workdir, assert_good, parse};
+use crate::engines_workdir::SHORT;
 use rig::Engine;
 use rig::for_tests::engines_folder;
 use sql::{Secret, ServerUrl, Tls};
@@ -103,9 +103,9 @@ fn encrypted(engine: Engine, certificate: &str, key: &str, drivers: &[&str]) {
     }
     let server = rig::start(engine, &options).unwrap_or_else(|error| panic!("{error}"));
     server.create_database("bank").unwrap();
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     let url = ServerUrl { host: "localhost".into(), tls: Tls::Require, ..server.tcp_url("bank") };
-    let loaded = run(&desk, &url, &format!("load tpcb --scale 1 --db {url}"));
+    let loaded = run(&workdir, &url, &format!("load tpcb --scale 1 --db {url}"));
     assert_eq!(loaded.code(), 0, "{loaded:?}");
 
     let workload = if engine == Engine::Postgres { "tpcb/postgres" } else { "tpcb/mariadb" };
@@ -113,20 +113,20 @@ fn encrypted(engine: Engine, certificate: &str, key: &str, drivers: &[&str]) {
     for driver in drivers {
         for url in [&url, &verified] {
             let line = format!("run {workload}/{driver} --db {url} {SHORT} --json");
-            let ran = run(&desk, url, &line);
+            let ran = run(&workdir, url, &line);
             let document = parse(&ran.out);
             assert_good(&ran, &document);
             let settings = document["trials"][0]["stack"]["settings"].to_string();
             assert!(settings.contains("TLS"), "{driver}: {settings}");
         }
-        unknown(&desk, &verified, workload, driver);
+        unknown(&workdir, &verified, workload, driver);
     }
-    demanded(&desk, &server, workload, drivers);
-    keyword_string(&desk, &server);
+    demanded(&workdir, &server, workload, drivers);
+    keyword_string(&workdir, &server);
 }
 
 /// On this machine connections are not encrypted unless the URL asks for it: a user who has to encrypt is told what to add.
-fn demanded(desk: &Desk, server: &rig::Running, workload: &str, drivers: &[&str]) {
+fn demanded(workdir: &Workdir, server: &rig::Running, workload: &str, drivers: &[&str]) {
     let engine = server.installation().engine;
     match engine {
         Engine::Postgres => {
@@ -145,20 +145,20 @@ fn demanded(desk: &Desk, server: &rig::Running, workload: &str, drivers: &[&str]
         ServerUrl { user: "careful".into(), password: Some(Secret::new("secret")), ..server.tcp_url("bank") };
     let bare = url.to_string().replace("sslmode=disable&", "");
     for driver in drivers {
-        run(desk, &url, &format!("run {workload}/{driver} --db {bare} --calls 100"))
+        run(workdir, &url, &format!("run {workload}/{driver} --db {bare} --calls 100"))
             .refused(&["add sslmode=require"]);
         let encrypted = bare.replace('?', "?sslmode=require&");
-        let ran = run(desk, &url, &format!("run {workload}/{driver} --db {encrypted} {SHORT} --json"));
+        let ran = run(workdir, &url, &format!("run {workload}/{driver} --db {encrypted} {SHORT} --json"));
         assert_good(&ran, &parse(&ran.out));
     }
 }
 
 /// The address that `psql` takes.
-fn keyword_string(desk: &Desk, server: &rig::Running) {
+fn keyword_string(workdir: &Workdir, server: &rig::Running) {
     let url = server.url("bank");
     let (Engine::Postgres, Some(folder)) = (server.installation().engine, &url.socket) else { return };
     let words = format!("host={} port={} user={} dbname=bank", folder.display(), url.port, url.user);
-    let mut command = desk.command("audit tpcb --db");
+    let mut command = workdir.command("audit tpcb --db");
     command.arg(format!("{words} options='-c search_path=public'"));
     command.env("STACKMARK_DB_PASSWORD", url.password.as_ref().map(Secret::reveal).unwrap());
     let ran = Running::start(command).end();
@@ -166,16 +166,16 @@ fn keyword_string(desk: &Desk, server: &rig::Running) {
 }
 
 /// A certificate that no known authority has signed is not taken where it is to be checked.
-fn unknown(desk: &Desk, verified: &ServerUrl, workload: &str, driver: &str) {
-    let files = desk.files();
+fn unknown(workdir: &Workdir, verified: &ServerUrl, workload: &str, driver: &str) {
+    let files = workdir.files();
     let stranger = ServerUrl { authority: None, ..verified.clone() };
-    let ran = run(desk, &stranger, &format!("run {workload}/{driver} --db {stranger} --calls 100"));
+    let ran = run(workdir, &stranger, &format!("run {workload}/{driver} --db {stranger} --calls 100"));
     ran.refused(&["certificate", "sslrootcert=FILE"]);
-    assert_eq!(desk.files(), files);
+    assert_eq!(workdir.files(), files);
 }
 
-fn run(desk: &Desk, url: &ServerUrl, line: &str) -> Ran {
-    let mut command = desk.command(line);
+fn run(workdir: &Workdir, url: &ServerUrl, line: &str) -> Ran {
+    let mut command = workdir.command(line);
     command.env("STACKMARK_DB_PASSWORD", url.password.as_ref().map(Secret::reveal).unwrap());
     assert!(Path::new(&command.get_program()).exists());
     Running::start(command).end()

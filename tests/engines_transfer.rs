@@ -1,7 +1,7 @@
 //! Transfers between two stores as a user makes them, and what becomes of them when their server is killed.
 
-use crate::e2e_desk::{Desk, Running, assert_good, parse, until};
-use crate::engines_desk::{SHORT, Server, on};
+use crate::e2e_workdir::{Running, Workdir, assert_good, parse, until};
+use crate::engines_workdir::{SHORT, Server, on};
 use rig::Engine;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -25,10 +25,10 @@ fn name(engine: Engine) -> &'static str {
 }
 
 /// Two loaded stores on a server, as options.
-fn loaded(server: &Server, desk: &Desk, stem: &str) -> String {
+fn loaded(server: &Server, workdir: &Workdir, stem: &str) -> String {
     let url = |shard: u32| server.database(&format!("{stem}_{shard}"));
     let both = format!("--db shard-0={} --db shard-1={}", url(0), url(1));
-    server.done(desk, &format!("load transfer --scale 2 --shards 2 {both}"));
+    server.done(workdir, &format!("load transfer --scale 2 --shards 2 {both}"));
     both
 }
 
@@ -40,12 +40,12 @@ fn committed(trial: &Value, kind: &str) -> u64 {
 
 /// In all ways, or in one of each protocol.
 fn is_sound(server: &Server, in_all: bool) {
-    let (desk, engine) = (Desk::empty(), server.engine.engine());
-    let both = loaded(server, &desk, "sound");
+    let (workdir, engine) = (Workdir::empty(), server.engine.engine());
+    let both = loaded(server, &workdir, "sound");
     let (engine, driver) = (name(engine), driver(engine));
     let ways = [format!("{driver}/2pc"), format!("axum+{driver}/2pc"), format!("{driver}/2pc-log")];
     for how in &ways[..if in_all { 3 } else { 1 }] {
-        let ran = server.run(&desk, &format!("run transfer/{engine}/{how} {both} {SHORT} --json"));
+        let ran = server.run(&workdir, &format!("run transfer/{engine}/{how} {both} {SHORT} --json"));
         let document = parse(&ran.out);
         assert_good(&ran, &document);
         let trial = &document["trials"][0];
@@ -53,12 +53,12 @@ fn is_sound(server: &Server, in_all: bool) {
         assert_eq!(trial["settled"]["pending_last"], 0, "{trial:#}");
         assert_eq!(trial["stack"]["style"].as_str(), how.rsplit('/').next());
     }
-    let ran = server.run(&desk, &format!("verify --idle 0s transfer/{engine}/axum+{driver}/2pc {both}"));
+    let ran = server.run(&workdir, &format!("verify --idle 0s transfer/{engine}/axum+{driver}/2pc {both}"));
     assert_eq!(ran.code(), 0, "{ran:?}");
     // By a saga what was accepted is settled by a relay, whose CPU is told.
     let ways = [format!("axum+{driver}/saga"), format!("{driver}/saga")];
     for how in &ways[..if in_all { 2 } else { 1 }] {
-        let ran = server.run(&desk, &format!("run transfer/{engine}/{how} {both} {SHORT} --json"));
+        let ran = server.run(&workdir, &format!("run transfer/{engine}/{how} {both} {SHORT} --json"));
         let document = parse(&ran.out);
         assert_good(&ran, &document);
         let trial = &document["trials"][0];
@@ -71,17 +71,18 @@ fn is_sound(server: &Server, in_all: bool) {
         assert!(spent.is_some_and(|spent| spent.as_f64() > Some(0.0)), "{processes:?}");
     }
     if in_all {
-        let ran = server.run(&desk, &format!("verify --idle 0s transfer/{engine}/axum+{driver}/saga {both}"));
+        let ran =
+            server.run(&workdir, &format!("verify --idle 0s transfer/{engine}/axum+{driver}/saga {both}"));
         assert_eq!(ran.code(), 0, "{ran:?}");
     }
 }
 
 /// What cannot cross is refused before anything starts.
 fn is_refused(server: &Server) {
-    let (desk, engine) = (Desk::empty(), server.engine.engine());
-    let both = loaded(server, &desk, "whole");
+    let (workdir, engine) = (Workdir::empty(), server.engine.engine());
+    let both = loaded(server, &workdir, "whole");
     let (engine, driver) = (name(engine), driver(engine));
-    let refused = |line: &str, what: &str| server.run(&desk, line).refused(&[what]);
+    let refused = |line: &str, what: &str| server.run(&workdir, line).refused(&[what]);
     refused(&format!("run transfer/{engine}/{driver} {both}"), "plain makes a transfer in one store");
     refused(&format!("run transfer/{engine}/{driver}/2pc --shards 3 --scale 2"), "over 2 stores at most");
     let swapped =
@@ -95,7 +96,7 @@ fn is_refused(server: &Server) {
     let other = |name: &str, more: &str| {
         let urls = [0, 1].map(|shard| server.database(&format!("{name}_{shard}")));
         let both = format!("--db shard-0={} --db shard-1={}", urls[0], urls[1]);
-        server.done(&desk, &format!("load transfer --shards 2 {more} {both}"));
+        server.done(&workdir, &format!("load transfer --shards 2 {more} {both}"));
         with(&urls[1])
     };
     refused(&other("large", "--scale 4"), "shard-1 does not hold its part");
@@ -136,8 +137,8 @@ mod extended {
     }
 }
 
-fn started(server: &Server, desk: &Desk, line: &str) -> Running {
-    let mut command = desk.command(line);
+fn started(server: &Server, workdir: &Workdir, line: &str) -> Running {
+    let mut command = workdir.command(line);
     command.env("STACKMARK_DB_PASSWORD", server.password());
     Running::start(command)
 }
@@ -150,11 +151,11 @@ fn address(running: &Running) -> String {
 
 /// A server is killed under load, so that some of its transfers are prepared and not decided; whoever comes next decides them.
 fn is_decided(server: &Server) {
-    let (desk, engine) = (Desk::empty(), server.engine.engine());
-    let both = loaded(server, &desk, "killed");
-    let start = |line: &str| started(server, &desk, line);
+    let (workdir, engine) = (Workdir::empty(), server.engine.engine());
+    let both = loaded(server, &workdir, "killed");
+    let start = |line: &str| started(server, &workdir, line);
     let serving = start(&format!(
-        "serve transfer --engine {} --how {}/2pc {both} --pool 8 --listen 127.0.0.1:0",
+        "serve transfer --engine {} --adapter {}/2pc {both} --pool 8 --listen 127.0.0.1:0",
         name(engine),
         driver(engine)
     ));
@@ -174,9 +175,9 @@ fn is_decided(server: &Server) {
     let ran = load.end();
     assert!(ran.err.contains("server") || ran.out.contains("server"), "{ran:?}");
     let again = format!("run transfer/{}/{}/2pc {both} {SHORT} --json", name(engine), driver(engine));
-    let ran = server.run(&desk, &again);
+    let ran = server.run(&workdir, &again);
     assert_good(&ran, &parse(&ran.out));
-    server.done(&desk, &format!("audit transfer {both}"));
+    server.done(&workdir, &format!("audit transfer {both}"));
 }
 
 #[test]
@@ -191,10 +192,10 @@ fn what_a_killed_server_leaves_on_mariadb_is_decided_by_the_next() {
 
 /// Of two relays one is killed under load and the other stops when it is asked to; a third settles what they have left.
 fn is_settled(server: &Server) {
-    let (desk, engine) = (Desk::empty(), server.engine.engine());
-    let both = loaded(server, &desk, "relayed");
-    let start = |line: &str| started(server, &desk, line);
-    let how = format!("--how {}/saga", driver(engine));
+    let (workdir, engine) = (Workdir::empty(), server.engine.engine());
+    let both = loaded(server, &workdir, "relayed");
+    let start = |line: &str| started(server, &workdir, line);
+    let how = format!("--adapter {}/saga", driver(engine));
     let serving = start(&format!(
         "serve transfer --engine {} {how} {both} --pool 8 --listen 127.0.0.1:0",
         name(engine)
@@ -229,7 +230,7 @@ fn is_settled(server: &Server) {
         ends.signal(Signal::TERM);
         assert_eq!(ends.end().code(), 0);
     }
-    server.done(&desk, &format!("audit transfer {both}"));
+    server.done(&workdir, &format!("audit transfer {both}"));
 }
 
 #[test]
@@ -249,11 +250,11 @@ fn the_server_in_go_settles_what_it_and_another_have_promised() {
         return;
     }
     on(Engine::Postgres, |server| {
-        let desk = Desk::empty();
-        let both = loaded(server, &desk, "go");
+        let workdir = Workdir::empty();
+        let both = loaded(server, &workdir, "go");
         let subject = "transfer/postgres/net-http+pgx/saga";
         let servers = format!("--servers {} {both}", languages::folder().display());
-        let ran = server.run(&desk, &format!("run {subject} {servers} --pool 4 {SHORT} --json"));
+        let ran = server.run(&workdir, &format!("run {subject} {servers} --pool 4 {SHORT} --json"));
         let document = parse(&ran.out);
         assert_good(&ran, &document);
         let trial = &document["trials"][0];
@@ -265,15 +266,15 @@ fn the_server_in_go_settles_what_it_and_another_have_promised() {
         assert!(trial["settled"]["settlement"]["times"]["count"].as_u64() > Some(0), "{trial:#}");
         let processes = trial["processes"].as_array().unwrap();
         assert!(processes.iter().all(|process| process["roles"][0] != "relay"), "{processes:?}");
-        server.done(&desk, &format!("verify --idle 0s {subject} {servers}"));
+        server.done(&workdir, &format!("verify --idle 0s {subject} {servers}"));
         let refusal = ["plain makes a transfer in one store"];
         server
-            .run(&desk, &format!("verify --idle 0s transfer/postgres/net-http+pgx {servers}"))
+            .run(&workdir, &format!("verify --idle 0s transfer/postgres/net-http+pgx {servers}"))
             .refused(&refusal);
     });
     on(Engine::Postgres, |server| {
-        let desk = Desk::empty();
-        let both = loaded(server, &desk, "go_killed");
+        let workdir = Workdir::empty();
+        let both = loaded(server, &workdir, "go_killed");
         let stores = [0, 1].map(|shard| format!("go_killed_{shard}"));
         let urls = stores.each_ref().map(|name| ServerUrl {
             password: server.engine.url(name).password,
@@ -293,7 +294,7 @@ fn the_server_in_go_settles_what_it_and_another_have_promised() {
             languages::folder().display()
         );
         let serving = serve();
-        let load = started(server, &desk, &format!("{line} --url {}", serving.url));
+        let load = started(server, &workdir, &format!("{line} --url {}", serving.url));
         let before = count("");
         load.until("transfers are made", || count("") > before + 200);
         load.until("the server is stopped between a promise and what comes of it", || {
@@ -311,6 +312,6 @@ fn the_server_in_go_settles_what_it_and_another_have_promised() {
         let mut next = serve();
         until("the next one settles it", || pending() == 0);
         assert!(next.end().success(), "{}", next.log());
-        server.done(&desk, &format!("audit transfer {both}"));
+        server.done(&workdir, &format!("audit transfer {both}"));
     });
 }

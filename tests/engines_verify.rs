@@ -1,8 +1,8 @@
 //! `verify` on PostgreSQL and MariaDB: every rule is kept, on data of ours next to the database that was named.
 
-use crate::e2e_desk::Desk;
-use crate::engines_desk::on;
+use crate::e2e_workdir::Workdir;
 use crate::engines_languages::ours;
+use crate::engines_workdir::on;
 use rig::Engine;
 use serde_json::Value;
 
@@ -34,8 +34,8 @@ fn our_server_on_mariadb_keeps_every_rule() {
 /// A private PostgreSQL counts its statements where that is asked for, which `verify` does.
 #[test]
 fn statements_are_counted_at_a_private_postgresql() {
-    let desk = Desk::empty();
-    let ran = desk.run("verify --idle 0s tpcb/postgres --json");
+    let workdir = Workdir::empty();
+    let ran = workdir.run("verify --idle 0s tpcb/postgres --json");
     assert_eq!(ran.code(), 0, "{ran:?}");
     let document = read(&ran.out);
     let rules = document["rules"].as_array().unwrap();

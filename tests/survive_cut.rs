@@ -1,7 +1,7 @@
 //! Connections that are cut at the worst moments: a call counts as committed only if its commit was acknowledged, and what
 //! no one can know is in doubt.
 
-use crate::desk::{Desk, INTERRUPTED};
+use crate::workdir::{INTERRUPTED, Workdir};
 use crate::{ENGINES, LONG, book, driver, ended, loaded, start_on, until_committed, until_it_goes_on};
 use rig::Engine;
 use serde_json::Value;
@@ -18,16 +18,16 @@ const CUTS_MIN: u64 = 5;
 fn cut(server: &Held, url: &ServerUrl, subject: &str) -> (Value, Proxy) {
     let proxy = Proxy::start(url.dialect, url.port, EVERY).unwrap();
     let through = ServerUrl { port: proxy.port(), ..url.clone() };
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     let line = format!("run {subject} --json {LONG} --clients 4 --think exp:10ms");
-    let run = start_on(&desk, &line, &through);
-    until_committed(&run, &desk);
+    let run = start_on(&workdir, &line, &through);
+    until_committed(&run, &workdir);
     proxy.arm(true);
     let of_each = || Cut::ALL.iter().all(|cut| proxy.cuts(*cut) >= CUTS_MIN);
     run.until("there are cuts of each", of_each);
     // Well before the end: the witness comes through the same proxy, and its transactions are no one's calls.
     proxy.arm(false);
-    until_it_goes_on(&run, &desk);
+    until_it_goes_on(&run, &workdir);
     let (ran, trial) = ended(run);
     assert_eq!(ran.code(), INTERRUPTED, "{trial:#}");
     for cut in Cut::ALL {

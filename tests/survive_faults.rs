@@ -1,7 +1,7 @@
 //! Servers that say no in the middle of a run: each no is counted as what it is, the run goes on when it can again, and its
 //! document is valid.
 
-use crate::desk::Desk;
+use crate::workdir::Workdir;
 use crate::{
     LONG, book, committed_in, driver, ended, loaded, run_on, start_on, until_committed, until_counted,
     until_it_goes_on, with_password,
@@ -52,15 +52,15 @@ fn check_with(
     no: impl FnOnce(),
     yes: impl FnOnce(),
 ) -> Value {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     let subject = driver(server.engine.engine());
     let line = format!("run tpcb/{subject} --json {LONG} --clients {clients} --think exp:10ms");
-    let run = start_on(&desk, &line, url);
-    until_committed(&run, &desk);
+    let run = start_on(&workdir, &line, url);
+    until_committed(&run, &workdir);
     no();
-    until_counted(&run, &desk, column);
+    until_counted(&run, &workdir, column);
     yes();
-    until_it_goes_on(&run, &desk);
+    until_it_goes_on(&run, &workdir);
     let (_, trial) = ended(run);
     assert!(book(&trial, column) > 0, "{}", trial["overall"]["call_counts"]);
     assert_eq!(book(&trial, "defect"), 0, "{trial:#}");
@@ -215,7 +215,7 @@ fn a_disk_that_fills_up_under_mariadb_refuses_calls_and_harms_no_data() {
     let moved = Command::new("mv").args([&folder, &place]).status();
     assert!(moved.is_ok_and(|status| status.success()));
     std::os::unix::fs::symlink(&place, &folder).unwrap();
-    let ran = run_on(&Desk::empty(), "load tpcb --scale 1", &server.engine.tcp_url("crowded"));
+    let ran = run_on(&Workdir::empty(), "load tpcb --scale 1", &server.engine.tcp_url("crowded"));
     assert_eq!(ran.code(), 0, "{ran:?}");
     check_crowded(&server, &disk);
     let _ = server.ask("mysql", "drop database crowded");

@@ -1,7 +1,7 @@
 //! Servers whose defaults would break what we do if our sessions took them: load, run and audit work all the same, for each workload
 //! and driver.
 
-use crate::desk::{Desk, parse};
+use crate::workdir::{Workdir, parse};
 use crate::{assert_audited, command_on, run_on};
 use rig::{Engine, Running};
 use sql::ServerUrl;
@@ -62,12 +62,12 @@ fn check(server: &Running, drivers: &[&str], system: &str, hostile: &str) {
             if (engine, *driver) == (Engine::MariaDb, "sqlx") && matches!(workload, "transfer" | "booking") {
                 continue;
             }
-            let desk = Desk::empty();
+            let workdir = Workdir::empty();
             let load = format!("load {workload} --golden --fresh");
-            let ran = run_on(&desk, &load, &url);
+            let ran = run_on(&workdir, &load, &url);
             assert_eq!(ran.code(), 0, "{load}: {ran:?}");
             let line = format!("run {workload}/{name}/{driver} --clients 4 --warmup 0s --calls 400 --json");
-            let ran = run_on(&desk, &line, &url);
+            let ran = run_on(&workdir, &line, &url);
             assert!(matches!(ran.code(), 0 | 1), "{line}: {ran:?}");
             let document = parse(&ran.out);
             let trial = &document["trials"][0];
@@ -76,8 +76,8 @@ fn check(server: &Running, drivers: &[&str], system: &str, hostile: &str) {
             let call_counts = &trial["overall"]["call_counts"];
             let faults = ["refused", "in_doubt", "defect"].map(|column| call_counts[column].as_u64());
             assert_eq!(faults, [Some(0); 3], "{line}: {call_counts}");
-            let audit = format!("audit {workload} --run {}", desk.only_run().display());
-            let ran = run_on(&desk, &audit, &url);
+            let audit = format!("audit {workload} --run {}", workdir.only_run().display());
+            let ran = run_on(&workdir, &audit, &url);
             assert_eq!(ran.code(), 0, "{audit}: {ran:?}");
         }
         if workload == "catalogue" {
@@ -95,13 +95,13 @@ fn in_other_languages(workload: &str, url: &ServerUrl, engine: Engine) {
             serves.iter().filter(|offer| offer.engine == engine.name() && offer.workload == workload);
         let Some(offer) = offers.next() else { continue };
         let subject = format!("{workload}/{}/{name}+{}", engine.name(), offer.how);
-        let desk = Desk::empty();
+        let workdir = Workdir::empty();
         let servers = languages::folder();
         let line = format!(
             "run {subject} --servers {} --clients 4 --warmup 0s --calls 100 --json",
             servers.display()
         );
-        let mut command = command_on(&desk, &line, url);
+        let mut command = command_on(&workdir, &line, url);
         // Go builds into a folder of the user's.
         command.envs(std::env::var_os("HOME").map(|home| ("HOME", home)));
         let ran = crate::Running::start(command).end();

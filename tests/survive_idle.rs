@@ -1,6 +1,6 @@
 //! Servers that close connections which are idle: nothing was sent over them, so no call fails, and none is in doubt.
 
-use crate::desk::{Desk, Running};
+use crate::workdir::{Running, Workdir};
 use crate::{assert_audited, book, run_on, start_on, trial_of};
 use rig::Engine;
 use serde_json::Value;
@@ -35,9 +35,9 @@ fn check(engine: Engine, subjects: &[&str], (limit, no_limit): (&str, &str)) {
     let system = if engine == Engine::Postgres { "postgres" } else { "mysql" };
     let urls: Vec<ServerUrl> = subjects.iter().map(|subject| loaded(&mut server, subject)).collect();
     let _ = server.ask(system, limit);
-    let desks: Vec<Desk> = subjects.iter().map(|_| Desk::empty()).collect();
-    let start = |(desk, (subject, url)): (&Desk, (&&str, &ServerUrl))| {
-        start_on(desk, &format!("run {subject} {IDLE}"), url)
+    let desks: Vec<Workdir> = subjects.iter().map(|_| Workdir::empty()).collect();
+    let start = |(workdir, (subject, url)): (&Workdir, (&&str, &ServerUrl))| {
+        start_on(workdir, &format!("run {subject} {IDLE}"), url)
     };
     let runs: Vec<Running> = desks.iter().zip(subjects.iter().zip(&urls)).map(start).collect();
     let trials: Vec<Value> = runs.into_iter().map(|run| trial_of(&run.end())).collect();
@@ -59,7 +59,7 @@ fn loaded(server: &mut Held, subject: &str) -> ServerUrl {
     let name = subject.replace(['/', '-', '+'], "_");
     let (workload, _) = subject.split_once('/').unwrap();
     server.database(&name, |url| {
-        let ran = run_on(&Desk::empty(), &format!("load {workload} --golden"), url);
+        let ran = run_on(&Workdir::empty(), &format!("load {workload} --golden"), url);
         assert_eq!(ran.code(), 0, "{ran:?}");
     })
 }

@@ -1,7 +1,7 @@
 //! An engine that is killed in the middle of a run and comes back: the run goes on, says how long it was alone, and no
 //! acknowledged call is lost.
 
-use crate::desk::{Desk, INTERRUPTED};
+use crate::workdir::{INTERRUPTED, Workdir};
 use crate::{
     LONG, assert_interrupted, book, committed_in, driver, interrupted, loaded, run_on, start_on, trial_of,
     until_committed, until_counted, until_it_goes_on_or,
@@ -23,17 +23,17 @@ const IN_DOUBT_MAX: u64 = 2 * CLIENTS;
 fn check(engine: Engine, subject: &str) {
     let mut server = Held::of(engine);
     let workload = subject.split('/').next().unwrap();
-    let (desk, url) = (Desk::empty(), loaded(&mut server, workload));
+    let (workdir, url) = (Workdir::empty(), loaded(&mut server, workload));
     let line = format!("run {subject} --json {LONG} --clients {CLIENTS} --think exp:10ms");
-    let run = start_on(&desk, &line, &url);
-    until_committed(&run, &desk);
+    let run = start_on(&workdir, &line, &url);
+    until_committed(&run, &workdir);
     server.engine.kill();
-    until_counted(&run, &desk, "refused");
+    until_counted(&run, &workdir, "refused");
     std::thread::sleep(AWAY);
     if !recovers(&mut server.engine) {
         return;
     }
-    until_it_goes_on_or(&run, &desk, || !server.engine.is_alive());
+    until_it_goes_on_or(&run, &workdir, || !server.engine.is_alive());
     let (ran, trial) = interrupted(run);
     if !server.engine.is_alive() {
         assert!(!recovers(&mut server.engine), "{} ended by itself", engine.name());
@@ -55,10 +55,10 @@ fn check(engine: Engine, subject: &str) {
     let mut after = trial["slices"].as_array().unwrap().iter().filter(|slice| ends(slice) > to);
     assert!(after.any(|slice| committed_in(slice) > 0), "no call was made after the outage: {trial:#}");
 
-    let report = desk.run(&format!("report {}", desk.only_run().display()));
+    let report = workdir.run(&format!("report {}", workdir.only_run().display()));
     assert!(report.out.contains("engine unavailable for"), "{}", report.out);
     // Again, by a witness that knows nothing of the run but its claims.
-    let audit = run_on(&desk, &format!("audit {workload} --run {}", desk.only_run().display()), &url);
+    let audit = run_on(&workdir, &format!("audit {workload} --run {}", workdir.only_run().display()), &url);
     assert_eq!(audit.code(), 0, "{audit:?}");
 }
 
@@ -86,11 +86,11 @@ fn tpcb_goes_on_after_its_engine_was_killed() {
 fn a_run_whose_engine_does_not_come_back_is_finished_as_failed() {
     let mut server = small(Engine::Postgres, &[]);
     server.create_database("tpcb").unwrap();
-    let (desk, url) = (Desk::empty(), server.tcp_url("tpcb"));
-    assert_eq!(run_on(&Desk::empty(), "load tpcb --scale 1", &url).code(), 0);
+    let (workdir, url) = (Workdir::empty(), server.tcp_url("tpcb"));
+    assert_eq!(run_on(&Workdir::empty(), "load tpcb --scale 1", &url).code(), 0);
     let line = format!("run tpcb/{} --json --duration 6s --warmup 0s --clients 2", driver(Engine::Postgres));
-    let run = start_on(&desk, &line, &url);
-    until_committed(&run, &desk);
+    let run = start_on(&workdir, &line, &url);
+    until_committed(&run, &workdir);
     server.kill();
     let ran = run.end();
     assert_eq!(ran.code(), 1, "{ran:?}");
@@ -100,8 +100,8 @@ fn a_run_whose_engine_does_not_come_back_is_finished_as_failed() {
     assert!(book(&trial, "committed") > 0);
     let outage = trial["outages"].as_array().unwrap().last().unwrap();
     assert_eq!((&outage["missing"], &outage["to_s"]), (&"everything".into(), &Value::Null));
-    let folder = desk.only_run();
+    let folder = workdir.only_run();
     assert!(ran.err.contains(folder.file_name().unwrap().to_str().unwrap()), "{ran:?}");
-    assert_eq!(desk.document()["state"], "failed");
+    assert_eq!(workdir.document()["state"], "failed");
     assert!(!folder.join("progress.jsonl").exists());
 }

@@ -3,7 +3,7 @@
 //!
 //! A few seconds of it; `make soak` takes `STACKMARK_SOAK_S` seconds for each server.
 
-use crate::{desk::Desk, run_on};
+use crate::{run_on, workdir::Workdir};
 use benchmark::Benchmark;
 use measure::Monotonic;
 use model::Clock;
@@ -41,7 +41,7 @@ fn soak() -> Duration {
 /// The golden data of the catalogue, loaded once for all servers.
 fn golden(server: &mut Held) -> ServerUrl {
     server.database("golden_catalogue", |url| {
-        let ran = run_on(&Desk::empty(), "load catalogue --golden", url);
+        let ran = run_on(&Workdir::empty(), "load catalogue --golden", url);
         assert_eq!(ran.code(), 0, "{ran:?}");
     })
 }

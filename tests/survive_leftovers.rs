@@ -1,7 +1,7 @@
 //! Runs that are interrupted or killed: no engine, server or data folder of theirs stays, and nothing of theirs on
 //! someone's server.
 
-use crate::desk::{Desk, INTERRUPTED, Running, is_alive, parse, so_far, until};
+use crate::workdir::{INTERRUPTED, Running, Workdir, is_alive, parse, so_far, until};
 use crate::{book, driver, loaded, start_on, until_committed, without_passwords};
 use rig::Engine;
 use rig::for_tests::engines_folder;
@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 const LONG: &str = "--duration 60s --warmup 0s --clients 2 --think exp:10ms";
 
 /// Starts a run with a private engine, whose folder is made in one of our own.
-fn with_private_engine(desk: &Desk, base: &Path, engine: Engine) -> Running {
-    let mut command = desk.command(&format!("run tpcb/{} --json {LONG}", driver(engine)));
+fn with_private_engine(workdir: &Workdir, base: &Path, engine: Engine) -> Running {
+    let mut command = workdir.command(&format!("run tpcb/{} --json {LONG}", driver(engine)));
     without_passwords(&mut command);
     command.env("STACKMARK_RIG_DIR", base);
     let run = Running::start(command);
-    until_committed(&run, desk);
+    until_committed(&run, workdir);
     run
 }
 
@@ -47,8 +47,8 @@ pub(crate) fn base() -> tempfile::TempDir {
 #[test]
 fn ctrl_c_ends_a_run_and_its_private_engine() {
     for engine in crate::ENGINES {
-        let (desk, base) = (Desk::empty(), base());
-        let run = with_private_engine(&desk, base.path(), engine);
+        let (workdir, base) = (Workdir::empty(), base());
+        let run = with_private_engine(&workdir, base.path(), engine);
         let folders = folders(base.path());
         let [folder] = &folders[..] else { panic!("{folders:?}") };
         let pid = engine_of(folder);
@@ -59,24 +59,24 @@ fn ctrl_c_ends_a_run_and_its_private_engine() {
         let document = parse(&ran.out);
         assert_eq!(document["state"], "interrupted");
         assert!(book(&document["trials"][0], "committed") > 0);
-        assert!(!desk.files().iter().any(|file| file.contains("private")), "{:?}", desk.files());
+        assert!(!workdir.files().iter().any(|file| file.contains("private")), "{:?}", workdir.files());
     }
 }
 
 #[test]
 fn a_killed_run_takes_its_private_engine_with_it() {
     for engine in crate::ENGINES {
-        let (desk, base) = (Desk::empty(), base());
-        let run = with_private_engine(&desk, base.path(), engine);
+        let (workdir, base) = (Workdir::empty(), base());
+        let run = with_private_engine(&workdir, base.path(), engine);
         let folder = folders(base.path())[0].clone();
         let pid = engine_of(&folder);
         run.signal(Signal::KILL);
         assert_eq!(run.end().status.code(), None);
         until("the engine and its folder are gone", || !is_alive(pid) && !folder.exists());
-        let document = desk.document();
+        let document = workdir.document();
         assert_eq!(document["state"], "running");
-        assert!(book(&so_far(&desk.only_run()).unwrap(), "committed") > 0);
-        let report = desk.run(&format!("report {}", desk.only_run().display()));
+        assert!(book(&so_far(&workdir.only_run()).unwrap(), "committed") > 0);
+        let report = workdir.run(&format!("report {}", workdir.only_run().display()));
         assert!(report.code() == 0 && report.out.contains("running"), "{report:?}");
     }
 }
@@ -87,17 +87,17 @@ fn nothing_of_ours_stays_on_somebodys_server() {
         let mut server = Held::of(engine);
         let url = loaded(&mut server, "tpcb");
         let before = server.databases();
-        let desk = Desk::empty();
-        let run = start_on(&desk, &format!("run tpcb/{} {LONG}", driver(engine)), &url);
-        until_committed(&run, &desk);
+        let workdir = Workdir::empty();
+        let run = start_on(&workdir, &format!("run tpcb/{} {LONG}", driver(engine)), &url);
+        until_committed(&run, &workdir);
         run.signal(Signal::INT);
         assert_eq!(run.end().code(), INTERRUPTED);
         assert_eq!(server.databases(), before);
         // Every trial of a comparison has a copy of its own.
-        let desk = Desk::empty();
+        let workdir = Workdir::empty();
         let two = format!("tpcb/{} tpcb/{}", driver(engine), driver(engine));
-        let run = start_on(&desk, &format!("compare {two} --blocks 1 --duration 60s --warmup 0s"), &url);
-        until_committed(&run, &desk);
+        let run = start_on(&workdir, &format!("compare {two} --blocks 1 --duration 60s --warmup 0s"), &url);
+        until_committed(&run, &workdir);
         run.signal(Signal::INT);
         let _ = run.end();
         assert_eq!(server.databases(), before);

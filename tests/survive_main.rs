@@ -6,9 +6,6 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
-#[path = "e2e_desk.rs"]
-#[expect(dead_code, reason = "the tests on SQLite use the rest of it")]
-mod desk;
 mod survive_cut;
 mod survive_faults;
 mod survive_hostile;
@@ -22,14 +19,17 @@ mod survive_resume;
 mod survive_secrets;
 mod survive_stores;
 mod survive_two_runs;
+#[path = "e2e_workdir.rs"]
+#[expect(dead_code, reason = "the tests on SQLite use the rest of it")]
+mod workdir;
 
-use desk::{Desk, INTERRUPTED, Ran, Running, is_alive, parse};
 use rig::Engine;
 use rustix::process::Signal;
 use serde_json::Value;
 use sql::{Secret, ServerUrl};
 use stackmark_tests::engines::Held;
 use std::process::Command;
+use workdir::{INTERRUPTED, Ran, Running, Workdir, is_alive, parse};
 
 /// A run for as long as a test needs it: none lasts to the end of this, on however slow a machine.
 /// The drain is the default one, long enough that a disk that stalls at the end leaves no call in doubt.
@@ -38,8 +38,8 @@ const LONG: &str = "--duration 300s --warmup 0s";
 const ENGINES: [Engine; 2] = [Engine::Postgres, Engine::MariaDb];
 
 /// A command on a database of a server. The password is in the environment.
-fn command_on(desk: &Desk, line: &str, url: &ServerUrl) -> Command {
-    let mut command = desk.command(line);
+fn command_on(workdir: &Workdir, line: &str, url: &ServerUrl) -> Command {
+    let mut command = workdir.command(line);
     without_passwords(&mut command);
     command.env("STACKMARK_DB", url.to_string());
     command.envs(url.password.as_ref().map(|password| ("STACKMARK_DB_PASSWORD", password.reveal())));
@@ -53,38 +53,38 @@ fn without_passwords(command: &mut Command) {
     }
 }
 
-fn start_on(desk: &Desk, line: &str, url: &ServerUrl) -> Running {
-    Running::start(command_on(desk, line, url))
+fn start_on(workdir: &Workdir, line: &str, url: &ServerUrl) -> Running {
+    Running::start(command_on(workdir, line, url))
 }
 
-fn run_on(desk: &Desk, line: &str, url: &ServerUrl) -> Ran {
-    start_on(desk, line, url).end()
+fn run_on(workdir: &Workdir, line: &str, url: &ServerUrl) -> Ran {
+    start_on(workdir, line, url).end()
 }
 
 /// Waits until calls of a run are committed.
-fn until_committed(run: &Running, desk: &Desk) {
-    run.until("calls are committed", || desk.has_committed());
+fn until_committed(run: &Running, workdir: &Workdir) {
+    run.until("calls are committed", || workdir.has_committed());
 }
 
 /// The only trial of the only run, as far as it is written down: that is every second.
-fn so_far(desk: &Desk) -> Value {
-    desk::so_far(&desk.only_run()).expect("the trial is in its document before it runs")
+fn so_far(workdir: &Workdir) -> Value {
+    workdir::so_far(&workdir.only_run()).expect("the trial is in its document before it runs")
 }
 
 /// Waits until calls of a run have ended in one way.
-fn until_counted(run: &Running, desk: &Desk, column: &str) {
-    run.until(&format!("calls are {column}"), || book(&so_far(desk), column) > 0);
+fn until_counted(run: &Running, workdir: &Workdir, column: &str) {
+    run.until(&format!("calls are {column}"), || book(&so_far(workdir), column) > 0);
 }
 
 /// Waits until calls are committed in a slice that begins after now.
-fn until_it_goes_on(run: &Running, desk: &Desk) {
-    until_it_goes_on_or(run, desk, || false);
+fn until_it_goes_on(run: &Running, workdir: &Workdir) {
+    until_it_goes_on_or(run, workdir, || false);
 }
 
 /// Waits until calls are committed in a slice that begins after now, or until something has come to pass.
-fn until_it_goes_on_or(run: &Running, desk: &Desk, mut has_come_to_pass: impl FnMut() -> bool) {
+fn until_it_goes_on_or(run: &Running, workdir: &Workdir, mut has_come_to_pass: impl FnMut() -> bool) {
     let committed =
-        || -> Vec<u64> { so_far(desk)["slices"].as_array().unwrap().iter().map(committed_in).collect() };
+        || -> Vec<u64> { so_far(workdir)["slices"].as_array().unwrap().iter().map(committed_in).collect() };
     // What is written may be a slice behind, and another one is under way.
     let next = committed().len() + 2;
     run.until("calls are committed again", || {
@@ -121,7 +121,7 @@ fn assert_interrupted(trial: &Value) {
 /// The golden database of a workload on a server, which is tiny; loaded once.
 fn loaded(server: &mut Held, workload: &str) -> ServerUrl {
     server.database(workload, |url| {
-        let ran = run_on(&Desk::empty(), &format!("load {workload} --golden"), url);
+        let ran = run_on(&Workdir::empty(), &format!("load {workload} --golden"), url);
         assert_eq!(ran.code(), 0, "{ran:?}");
     })
 }

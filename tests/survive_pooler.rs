@@ -1,8 +1,8 @@
 //! A pooler in front of PostgreSQL: what would leave something behind for its other clients is refused before the first statement that
 //! changes anything, and audits, which leave nothing, work through it.
 
-use crate::desk::Desk;
 use crate::run_on;
+use crate::workdir::Workdir;
 use rig::{Engine, Running};
 use sql::ServerUrl;
 use stackmark_tests::engines::small;
@@ -59,8 +59,8 @@ fn check(mode: &str, settings: &str) {
     for database in ["bank", "empty"] {
         server.create_database(database).unwrap();
     }
-    let desk = Desk::empty();
-    let ran = run_on(&desk, "load tpcb --golden", &server.tcp_url("bank"));
+    let workdir = Workdir::empty();
+    let ran = run_on(&workdir, "load tpcb --golden", &server.tcp_url("bank"));
     assert_eq!(ran.code(), 0, "{ran:?}");
     let (pooled, empty) = (pooler.url(&server, "bank"), pooler.url(&server, "empty"));
     let settings_before = found_in(&pooled);
@@ -79,28 +79,28 @@ fn check(mode: &str, settings: &str) {
         "serve tpcb --listen 127.0.0.1:0".to_owned(),
         "verify tpcb/postgres/axum+tokio-postgres --idle 0s".to_owned(),
     ] {
-        run_on(&desk, &line, &pooled).refused(&refused);
+        run_on(&workdir, &line, &pooled).refused(&refused);
     }
-    run_on(&desk, "load tpcc --golden", &empty).refused(&refused);
-    run_on(&desk, &format!("run tpcc/postgres/diesel {options}"), &empty)
+    run_on(&workdir, "load tpcc --golden", &empty).refused(&refused);
+    run_on(&workdir, &format!("run tpcc/postgres/diesel {options}"), &empty)
         .refused(&["nothing in database `empty`"]);
 
     for workload in ["tpcc", "catalogue", "transfer"] {
         let (direct, pooled) = (server.tcp_url(workload), pooler.url(&server, workload));
         server.create_database(workload).unwrap();
-        assert_eq!(run_on(&desk, &format!("load {workload} --golden"), &direct).code(), 0);
-        run_on(&desk, &format!("run {workload}/postgres {options}"), &pooled).refused(&refused);
-        let audit = run_on(&desk, &format!("audit {workload}"), &pooled);
+        assert_eq!(run_on(&workdir, &format!("load {workload} --golden"), &direct).code(), 0);
+        run_on(&workdir, &format!("run {workload}/postgres {options}"), &pooled).refused(&refused);
+        let audit = run_on(&workdir, &format!("audit {workload}"), &pooled);
         assert!(audit.code() == 0 && audit.out.contains(" 0 failed"), "{audit:?}");
         server.client("postgres", &format!("drop database {workload} with (force)")).unwrap();
     }
-    let audit = run_on(&desk, "audit tpcb", &pooled);
+    let audit = run_on(&workdir, "audit tpcb", &pooled);
     assert!(audit.code() == 0 && audit.out.contains(" 0 failed"), "{audit:?}");
     let mut with_options = pooled.clone();
     with_options.options = Some("-c search_path=public".into());
-    run_on(&desk, "audit tpcb", &with_options).refused(&["if the address has no `options`"]);
+    run_on(&workdir, "audit tpcb", &with_options).refused(&["if the address has no `options`"]);
     // The same as straight from the server.
-    let direct = run_on(&desk, "audit tpcb", &server.tcp_url("bank"));
+    let direct = run_on(&workdir, "audit tpcb", &server.tcp_url("bank"));
     assert_eq!(summary(&audit.out), summary(&direct.out));
 
     assert_eq!(found_in(&pooled), settings_before);
@@ -136,10 +136,10 @@ fn an_audit_through_a_pool_of_one_connection_says_that_it_needs_two() {
     let server = small(Engine::Postgres, &[]);
     let Some(pooler) = Pooler::start(&server, "transaction", "default_pool_size = 1") else { return };
     server.create_database("bank").unwrap();
-    let desk = Desk::empty();
-    assert_eq!(run_on(&desk, "load tpcb --golden", &server.tcp_url("bank")).code(), 0);
+    let workdir = Workdir::empty();
+    assert_eq!(run_on(&workdir, "load tpcb --golden", &server.tcp_url("bank")).code(), 0);
     let pooled = pooler.url(&server, "bank");
-    let audit = run_on(&desk, "audit tpcb", &pooled);
+    let audit = run_on(&workdir, "audit tpcb", &pooled);
     let text = format!("{}{}", audit.out, audit.err);
     assert!(audit.code() != 0 && text.contains("an audit needs two"), "{audit:?}");
     // The one connection is free again.
@@ -150,8 +150,8 @@ fn an_audit_through_a_pool_of_one_connection_says_that_it_needs_two() {
 fn a_proxy_in_front_of_mariadb_is_recognised() {
     let server = small(Engine::MariaDb, &[]);
     server.create_database("bank").unwrap();
-    let (desk, direct) = (Desk::empty(), server.tcp_url("bank"));
-    assert_eq!(run_on(&desk, "load tpcb --golden", &direct).code(), 0);
+    let (workdir, direct) = (Workdir::empty(), server.tcp_url("bank"));
+    assert_eq!(run_on(&workdir, "load tpcb --golden", &direct).code(), 0);
     let proxied = ServerUrl { port: renumbered(direct.port).unwrap(), ..direct };
     let options = "--clients 2 --warmup 0s --duration 1s";
     for line in [
@@ -162,6 +162,6 @@ fn a_proxy_in_front_of_mariadb_is_recognised() {
         "serve tpcb --listen 127.0.0.1:0".to_owned(),
         "audit tpcb".to_owned(),
     ] {
-        run_on(&desk, &line, &proxied).refused(&["it is a proxy", "address of MariaDB itself"]);
+        run_on(&workdir, &line, &proxied).refused(&["it is a proxy", "address of MariaDB itself"]);
     }
 }

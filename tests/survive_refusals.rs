@@ -1,7 +1,7 @@
 //! What a server says no to is told before anything starts: what, where, and what would be right; exit status 2, nothing
 //! left.
 
-use crate::desk::{Desk, Ran, until};
+use crate::workdir::{Ran, Workdir, until};
 use crate::{ENGINES, command_on, driver, loaded, run_on, trial_of, with_password};
 use rig::Engine;
 use sql::{DbUrl, Dialect, ServerUrl};
@@ -13,11 +13,11 @@ use std::process::Command;
 /// A command of a desk of its own cannot run, says all of `words`, and leaves nothing.
 #[track_caller]
 fn refused(line: &str, url: &ServerUrl, words: &[&str]) {
-    let desk = Desk::empty();
-    let ran: Ran = run_on(&desk, line, url);
+    let workdir = Workdir::empty();
+    let ran: Ran = run_on(&workdir, line, url);
     ran.refused(words);
     assert!(!ran.err.contains(SECRET), "{ran:?}");
-    let left: Vec<_> = desk.files().into_iter().filter(|file| file != "results").collect();
+    let left: Vec<_> = workdir.files().into_iter().filter(|file| file != "results").collect();
     assert!(left.is_empty(), "{left:?} is left: {ran:?}");
 }
 
@@ -71,8 +71,8 @@ fn a_database_that_cannot_be_run_on_says_why() {
 
         let half = server.database("half", |_| ());
         let _ = server.ask("half", "select 1");
-        let desk = Desk::empty();
-        let load = crate::start_on(&desk, "load tpcb --scale 40", &half);
+        let workdir = Workdir::empty();
+        let load = crate::start_on(&workdir, "load tpcb --scale 40", &half);
         // Not by looking at rows: MariaDB may spin for ever over a count of rows that it bulk loads at that moment.
         load.until("tables are made", || {
             // Of this database: the server has others with tables of that name.
@@ -112,7 +112,7 @@ fn a_full_server_says_so() {
             crate::driver(engine).split('/').next().unwrap()
         );
         refused(&verify, &url, &["has room for", "--pool"]);
-        let ran = run_on(&Desk::empty(), &format!("serve tpcb --listen 127.0.0.1:0 --pool {pool}"), &url);
+        let ran = run_on(&Workdir::empty(), &format!("serve tpcb --listen 127.0.0.1:0 --pool {pool}"), &url);
         assert!(ran.code() == 2 && ran.out.is_empty() && ran.err.contains("has room for"), "{ran:?}");
         // A server notices after its clients have gone that they have. The next test would find it full still.
         let count = match engine {
@@ -149,7 +149,7 @@ fn a_server_that_takes_no_writes_is_not_measured() {
     let url = ServerUrl { user: "plain".into(), ..with_password(&url, "plain") };
     let _ = server.ask("mysql", "set global read_only = on");
     refused(&run(Engine::MariaDb), &url, &["read-only"]);
-    let audited = run_on(&Desk::empty(), "audit tpcb", &url);
+    let audited = run_on(&Workdir::empty(), "audit tpcb", &url);
     let _ = server.ask("mysql", "set global read_only = off");
     assert_eq!(audited.code(), 0, "{audited:?}");
 }
@@ -172,7 +172,7 @@ fn a_standby_is_audited_and_not_measured() {
     let mut standby = small(Engine::Postgres, &[]);
     standby.create_database("tpcb").unwrap();
     let url = standby.tcp_url("tpcb");
-    assert_eq!(run_on(&Desk::empty(), "load tpcb --scale 1", &url).code(), 0);
+    assert_eq!(run_on(&Workdir::empty(), "load tpcb --scale 1", &url).code(), 0);
     // With this file the server replays the log that it finds, takes no writes, and waits for a primary.
     std::fs::write(standby.data().join("standby.signal"), "").unwrap();
     standby.restart().unwrap();
@@ -181,7 +181,7 @@ fn a_standby_is_audited_and_not_measured() {
         refused(&line, &url, &["read-only replica", "primary"]);
     }
     refused("load tpcb --fresh", &url, &["read-only"]);
-    assert_audited_in_part(&run_on(&Desk::empty(), "audit tpcb", &url));
+    assert_audited_in_part(&run_on(&Workdir::empty(), "audit tpcb", &url));
 }
 
 #[test]
@@ -211,8 +211,8 @@ fn a_wrong_url_is_told_without_its_password() {
         "mysql://me:hunter2@127.0.0.1/",
         "oracle://me:hunter2@h/db",
     ] {
-        let desk = Desk::empty();
-        let mut command = command_on(&desk, "run tpcb", &url);
+        let workdir = Workdir::empty();
+        let mut command = command_on(&workdir, "run tpcb", &url);
         command.env("STACKMARK_DB", wrong);
         let ran = crate::Running::start(command).end();
         assert!(ran.code() == 2 && !ran.err.contains(SECRET), "{ran:?}");
@@ -223,12 +223,12 @@ fn a_wrong_url_is_told_without_its_password() {
 fn tables_that_a_crash_empties_make_no_durable_run() {
     let mut server = Held::of(Engine::Postgres);
     let url = server.database("unlogged", |url| {
-        assert_eq!(run_on(&Desk::empty(), "load tpcb --golden", url).code(), 0);
+        assert_eq!(run_on(&Workdir::empty(), "load tpcb --golden", url).code(), 0);
     });
     // The tests may have their engines in memory, and then a run has to say that.
     let in_memory = observe::FileSystem::of(&rig::for_tests::engines_folder()).unwrap().in_memory;
     let durability = |url: &ServerUrl| {
-        let ran = run_on(&Desk::empty(), &format!("{} --json", run(Engine::Postgres)), url);
+        let ran = run_on(&Workdir::empty(), &format!("{} --json", run(Engine::Postgres)), url);
         let trial = trial_of(&ran);
         let on = trial["data"]["file_system"].as_str().unwrap_or_default();
         assert_eq!(on.ends_with("(memory)"), in_memory, "{on}");
@@ -254,7 +254,7 @@ fn tables_that_a_crash_empties_make_no_durable_run() {
 
     let mut server = Held::of(Engine::MariaDb);
     let url = server.database("myisam", |url| {
-        assert_eq!(run_on(&Desk::empty(), "load tpcb --golden", url).code(), 0);
+        assert_eq!(run_on(&Workdir::empty(), "load tpcb --golden", url).code(), 0);
     });
     let _ = server.ask("myisam", "alter table pgbench_history engine = MyISAM");
     refused(
@@ -263,7 +263,7 @@ fn tables_that_a_crash_empties_make_no_durable_run() {
         &["pgbench_history", "MyISAM", "no transactions", "engine = InnoDB"],
     );
     let _ = server.ask("myisam", "alter table pgbench_history engine = InnoDB");
-    assert_ne!(run_on(&Desk::empty(), &run(Engine::MariaDb), &url).code(), 2);
+    assert_ne!(run_on(&Workdir::empty(), &run(Engine::MariaDb), &url).code(), 2);
 }
 
 /// Where the server has what the data depends on: an index, the log and the states of transactions, wherever they were moved.
@@ -275,7 +275,7 @@ fn all_folders_that_data_depends_on_are_known() {
     };
     let mut server = Held::of(Engine::Postgres);
     let url = server.database("folders", |url| {
-        assert_eq!(run_on(&Desk::empty(), "load tpcb --golden", url).code(), 0);
+        assert_eq!(run_on(&Workdir::empty(), "load tpcb --golden", url).code(), 0);
     });
     let place = rig::for_tests::engines_folder().join("tablespace-of-an-index");
     std::fs::create_dir(&place).unwrap();
@@ -293,7 +293,7 @@ fn all_folders_that_data_depends_on_are_known() {
 
     let mut server = Held::of(Engine::MariaDb);
     let url = server.database("folders", |url| {
-        assert_eq!(run_on(&Desk::empty(), "load tpcb --golden", url).code(), 0);
+        assert_eq!(run_on(&Workdir::empty(), "load tpcb --golden", url).code(), 0);
     });
     let named = "select case when @@innodb_log_group_home_dir like '/%' then @@innodb_log_group_home_dir
         else concat(@@datadir, @@innodb_log_group_home_dir) end";

@@ -1,8 +1,8 @@
 //! An experiment on private engines that is killed in mid-trial: nothing of its engine stays, and it goes on to its end.
 
-use crate::desk::{Desk, Running, assert_good, until};
 use crate::survive_leftovers::{base, engine_of, folders};
 use crate::without_passwords;
+use crate::workdir::{Running, Workdir, assert_good, until};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -12,16 +12,16 @@ use std::process::Command;
 const TRIALS: usize = 4;
 
 /// A command whose private engines are made in a folder of our own.
-fn command(desk: &Desk, line: &str, base: &Path) -> Command {
-    let mut command = desk.command(line);
+fn command(workdir: &Workdir, line: &str, base: &Path) -> Command {
+    let mut command = workdir.command(line);
     without_passwords(&mut command);
     command.env("STACKMARK_RIG_DIR", base);
     command
 }
 
 /// The states of the trials that have been begun, in their order.
-fn states(desk: &Desk) -> Vec<String> {
-    let runs = desk.runs();
+fn states(workdir: &Workdir) -> Vec<String> {
+    let runs = workdir.runs();
     let trials = runs.first().map(|run| fs::read_dir(run.join("trials")).into_iter().flatten().flatten());
     let mut folders: Vec<_> = trials.into_iter().flatten().map(|entry| entry.path()).collect();
     folders.sort();
@@ -55,30 +55,30 @@ fn gauge(trial: &Value, name: &str) -> f64 {
 
 #[test]
 fn an_experiment_on_a_private_postgresql_that_is_killed_in_a_trial_goes_on_and_leaves_nothing() {
-    let (desk, base) = (Desk::empty(), base());
+    let (workdir, base) = (Workdir::empty(), base());
     let line = "compare tpcb/postgres tpcb/postgres/axum+tokio-postgres --blocks 2 --no-control --clients 2 --scale 1";
     let line = format!("{line} --duration 2s --warmup 0s");
-    let run = Running::start(command(&desk, &line, base.path()));
+    let run = Running::start(command(&workdir, &line, base.path()));
     run.until(
         "a trial runs behind one that has ended",
-        || matches!(&states(&desk)[..], [first, .., last] if first == "complete" && last == "running"),
+        || matches!(&states(&workdir)[..], [first, .., last] if first == "complete" && last == "running"),
     );
     let engine = engine_of(&folders(base.path())[0]);
     run.signal(Signal::KILL);
     let killed = run.end();
     assert_eq!(killed.status.code(), None, "{killed:?}");
-    let before = states(&desk);
+    let before = states(&workdir);
     assert_eq!(before.last().map(String::as_str), Some("running"), "{before:?}");
     let done = before.iter().filter(|state| *state == "complete").count();
 
     let resumed =
-        Running::start(command(&desk, &format!("resume {}", desk.only_run().display()), base.path()));
+        Running::start(command(&workdir, &format!("resume {}", workdir.only_run().display()), base.path()));
     let ran = resumed.end();
-    let document = desk.document();
+    let document = workdir.document();
     assert_good(&ran, &document);
     assert!(ran.err.contains(&format!("{done} of {TRIALS} trials are done")), "{ran:?}");
     assert_eq!(document["state"], "complete");
-    assert_eq!(states(&desk), ["complete"; TRIALS]);
+    assert_eq!(states(&workdir), ["complete"; TRIALS]);
     // Each trial begins on an engine that was just started: none has the pages of the one before in its memory.
     let mut engines: Vec<u64> = document["trials"].as_array().unwrap().iter().map(engine_pid).collect();
     engines.sort_unstable();
@@ -103,5 +103,5 @@ fn an_experiment_on_a_private_postgresql_that_is_killed_in_a_trial_goes_on_and_l
     until("the engines and their folders are gone", || {
         processes_of(base.path()).is_empty() && folders(base.path()).is_empty()
     });
-    assert!(!desk.only_run().join("private").exists());
+    assert!(!workdir.only_run().join("private").exists());
 }

@@ -1,7 +1,7 @@
 //! A password is seen nowhere: not in what is printed, not in what is written, not in the list of processes, however it was
 //! handed over.
 
-use crate::desk::{Desk, Ran, Running, write};
+use crate::workdir::{Ran, Running, Workdir, write};
 use crate::{driver, loaded, without_passwords};
 use rig::Engine;
 use sql::{Secret, ServerUrl};
@@ -33,21 +33,21 @@ const PASSWORD_FILE: &str = "password.txt";
 const PGPASS: &str = ".pgpass";
 
 /// A command that gets the password of a URL in one way, run under watch.
-fn handed(desk: &Desk, way: Way, line: &str, url: &ServerUrl) -> Command {
+fn handed(workdir: &Workdir, way: Way, line: &str, url: &ServerUrl) -> Command {
     let password = url.password.as_ref().map_or("", Secret::reveal);
     let plain = url.to_string();
     let full = plain.replacen('@', &format!(":{password}@"), 1);
     let private = |name: &str, text: &str| {
-        write(desk.path(name), text);
-        fs::set_permissions(desk.path(name), fs::Permissions::from_mode(0o600)).unwrap();
+        write(workdir.path(name), text);
+        fs::set_permissions(workdir.path(name), fs::Permissions::from_mode(0o600)).unwrap();
     };
     let mut command = match way {
-        Way::Argument => desk.command(&format!("{line} --db {full}")),
-        Way::Equals => desk.command(&format!("{line} --db={full}")),
-        Way::File => desk.command(&format!("{line} --db {plain} --password-file {PASSWORD_FILE}")),
-        Way::UrlInEnvironment => desk.command(line),
+        Way::Argument => workdir.command(&format!("{line} --db {full}")),
+        Way::Equals => workdir.command(&format!("{line} --db={full}")),
+        Way::File => workdir.command(&format!("{line} --db {plain} --password-file {PASSWORD_FILE}")),
+        Way::UrlInEnvironment => workdir.command(line),
         Way::Environment | Way::EnginesVariable | Way::EnginesFile => {
-            desk.command(&format!("{line} --db {plain}"))
+            workdir.command(&format!("{line} --db {plain}"))
         }
     };
     without_passwords(&mut command);
@@ -66,7 +66,7 @@ fn handed(desk: &Desk, way: Way, line: &str, url: &ServerUrl) -> Command {
         Way::File => private(PASSWORD_FILE, &format!("{password}\nnot this\n")),
         Way::EnginesFile => {
             private(PGPASS, &format!("*:{}:*:{}:{password}\n", url.port, url.user));
-            command.env("HOME", desk.path("."));
+            command.env("HOME", workdir.path("."));
         }
     }
     command
@@ -115,10 +115,10 @@ fn contains(bytes: &[u8], secret: &str) -> bool {
 
 /// No file of a desk but those that the test itself has made, and nothing that was printed, has the password.
 #[track_caller]
-fn assert_unseen(desk: &Desk, ran: &Ran, password: &str) {
+fn assert_unseen(workdir: &Workdir, ran: &Ran, password: &str) {
     assert!(!ran.out.contains(password) && !ran.err.contains(password), "{ran:?}");
-    for file in desk.files() {
-        let path = desk.path(&file);
+    for file in workdir.files() {
+        let path = workdir.path(&file);
         let is_ours = [PASSWORD_FILE, PGPASS].contains(&file.as_str());
         if path.is_file() && !is_ours {
             assert!(!contains(&fs::read(&path).unwrap(), password), "{file} has the password");
@@ -129,10 +129,10 @@ fn assert_unseen(desk: &Desk, ran: &Ran, password: &str) {
 /// Runs under watch, and finds the password nowhere.
 #[track_caller]
 fn check(server: &Held, way: Way, line: &str, url: &ServerUrl) -> Ran {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     let password = url.password.as_ref().map_or("", Secret::reveal).to_owned();
-    let ran = watched(handed(&desk, way, line, url), &password);
-    assert_unseen(&desk, &ran, &password);
+    let ran = watched(handed(&workdir, way, line, url), &password);
+    assert_unseen(&workdir, &ran, &password);
     let log = fs::read(Path::new(server.engine.folder()).join("log")).unwrap();
     assert!(!contains(&log, &password), "the engine's log has the password");
     ran
@@ -180,21 +180,21 @@ fn the_password_of_one_of_several_stores_is_used_and_never_seen() {
         "run tpcb/postgres/axum+tokio-postgres --calls 200 --warmup 0s --clients 2 --json".to_owned(),
         "audit tpcb --json".to_owned(),
     ];
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     for line in lines {
-        let mut command = desk.command(&format!("{line} --db shard-0={first} --db=shard-1={second}"));
+        let mut command = workdir.command(&format!("{line} --db shard-0={first} --db=shard-1={second}"));
         without_passwords(&mut command);
         let ran = watched(command, &password);
         assert!(matches!(ran.code(), 0 | 1), "{line}: {ran:?}");
-        assert_unseen(&desk, &ran, &password);
+        assert_unseen(&workdir, &ran, &password);
     }
     // A name that no store has.
     for name in ["shard-7", "broker", "shard-x"] {
-        let mut command = desk.command(&format!("audit tpcb --db shard-0={first} --db {name}={second}"));
+        let mut command = workdir.command(&format!("audit tpcb --db shard-0={first} --db {name}={second}"));
         without_passwords(&mut command);
         let ran = watched(command, &password);
         ran.refused(&[&format!("no store `{name}`")]);
-        assert_unseen(&desk, &ran, &password);
+        assert_unseen(&workdir, &ran, &password);
     }
 }
 
@@ -220,17 +220,17 @@ fn a_password_that_is_wrong_is_never_seen_either() {
 
 #[test]
 fn a_password_file_that_others_can_read_is_not_used() {
-    let desk = Desk::empty();
+    let workdir = Workdir::empty();
     let url: ServerUrl = "postgres://me:hunter2@127.0.0.1:1/db".parse().unwrap();
     for (way, file) in [(Way::File, PASSWORD_FILE), (Way::EnginesFile, PGPASS)] {
-        let command = handed(&desk, way, "audit tpcb", &url);
-        fs::set_permissions(desk.path(file), fs::Permissions::from_mode(0o640)).unwrap();
+        let command = handed(&workdir, way, "audit tpcb", &url);
+        fs::set_permissions(workdir.path(file), fs::Permissions::from_mode(0o640)).unwrap();
         let ran = Running::start(command).end();
         ran.refused(&["can be read by others", "chmod 600", file]);
-        assert_unseen(&desk, &ran, "hunter2");
+        assert_unseen(&workdir, &ran, "hunter2");
     }
-    let mut command = handed(&desk, Way::File, "audit tpcb", &url);
-    fs::remove_file(desk.path(PASSWORD_FILE)).unwrap();
-    command.env("HOME", desk.path("."));
+    let mut command = handed(&workdir, Way::File, "audit tpcb", &url);
+    fs::remove_file(workdir.path(PASSWORD_FILE)).unwrap();
+    command.env("HOME", workdir.path("."));
     Running::start(command).end().refused(&["could not read the password file", PASSWORD_FILE]);
 }

@@ -1,7 +1,7 @@
 //! Two runs on one database of a server: the second is refused with the name of the first, and neither is spoiled. Whoever else uses the
 //! database is named.
 
-use crate::desk::Desk;
+use crate::workdir::Workdir;
 use crate::{assert_audited, driver, ended, interrupted, loaded, run_on, start_on, until_committed};
 use stackmark_tests::engines::Held;
 
@@ -10,7 +10,7 @@ fn a_second_run_on_a_database_is_refused_until_the_first_has_ended() {
     for engine in crate::ENGINES {
         let mut server = Held::of(engine);
         let url = loaded(&mut server, "tpcb");
-        let (first, second) = (Desk::empty(), Desk::empty());
+        let (first, second) = (Workdir::empty(), Workdir::empty());
         let line = format!("run tpcb/{} --warmup 0s --clients 2 --think 10ms", driver(engine));
         let run = start_on(&first, &format!("{line} --duration 300s --json"), &url);
         until_committed(&run, &first);
@@ -38,7 +38,7 @@ fn a_second_run_on_a_database_is_refused_until_the_first_has_ended() {
         // A run would change what a comparison copies.
         let line =
             format!("compare tpcb/{0} tpcb/{0} --blocks 1 --warmup 0s --duration 300s", driver(engine));
-        let third = Desk::empty();
+        let third = Workdir::empty();
         let compare = start_on(&third, &line, &url);
         until_committed(&compare, &third);
         run_on(&first, &short, &url).refused(&["another run uses"]);
@@ -52,10 +52,10 @@ fn somebody_else_who_writes_into_the_database_is_named_beside_the_audits_that_fa
     for engine in crate::ENGINES {
         let mut server = Held::of(engine);
         let url = loaded(&mut server, "tpcb");
-        let desk = Desk::empty();
+        let workdir = Workdir::empty();
         let options = "--warmup 0s --clients 2 --think 10ms --duration 300s --json";
-        let run = start_on(&desk, &format!("run tpcb/{} {options}", driver(engine)), &url);
-        until_committed(&run, &desk);
+        let run = start_on(&workdir, &format!("run tpcb/{} {options}", driver(engine)), &url);
+        until_committed(&run, &workdir);
         // Each time by a new session, that is gone again at once or stays for a while.
         let pause =
             if engine == rig::Engine::Postgres { "select pg_sleep(1.5)" } else { "select sleep(1.5)" };

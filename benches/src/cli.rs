@@ -49,7 +49,7 @@ pub fn binary() -> Result<PathBuf, String> {
     }
 }
 
-/// Why a document's numbers are void: the first failure or rule that says so.
+/// Why a document's results are invalid: the first failure or rule that says so.
 #[must_use]
 pub fn voided(document: &Document) -> Option<String> {
     document.trials.iter().find_map(|trial| {

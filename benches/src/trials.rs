@@ -1,7 +1,7 @@
 //! Trials by the load generator as `stackmark run` makes them, one after the other in one process.
 
-use drive::{Plan, Progress, Stop};
-use measure::{EffortSums, Monotonic, Totals};
+use drive::{Plan, Stop, TrialProgress};
+use measure::{Monotonic, Totals, WorkSums};
 use model::{Nanos, RetryPolicy, RetryingTarget, Target, Workload};
 use std::sync::Arc;
 use tokio::runtime::Builder;
@@ -70,7 +70,7 @@ pub fn trial_of<W: Workload, T: Target<W>>(
         ledger,
         Monotonic::start(),
         &Stop::new(),
-        &mut |_: &Progress<'_, W>| {},
+        &mut |_: &TrialProgress<'_, W>| {},
     );
     let trial = trial.expect("the plan is valid and the target opens");
     assert_eq!(trial.failure, None, "a trial that fails is not a measurement");
@@ -78,7 +78,7 @@ pub fn trial_of<W: Workload, T: Target<W>>(
     let seconds = trial.span.as_secs_f64();
     let rates = kinds.iter().map(|kind| kind.ended.committed as f64 / seconds).collect();
     let committed = trial.totals.call_counts().committed + trial.warmup.committed;
-    let sum = |of: fn(&EffortSums) -> u64| kinds.iter().map(|kind| of(&kind.work)).sum::<u64>() as f64;
+    let sum = |of: fn(&WorkSums) -> u64| kinds.iter().map(|kind| of(&kind.work)).sum::<u64>() as f64;
     let calls = sum(|work| work.calls);
     Figures {
         rates,

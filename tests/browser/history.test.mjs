@@ -73,7 +73,7 @@ for (const name of PAGES) {
 const seriesOf = (page, key) => page.locator("section", { has: page.locator("p.caption", { hasText: key }) })
   .filter({ has: page.locator("figure") });
 
-test("every run of a course is a mark: dots, rings where void, triangles where something changed", async () => {
+test("every run of a course is a mark: dots, rings where invalid, triangles where something changed", async () => {
   const { page, close } = await open("history");
   const chart = seriesOf(page, "AMD EPYC").locator("svg.wide").first();
   const found = await chart.evaluate(drawn);
@@ -97,7 +97,7 @@ test("machines have courses of their own, and the overview leads to each", async
 test("the latest run is told in words beside the one before", async () => {
   const { page, close } = await open("history");
   const said = await seriesOf(page, "AMD EPYC").locator("p").nth(1).textContent();
-  assert.match(said, /^Latest: [\d\s]+±[\d\s]+new orders\/min on 2026-\d\d-\d\d .*\s% of the run before; .*intervals/);
+  assert.match(said, /^Latest: [\d,\s]+±[\d,\s]+new orders\/min on 2026-\d\d-\d\d .*\s% of the run before; .*intervals/);
   assert.match(said, /One run is invalid and not counted\.$/);
   await close();
 });
@@ -117,7 +117,7 @@ test("the pointer and the arrow keys read out one run", async () => {
   await figure.focus();
   await page.keyboard.press("ArrowRight");
   assert.match(await figure.locator(".at").textContent(), /^2026-09-21 \d\d:\d\d UTC, stackmark 0\.1\.0$/);
-  assert.match((await figure.locator(".legend .value").allTextContents())[0], /^[\d\s]+±[\d\s]+$/);
+  assert.match((await figure.locator(".legend .value").allTextContents())[0], /^[\d,\s]+±[\d,\s]+$/);
   await close();
 });
 

@@ -140,13 +140,13 @@ describe("a run that is watched", () => {
     assert.ok(measured().length > 3, "the measured interval was seen");
     const { what, tiles, title } = measured().at(-1);
     assert.equal(what, "tpcc/sqlite/rusqlite");
-    assert.match(tiles.rate, /^[\d ]+(\.\d+)?\s+new orders\/min$/);
-    assert.match(tiles.mean, /^[\d ]+(\.\d+)?\s+new orders\/min$/);
+    assert.match(tiles.rate, /^[\d,]+(\.\d+)?\s+new orders\/min$/);
+    assert.match(tiles.mean, /^[\d,]+(\.\d+)?\s+new orders\/min$/);
     assert.match(tiles.p50, /^\d+(\.\d+)? (µs|ms|s)\s+new-order$/);
     assert.match(tiles.p99, /^\d+(\.\d+)? (µs|ms|s)\s+new-order$/);
-    assert.match(tiles.faults, /^\d+\s+(of [\d ]+ started|(conflicts|refused|in doubt).*)$/);
+    assert.match(tiles.faults, /^\d+\s+(of [\d,]+ started|(conflicts|refused|in doubt).*)$/);
     assert.match(tiles.flight, /^\d\.\d\s+of 2 clients$/);
-    assert.match(title, /^[\d\s]+new orders\/min · stackmark$/);
+    assert.match(title, /^[\d,\s]+new orders\/min · stackmark$/);
     for (const name of ["rate", "mean", "p99"]) {
       const values = new Set(measured().map((at) => at.tiles[name]));
       assert.ok(values.size > 1, `${name} never changed: ${[...values]}`);

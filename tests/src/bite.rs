@@ -1,14 +1,14 @@
 //! Saboteurs at work on an engine, and what the audits say of what they leave behind. Each check is a promise of every
 //! engine; it fails with what was not caught, or caught by audits that it should not concern.
 
-use crate::beds::Bed;
 use crate::calls::{drive_tpcc, drive_trusting, runtime};
+use crate::fault_injectors::{EXACT, FaultInjector, SHAPE, UNSEEN};
 use crate::lies::DEFECTS;
 use crate::sabotage::{SabotagedTarget, Trick};
-use crate::saboteurs::{EXACT, SHAPE, Saboteur, UNSEEN};
 use crate::served::Served;
 use crate::store::{Found, Store};
 use crate::tamper::Tampering;
+use crate::test_engines::TestEngine;
 use model::Target as _;
 use std::collections::BTreeSet;
 use workload_tpcc::conformance::{ConformancePlan, conform};
@@ -22,10 +22,10 @@ pub const EXACT_CALLS: u64 = 1_200;
 pub const SHAPE_CALLS: u64 = 4_600;
 
 /// No one at work.
-pub const TWIN: Saboteur =
-    Saboteur { what: "nothing is wrong", trick: Trick::None, workers: 1, caught_by: &[] };
+pub const TWIN: FaultInjector =
+    FaultInjector { what: "nothing is wrong", trick: Trick::None, workers: 1, caught_by: &[] };
 
-fn target<B: Bed>(store: &Store, trick: Trick) -> SabotagedTarget<B::Opener> {
+fn target<B: TestEngine>(store: &Store, trick: Trick) -> SabotagedTarget<B::Opener> {
     SabotagedTarget::with(store, B::opener(&store.place(), trick.statements(B::DIALECT)), trick)
 }
 
@@ -34,19 +34,19 @@ fn target<B: Bed>(store: &Store, trick: Trick) -> SabotagedTarget<B::Opener> {
 /// # Panics
 /// When the trial fails.
 #[must_use]
-pub fn sabotaged<B: Bed>(store: &Store, saboteur: &Saboteur, calls: u64) -> Found {
+pub fn sabotaged<B: TestEngine>(store: &Store, injector: &FaultInjector, calls: u64) -> Found {
     let before = store.tallies();
-    let trial = drive_trusting(store, target::<B>(store, saboteur.trick), saboteur.workers, calls, SEED);
-    assert_eq!(trial.failure, None, "{}", saboteur.what);
+    let trial = drive_trusting(store, target::<B>(store, injector.trick), injector.workers, calls, SEED);
+    assert_eq!(trial.failure, None, "{}", injector.what);
     store.find(&before, &Claims::of(&trial.ledger, true))
 }
 
 /// What a saboteur was not caught by, or should not have been, in one sentence.
 #[must_use]
-pub fn judged(saboteur: &Saboteur, found: &Found) -> Option<String> {
-    let expected: BTreeSet<String> = saboteur.caught_by.iter().map(|name| (*name).to_owned()).collect();
+pub fn judged(injector: &FaultInjector, found: &Found) -> Option<String> {
+    let expected: BTreeSet<String> = injector.caught_by.iter().map(|name| (*name).to_owned()).collect();
     let failed = found.failed();
-    (failed != expected).then(|| format!("{}: expected {expected:?}, failed {failed:#?}", saboteur.what))
+    (failed != expected).then(|| format!("{}: expected {expected:?}, failed {failed:#?}", injector.what))
 }
 
 /// Runs all, two at a time, and gives what went wrong.
@@ -78,18 +78,18 @@ pub fn assert_none(wrong: &[String]) {
 ///
 /// # Panics
 /// With those for whom that is not so.
-pub fn exact_saboteurs_are_caught<B: Bed>() {
-    let twins = [1, 4].map(|workers| Saboteur { workers, ..TWIN });
-    let cases: Vec<Saboteur> = twins.into_iter().chain(EXACT.iter().copied()).collect();
-    assert_none(&all(&cases, |saboteur| {
+pub fn exact_saboteurs_are_caught<B: TestEngine>() {
+    let twins = [1, 4].map(|workers| FaultInjector { workers, ..TWIN });
+    let cases: Vec<FaultInjector> = twins.into_iter().chain(EXACT.iter().copied()).collect();
+    assert_none(&all(&cases, |injector| {
         let store = B::store(Cardinality::tiny());
-        judged(saboteur, &sabotaged::<B>(&store, saboteur, EXACT_CALLS))
+        judged(injector, &sabotaged::<B>(&store, injector, EXACT_CALLS))
     }));
 }
 
 /// All of [`SHAPE`] in one call.
 fn misshapen(call: Call) -> Call {
-    SHAPE.iter().fold(call, |call, saboteur| match saboteur.trick {
+    SHAPE.iter().fold(call, |call, injector| match injector.trick {
         Trick::Instead(other) => other(call),
         _ => call,
     })
@@ -100,15 +100,16 @@ fn misshapen(call: Call) -> Call {
 ///
 /// # Panics
 /// When that is not so.
-pub fn shape_saboteurs_are_caught<B: Bed>() {
+pub fn shape_saboteurs_are_caught<B: TestEngine>() {
     let engine = B::ENGINE.expect("a file is quickly copied");
     let store = Store::alone_on(engine, Cardinality::standard(2));
-    let honest = Saboteur { workers: 4, ..TWIN };
+    let honest = FaultInjector { workers: 4, ..TWIN };
     let found = sabotaged::<B>(&store, &honest, SHAPE_CALLS);
     assert_eq!((judged(&honest, &found), found.not_told()), (None, BTreeSet::new()));
-    let found = sabotaged::<B>(&store, &Saboteur { trick: Trick::Instead(misshapen), ..honest }, SHAPE_CALLS);
+    let found =
+        sabotaged::<B>(&store, &FaultInjector { trick: Trick::Instead(misshapen), ..honest }, SHAPE_CALLS);
     let expected: BTreeSet<String> =
-        SHAPE.iter().flat_map(|saboteur| saboteur.caught_by).map(|name| (*name).to_owned()).collect();
+        SHAPE.iter().flat_map(|injector| injector.caught_by).map(|name| (*name).to_owned()).collect();
     assert_eq!(found.failed(), expected);
 }
 
@@ -116,7 +117,7 @@ pub fn shape_saboteurs_are_caught<B: Bed>() {
 ///
 /// # Panics
 /// With the first for whom that is not so.
-pub fn defects_end_the_trial<B: Bed>() {
+pub fn defects_end_the_trial<B: TestEngine>() {
     for (what, trick, words) in DEFECTS {
         let store = B::store(Cardinality::tiny());
         let trial = drive_tpcc(&store, target::<B>(&store, *trick), 1, EXACT_CALLS, SEED);
@@ -132,14 +133,14 @@ pub fn defects_end_the_trial<B: Bed>() {
 ///
 /// # Panics
 /// With the first for whom that is not so.
-pub fn what_no_audit_sees_does_not_conform<B: Bed>() {
+pub fn what_no_audit_sees_does_not_conform<B: TestEngine>() {
     let plan = ConformancePlan::golden(1, 500);
     let honest = [("nothing is wrong", Trick::None)];
     let unseen = UNSEEN.iter().map(|&(what, edits)| (what, Trick::Statements([edits; 3])));
     let cases: Vec<(&str, Trick)> = honest.into_iter().chain(unseen).collect();
     assert_none(&all(&cases, |&(what, trick)| {
         let store = B::store(Cardinality::tiny());
-        let found = sabotaged::<B>(&store, &Saboteur { what, trick, ..TWIN }, EXACT_CALLS).failed();
+        let found = sabotaged::<B>(&store, &FaultInjector { what, trick, ..TWIN }, EXACT_CALLS).failed();
         if !found.is_empty() {
             return Some(format!("{what}: {found:?} see it now; say so in the tables"));
         }
@@ -158,7 +159,7 @@ pub fn what_no_audit_sees_does_not_conform<B: Bed>() {
 }
 
 /// A trial through HTTP with a saboteur behind the server. Gives what the store had before, and what was claimed.
-fn behind_a_server<B: Bed>(store: &Store, trick: Trick) -> (Vec<StoredTally>, Ledger) {
+fn behind_a_server<B: TestEngine>(store: &Store, trick: Trick) -> (Vec<StoredTally>, Ledger) {
     let before = store.tallies();
     let served = Served::start(target::<B>(store, trick), store.size, 4);
     let trial = drive_trusting(store, served.target(), 4, EXACT_CALLS, SEED);
@@ -171,7 +172,7 @@ fn behind_a_server<B: Bed>(store: &Store, trick: Trick) -> (Vec<StoredTally>, Le
 ///
 /// # Panics
 /// With the first for which that is not so.
-pub fn saboteurs_behind_a_server_are_caught<B: Bed>() {
+pub fn saboteurs_behind_a_server_are_caught<B: TestEngine>() {
     for (stmt, measure) in [
         (Stmt::InsertNewOrder, "ledger: orders placed"),
         (Stmt::InsertHistory, "ledger: payments"),
@@ -186,7 +187,7 @@ pub fn saboteurs_behind_a_server_are_caught<B: Bed>() {
             assert!(failed.contains(measure), "{measure}: {failed:?}");
         }
     }
-    let lost = EXACT.iter().find(|saboteur| saboteur.workers > 1).expect("a race is among them");
+    let lost = EXACT.iter().find(|injector| injector.workers > 1).expect("a race is among them");
     let store = B::store(Cardinality::tiny());
     let (before, ledger) = behind_a_server::<B>(&store, lost.trick);
     assert_eq!(judged(lost, &store.find(&before, &Claims::of(&ledger, true))), None);

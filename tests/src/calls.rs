@@ -1,6 +1,6 @@
 //! Driving: a number of calls through the real load generator, or lists of calls from several threads at once.
 
-use drive::{Plan, Progress, Stop, Trial};
+use drive::{Plan, Stop, Trial, TrialProgress};
 use measure::Monotonic;
 use model::{CallWork, Clock, Fault, Home, Nanos, OpenError, Session, Stack, Target, Workload};
 use std::future::Future;
@@ -89,7 +89,7 @@ pub fn drive<W: Workload, T: Target<W>>(
         slice: Nanos::from_millis(20),
         ..Plan::default()
     };
-    let mut observer = |_: &Progress<'_, W>| {};
+    let mut observer = |_: &TrialProgress<'_, W>| {};
     drive::run(&plan, &target, inputs, ledger, Monotonic::start(), &stop, &mut observer)
         .unwrap_or_else(|error| panic!("no trial: {error}"))
 }

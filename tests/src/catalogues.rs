@@ -1,9 +1,9 @@
 //! The catalogue and its fault injectors; each form of it answers alike.
 
-use crate::beds::Bed;
 use crate::injected::{Injected, Injector, RANDOM_CALLS, is_right};
 use crate::routes::Route;
 use crate::tamper::Tampering;
+use crate::test_engines::TestEngine;
 use model::Session;
 use model::conformance::{Conformance, Disagreement};
 use sql::Dialect;
@@ -14,7 +14,7 @@ use workload_catalogue::{Cardinality, FoodCatalogue, Form, Stmt, catalogue};
 ///
 /// # Panics
 /// At the first answer that does not.
-pub fn every_form_is_right_on_both_routes<B: Bed>() {
+pub fn every_form_is_right_on_both_routes<B: TestEngine>() {
     for (form, route) in [
         (Form::Join, Route::Direct),
         (Form::Join, Route::Http),

@@ -135,8 +135,8 @@ mod tests {
         check("a\n...\nd", "a\nb\nc\nd\n", true);
         check("a\n...", "a\n", true);
         check("...\nb", "a\nc\n", false);
-        check("rate ... /s", "rate   1 204 ± 18 /s", true);
-        check("rate ... /s", "rate 1 204 ms", false);
+        check("rate ... /s", "rate   1,204 ± 18 /s", true);
+        check("rate ... /s", "rate 1,204 ms", false);
         check("audits ... of ... passed", "audits 14 of 14 passed", true);
     }
 }

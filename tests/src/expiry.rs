@@ -2,7 +2,7 @@
 //! what was made is not made again.
 
 use crate::calls::runtime;
-use crate::ground::execute;
+use crate::fixture_db::execute;
 use crate::sagas::{Asked, Relayed, asked, beside, how};
 use crate::two_phase::none_left;
 use crate::two_stores::{Bank, many_at_once};

@@ -1,14 +1,14 @@
 //! What every workload over the SQL port is held to, on an engine: right answers and sound data on both routes, and fault injectors,
 //! each caught by exactly the audits that it violates.
 
-use crate::beds::Bed;
 use crate::bite;
 use crate::calls::{drive, runtime};
-use crate::housed::{DrivenDb, Edit, Housed, HousedTarget, RowChange};
+use crate::loaded_db::{DrivenDb, Edit, LoadedDb, LoadedDbTarget, RowChange};
 use crate::routes::{PATIENT, Route, vouched};
 use crate::sabotage::spelled;
 use crate::served::Served;
 use crate::tamper::Tampering;
+use crate::test_engines::TestEngine;
 use benchmark::{Benchmark, Streams};
 use model::conformance::{Conformance, Disagreement};
 use model::{CallWork, Inputs as _, Ledger as _, Session, Target};
@@ -127,7 +127,7 @@ impl<W: Injected> Injector<W> {
         Injector { what, tampering, caught_by, ..Injector::NONE }
     }
 
-    fn statements<B: Bed>(&self) -> Vec<String> {
+    fn statements<B: TestEngine>(&self) -> Vec<String> {
         let [table, constraint] = W::CONSTRAINT;
         let unchecked = match B::DIALECT {
             Dialect::Sqlite => "pragma ignore_check_constraints = on".to_owned(),
@@ -139,7 +139,7 @@ impl<W: Injected> Injector<W> {
     }
 
     /// Its statements after the last call, unless it has none.
-    fn row_change<B: Bed>(&self) -> Option<RowChange> {
+    fn row_change<B: TestEngine>(&self) -> Option<RowChange> {
         let Injector { what, caught_by, .. } = *self;
         (!self.after.is_empty()).then(|| RowChange { what, statements: self.statements::<B>(), caught_by })
     }
@@ -150,12 +150,12 @@ impl<W: Injected> Injector<W> {
 /// # Panics
 /// When an edit does not fit its statement.
 #[must_use]
-pub fn target<B: Bed, W: Injected>(
-    housed: &Housed<W>,
+pub fn target<B: TestEngine, W: Injected>(
+    loaded_db: &LoadedDb<W>,
     form: W::Form,
     injector: &Injector<W>,
-) -> HousedTarget<W, B::Opener> {
-    housed.target::<B>(W::statements(B::DIALECT), form, injector.edits, injector.tampering)
+) -> LoadedDbTarget<W, B::Opener> {
+    loaded_db.target::<B>(W::statements(B::DIALECT), form, injector.edits, injector.tampering)
 }
 
 fn serve<W: Injected, T: Target<W>>(target: T, size: W::Extent, sessions: u32) -> Served<W> {
@@ -166,10 +166,10 @@ fn serve<W: Injected, T: Target<W>>(target: T, size: W::Extent, sessions: u32) -
 ///
 /// # Panics
 /// At the first answer that does not.
-pub fn is_right<B: Bed, W: Injected>(form: W::Form, route: Route) {
+pub fn is_right<B: TestEngine, W: Injected>(form: W::Form, route: Route) {
     let size = W::tiny();
-    let housed = Housed::<W>::on::<B>(size);
-    let target = target::<B, W>(&housed, form, &Injector::NONE);
+    let loaded_db = LoadedDb::<W>::on::<B>(size);
+    let target = target::<B, W>(&loaded_db, form, &Injector::NONE);
     let done = match route {
         Route::Direct => runtime().block_on(conforms(&target)),
         Route::Http => {
@@ -195,11 +195,11 @@ async fn conforms<W: Injected, T: Target<W>>(target: &T) -> Result<(), String> {
 ///
 /// # Panics
 /// When they do not.
-pub fn the_mix_is_sound_on_both_routes<B: Bed, W: Injected>() {
+pub fn the_mix_is_sound_on_both_routes<B: TestEngine, W: Injected>() {
     for route in [Route::Direct, Route::Http] {
-        let housed = Housed::<W>::on::<B>(W::SIZE);
-        let before = housed.evidence();
-        let mut target = target::<B, W>(&housed, W::Form::default(), &Injector::NONE);
+        let loaded_db = LoadedDb::<W>::on::<B>(W::SIZE);
+        let before = loaded_db.evidence();
+        let mut target = target::<B, W>(&loaded_db, W::Form::default(), &Injector::NONE);
         target.policy = PATIENT;
         let (size, streams) = (W::SIZE, Streams { seed: 3, run: 7, ..Streams::default() });
         let inputs = W::inputs(&size, &streams);
@@ -211,16 +211,16 @@ pub fn the_mix_is_sound_on_both_routes<B: Bed, W: Injected>() {
             }
         };
         vouched(&trial);
-        let failed = housed.failed(&before, &W::claims(&trial.ledger, true));
+        let failed = loaded_db.failed(&before, &W::claims(&trial.ledger, true));
         assert_eq!(failed, BTreeSet::new(), "{route:?}");
     }
 }
 
 /// A fresh database after the calls of a fault injector.
-fn driven<B: Bed, W: Injected>(injector: &Injector<W>) -> DrivenDb<W> {
-    let housed = Housed::<W>::on::<B>(W::SIZE);
-    let before = housed.evidence();
-    let target = target::<B, W>(&housed, W::Form::default(), injector);
+fn driven<B: TestEngine, W: Injected>(injector: &Injector<W>) -> DrivenDb<W> {
+    let loaded_db = LoadedDb::<W>::on::<B>(W::SIZE);
+    let before = loaded_db.evidence();
+    let target = target::<B, W>(&loaded_db, W::Form::default(), injector);
     let mut ledger = W::new_ledger(&W::SIZE);
     runtime().block_on(async {
         let mut session = target.open(0).await.expect("data that was just loaded");
@@ -242,7 +242,7 @@ fn driven<B: Bed, W: Injected>(injector: &Injector<W>) -> DrivenDb<W> {
             ledger.post(&call, &answer);
         }
     });
-    DrivenDb::new(housed, before, W::claims(&ledger, true))
+    DrivenDb::new(loaded_db, before, W::claims(&ledger, true))
 }
 
 /// Every change of rows after right calls is caught by exactly the audits that it violates, and every audit catches one, except those
@@ -250,7 +250,7 @@ fn driven<B: Bed, W: Injected>(injector: &Injector<W>) -> DrivenDb<W> {
 ///
 /// # Panics
 /// When that is not so.
-pub fn row_changes_are_caught<B: Bed, W: Injected>(elsewhere: &BTreeSet<&str>) {
+pub fn row_changes_are_caught<B: TestEngine, W: Injected>(elsewhere: &BTreeSet<&str>) {
     let changes: Vec<RowChange> = W::INJECTORS.iter().filter_map(Injector::row_change::<B>).collect();
     let db = driven::<B, W>(&Injector::NONE);
     let mut audits = db.audit_names();
@@ -262,7 +262,7 @@ pub fn row_changes_are_caught<B: Bed, W: Injected>(elsewhere: &BTreeSet<&str>) {
 ///
 /// # Panics
 /// With those for which that is not so.
-pub fn all_are_caught<B: Bed, W: Injected>() {
+pub fn all_are_caught<B: TestEngine, W: Injected>() {
     let cases: Vec<&Injector<W>> = [&Injector::NONE].into_iter().chain(W::INJECTORS).collect();
     bite::assert_none(&bite::all(&cases, |injector| {
         let expected: BTreeSet<String> = injector.caught_by.iter().map(|name| (*name).to_owned()).collect();

@@ -1,7 +1,7 @@
 //! Those whom an answer gives away, or the schema, while the trial runs.
 
+use crate::fault_injectors::TWICE;
 use crate::sabotage::{Edit, Trick};
-use crate::saboteurs::TWICE;
 use workload_tpcc::{Call, Outcome, Placed, Stmt, Unused, Who, order_total};
 
 /// What is wrong, how it is made so, and words of the failure on SQLite, PostgreSQL and MariaDB.
@@ -114,7 +114,7 @@ pub const DEFECTS: &[Defect] = &[
                 short.low_stock = 1;
             }
         },
-        "items are said to be lower in stock than any can be",
+        "more items are reported below the threshold than possible",
     ),
     lies(
         "a payment by name says that another customer paid",

@@ -2,7 +2,7 @@
 //! logs that are not those of the stores, and logs that do not match what is stored.
 
 use crate::calls::runtime;
-use crate::ground::execute;
+use crate::fixture_db::execute;
 use crate::outboxes::Kept;
 use crate::sagas::{Relayed, beside, in_style};
 use crate::two_phase::none_left;

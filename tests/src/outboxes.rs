@@ -1,10 +1,10 @@
 //! Bookings that are announced from an outbox: relays next to calls, several at once, one that dies in between, transactions that
 //! commit late, and everybody who announces something else than was booked.
 
-use crate::beds::Bed;
 use crate::calls::{drive, runtime};
-use crate::housed::Housed;
+use crate::loaded_db::LoadedDb;
 use crate::sagas::Relayed;
+use crate::test_engines::TestEngine;
 use admin::store;
 use benchmark::{Benchmark as _, Streams};
 use consumer::{Consumer, Inbox, Source};
@@ -71,15 +71,15 @@ impl Sink for Kept {
 
 /// A box office whose bookings are announced.
 struct Office {
-    housed: Housed<Bookings>,
+    loaded_db: LoadedDb<Bookings>,
     size: Cardinality,
     kept: Kept,
 }
 
 impl Office {
-    fn on<B: Bed>(kept: Kept) -> Office {
+    fn on<B: TestEngine>(kept: Kept) -> Office {
         let size = Cardinality::tiny();
-        Office { housed: Housed::on::<B>(size), size, kept }
+        Office { loaded_db: LoadedDb::on::<B>(size), size, kept }
     }
 
     fn relay<B: Relayed>(&self) -> Box<dyn Relay> {
@@ -89,7 +89,7 @@ impl Office {
     fn relay_of<B: Relayed>(&self, style: Style) -> Box<dyn Relay> {
         let settings =
             Settings { sink: Box::new(self.kept.clone()), batch: BATCH, ..Settings::keeping(Duration::ZERO) };
-        Bookings::relay(How { style, ..how::<B>() }, &[self.housed.place()], &self.size, settings)
+        Bookings::relay(How { style, ..how::<B>() }, &[self.loaded_db.place()], &self.size, settings)
             .expect("a store that was just loaded")
     }
 
@@ -97,7 +97,7 @@ impl Office {
     fn many_at_once<B: Relayed>(&self, style: Style) -> Ledger {
         let how = How { style, ..how::<B>() };
         let target =
-            target_over::<Bookings>(how, &[self.housed.place()], &self.size).expect("it was just loaded");
+            target_over::<Bookings>(how, &[self.loaded_db.place()], &self.size).expect("it was just loaded");
         let streams = Streams { seed: 3, run: RUN, ..Streams::default() };
         let inputs = Bookings::inputs(&self.size, &streams);
         let trial = drive(target, SESSIONS, CALLS, inputs, Ledger::new);
@@ -106,7 +106,7 @@ impl Office {
     }
 
     fn pending(&self) -> u64 {
-        Bookings::pending(&self.housed.evidence()).expect("there may be some")
+        Bookings::pending(&self.loaded_db.evidence()).expect("there may be some")
     }
 
     /// Lets relays work next to something, and until nothing is pending. What that gave, and how many messages each has published.
@@ -148,7 +148,7 @@ impl Office {
         for (at, message) in messages.iter().enumerate() {
             announced.take(&|| format!("message {at}"), &message.payload);
         }
-        let found = announced.findings(&ledger.claims(true), &self.housed.evidence());
+        let found = announced.findings(&ledger.claims(true), &self.loaded_db.evidence());
         let wrong = found.iter().filter(|found| !found.violations.is_empty()).map(|found| found.name);
         (wrong.collect(), announced.duplicates())
     }
@@ -165,7 +165,7 @@ pub fn two_relays_publish_everything_once<B: Relayed>() {
     assert!(messages.len() > 100, "{}", messages.len());
     assert_eq!(published.iter().sum::<u64>(), messages.len() as u64);
     assert_eq!(office.wrong(&messages, &ledger), (vec![], 0));
-    assert_eq!(office.housed.failed_here(&Vec::new()), BTreeSet::new());
+    assert_eq!(office.loaded_db.failed_here(&Vec::new()), BTreeSet::new());
 }
 
 /// Bookings whose statements share a round trip leave sound data, exactly what was acknowledged, and a row of the outbox each where
@@ -176,14 +176,14 @@ pub fn two_relays_publish_everything_once<B: Relayed>() {
 pub fn pipelined_bookings_are_sound<B: Relayed>() {
     for style in [Style::Pipelined, Style::PipelinedOutboxRow] {
         let office = Office::on::<B>(Kept::default());
-        let before = office.housed.evidence();
+        let before = office.loaded_db.evidence();
         let claims = office.many_at_once::<B>(style).claims(true);
-        let stored = office.housed.evidence();
+        let stored = office.loaded_db.evidence();
         let mut checks = Bookings::ledger_checks(&before, &stored, &claims);
         checks.extend(Bookings::unpublished_checks(style.name(), &[RUN], &claims, &stored));
         let wrong: Vec<_> = checks.iter().filter(|check| check.check != Check::Passed).collect();
         assert!(wrong.is_empty() && checks.iter().any(|check| check.stored > 100), "{style:?}: {checks:?}");
-        assert_eq!(office.housed.failed_here(&before), BTreeSet::new());
+        assert_eq!(office.loaded_db.failed_here(&before), BTreeSet::new());
         assert_eq!(office.pending() > 100, style.keeps_outbox(), "{style:?}");
     }
 }
@@ -260,7 +260,7 @@ fn opener<B: Relayed>(office: &Office) -> B::Opener {
 }
 
 fn opener_with<B: Relayed>(office: &Office, mut statements: Vec<String>) -> B::Opener {
-    B::opener(&office.housed.place(), vec![statements.swap_remove(Stmt::InsertOutbox.id().0.into())])
+    B::opener(&office.loaded_db.place(), vec![statements.swap_remove(Stmt::InsertOutbox.id().0.into())])
 }
 
 /// A row whose transaction commits after rows with higher numbers were published is published too.
@@ -401,7 +401,7 @@ pub fn a_booking_notifies_an_idle_relay<B: Relayed>() {
         assert_eq!((turn(&mut relay), office.pending()), ((1, None), 0));
         let end = "select pg_terminate_backend(pid) from pg_stat_activity \
                    where query = 'listen stackmark_outbox' and datname = current_database()";
-        let ended = store(office.housed.place()).rows(end, &[]).expect("PostgreSQL");
+        let ended = store(office.loaded_db.place()).rows(end, &[]).expect("PostgreSQL");
         assert_eq!(ended.len(), 1, "one connection listens");
         let clock = Monotonic::start();
         let failure = loop {
@@ -443,7 +443,7 @@ pub fn a_consumer_that_processes_other_messages_is_caught<B: Relayed>() {
     };
     let wrong = |path: &Path| {
         let inbox = Inbox::read_only(path).expect("it was just written");
-        let (claims, stored) = (ledger.claims(true), office.housed.evidence());
+        let (claims, stored) = (ledger.claims(true), office.loaded_db.evidence());
         let recorded = Recorded::<Bookings> {
             style: Style::Outbox,
             size: &office.size,

@@ -1,8 +1,8 @@
 //! Plans that PostgreSQL makes of a workload's statements in a database that was just loaded.
 
-use crate::beds::OnPostgres;
 use crate::calls::runtime;
-use crate::housed::Housed;
+use crate::loaded_db::LoadedDb;
+use crate::test_engines::OnPostgres;
 use adapter_tokio_postgres::{Connected, connect};
 use sql::DbUrl;
 use targets::Driven;
@@ -14,8 +14,8 @@ use tokio_postgres::SimpleQueryMessage;
 /// When a statement cannot be planned.
 #[must_use]
 pub fn scans_of_empty_tables<W: Driven>(size: W::Extent, statements: &[String]) -> Vec<String> {
-    let housed = Housed::<W>::on::<OnPostgres>(size);
-    let DbUrl::Server(url) = housed.place() else { panic!("PostgreSQL is a server") };
+    let loaded_db = LoadedDb::<W>::on::<OnPostgres>(size);
+    let DbUrl::Server(url) = loaded_db.place() else { panic!("PostgreSQL is a server") };
     runtime().block_on(async {
         let mut connected = connect(&url).await.expect("a database that was just loaded");
         let empty = column(

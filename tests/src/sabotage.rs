@@ -1,6 +1,6 @@
 //! Sessions and inputs that do wrong on purpose. An audit that they do not set off is not an audit.
 
-use crate::ground::Behind;
+use crate::fixture_db::Behind;
 use crate::store::{Store, retrying};
 use crate::tamper::{TamperedOpener, Tampering};
 use adapter_rusqlite::SqliteOpener;

@@ -1,10 +1,10 @@
 //! Transfers between two stores by a saga: right answers, several relays at once, one that dies in between, credits that are
 //! refused, and everybody who does wrong between stores.
 
-use crate::beds::{Bed, OnMariaDb, OnPostgres, OnSqlite};
 use crate::bite;
 use crate::calls::runtime;
-use crate::ground::execute;
+use crate::fixture_db::execute;
+use crate::test_engines::{OnMariaDb, OnPostgres, OnSqlite, TestEngine};
 use crate::two_phase::none_left;
 use crate::two_stores::{Bank, answer_as_one, many_at_once};
 use measure::Monotonic;
@@ -22,7 +22,7 @@ use workload_transfer::{
 };
 
 /// An engine whose calls can leave something to a relay.
-pub trait Relayed: Bed {
+pub trait Relayed: TestEngine {
     /// How it is reached.
     const DRIVER: Driver;
 }

@@ -1,6 +1,6 @@
 //! TPC-C databases for tests, and what vouches for them: the audits and the ledger, asked as the command line asks.
 
-use crate::ground::{Ground, asked, audited, rows};
+use crate::fixture_db::{FixtureDb, asked, audited, rows};
 use adapter_rusqlite::{GroupedOpener, SqliteOpener};
 use admin::{LoadPlan, LoadRecord, store};
 use measure::Monotonic;
@@ -31,7 +31,7 @@ pub const LOAD_SEED: u64 = GOLDEN_LOAD_SEED;
 /// A freshly loaded database of its own, which goes with this value.
 #[derive(Debug)]
 pub struct Store {
-    ground: Ground,
+    fixture_db: FixtureDb,
     /// How much was loaded.
     pub size: Cardinality,
 }
@@ -58,7 +58,7 @@ impl Store {
         fs::write(&file, template(size)).expect("a test needs room for its database");
         let url: SqliteUrl =
             format!("sqlite:{}?{options}", file.display()).parse().expect("the test's own URL");
-        Store { ground: Ground::Folder { folder, url }, size }
+        Store { fixture_db: FixtureDb::Folder { folder, url }, size }
     }
 
     /// The tiny store, for audits that compare exactly. What a crash would leave is not a concern of its tests.
@@ -75,8 +75,9 @@ impl Store {
     #[must_use]
     pub fn on(engine: Engine, size: Cardinality) -> Store {
         let name = format!("tpcc_{}_{}_{}", size.warehouses, size.items, size.customers);
-        let ground = Ground::copied(engine, &name, || tpcc_plan(crate::ground::dialect(engine), size));
-        Store { ground, size }
+        let fixture_db =
+            FixtureDb::copied(engine, &name, || tpcc_plan(crate::fixture_db::dialect(engine), size));
+        Store { fixture_db, size }
     }
 
     /// The same for a size that one test needs: loaded for it alone, without a copy that others would take theirs from.
@@ -85,14 +86,14 @@ impl Store {
     /// When it cannot be made: the test could not run.
     #[must_use]
     pub fn alone_on(engine: Engine, size: Cardinality) -> Store {
-        let ground = Ground::loaded(engine, tpcc_plan(crate::ground::dialect(engine), size));
-        Store { ground, size }
+        let fixture_db = FixtureDb::loaded(engine, tpcc_plan(crate::fixture_db::dialect(engine), size));
+        Store { fixture_db, size }
     }
 
     /// Where it is.
     #[must_use]
     pub fn place(&self) -> DbUrl {
-        self.ground.place()
+        self.fixture_db.place()
     }
 
     /// Where it is, if it is in a file.
@@ -101,9 +102,9 @@ impl Store {
     /// When it is on a server.
     #[must_use]
     pub fn file(&self) -> &SqliteUrl {
-        match &self.ground {
-            Ground::Folder { url, .. } => url,
-            Ground::Server(_) => panic!("a store on a server has no file"),
+        match &self.fixture_db {
+            FixtureDb::Folder { url, .. } => url,
+            FixtureDb::Server(_) => panic!("a store on a server has no file"),
         }
     }
 
@@ -113,9 +114,9 @@ impl Store {
     /// When it is in a file.
     #[must_use]
     pub fn server(&self) -> &ServerUrl {
-        match &self.ground {
-            Ground::Server(url) => url,
-            Ground::Folder { .. } => panic!("a store in a file has no server"),
+        match &self.fixture_db {
+            FixtureDb::Server(url) => url,
+            FixtureDb::Folder { .. } => panic!("a store in a file has no server"),
         }
     }
 
@@ -129,9 +130,9 @@ impl Store {
     /// When it is on a server.
     #[must_use]
     pub fn folder(&self) -> &TempDir {
-        match &self.ground {
-            Ground::Folder { folder, .. } => folder,
-            Ground::Server(_) => panic!("a store on a server has no folder"),
+        match &self.fixture_db {
+            FixtureDb::Folder { folder, .. } => folder,
+            FixtureDb::Server(_) => panic!("a store on a server has no folder"),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Transfers between stores of one engine: right answers, many sessions at once, coordinators that die between their phases, and
 //! one that does not wait for its decision.
 
-use crate::beds::{Bed, OnMariaDb, OnPostgres};
 use crate::calls::runtime;
+use crate::test_engines::{OnMariaDb, OnPostgres, TestEngine};
 use crate::two_stores::{Bank, answer_as_one, many_at_once};
 use benchmark::Benchmark as _;
 use measure::Monotonic;
@@ -36,7 +36,7 @@ fn some_left() -> (RwLockWriteGuard<'static, ()>, Option<File>) {
 }
 
 /// An engine that keeps branches.
-pub trait Branching: Bed<Opener: SqlOpener<Conn: TwoPhase>> {
+pub trait Branching: TestEngine<Opener: SqlOpener<Conn: TwoPhase>> {
     /// How it is reached.
     const DRIVER: Driver;
 }

@@ -1,9 +1,9 @@
 //! A bank over two databases of one engine, or more.
 
-use crate::beds::Bed;
 use crate::calls::{drive, runtime};
-use crate::ground::rows;
-use crate::housed::{Housed, misses};
+use crate::fixture_db::rows;
+use crate::loaded_db::{LoadedDb, misses};
+use crate::test_engines::TestEngine;
 use benchmark::{Benchmark as _, Streams};
 use measure::Monotonic;
 use model::{CallWork, Clock as _, Inputs as _, Nanos, Session as _, Target as _};
@@ -25,7 +25,7 @@ const SETTLED_MAX: Nanos = Nanos::from_secs(120);
 
 /// The bank.
 pub(crate) struct Bank {
-    pub(crate) parts: Vec<Housed<Transfers>>,
+    pub(crate) parts: Vec<LoadedDb<Transfers>>,
     pub(crate) size: Cardinality,
     before: Vec<Tally>,
     /// Of files, if not their own.
@@ -34,13 +34,13 @@ pub(crate) struct Bank {
 
 impl Bank {
     /// Over two stores.
-    pub(crate) fn on<B: Bed>() -> Bank {
+    pub(crate) fn on<B: TestEngine>() -> Bank {
         Bank::over::<B>(2)
     }
 
-    pub(crate) fn over<B: Bed>(stores: u32) -> Bank {
+    pub(crate) fn over<B: TestEngine>(stores: u32) -> Bank {
         let size = Transfers::tiny_over(stores);
-        let parts: Vec<_> = Transfers::parts(&size).into_iter().map(Housed::on::<B>).collect();
+        let parts: Vec<_> = Transfers::parts(&size).into_iter().map(LoadedDb::on::<B>).collect();
         let mut bank = Bank { parts, size, before: Vec::new(), journal: None };
         bank.before = bank.evidence();
         bank
@@ -52,7 +52,7 @@ impl Bank {
     }
 
     pub(crate) fn urls(&self) -> Vec<DbUrl> {
-        let place = |part: &Housed<Transfers>| match (part.place(), self.journal) {
+        let place = |part: &LoadedDb<Transfers>| match (part.place(), self.journal) {
             (DbUrl::Sqlite(url), Some(journal)) => DbUrl::Sqlite(SqliteUrl { journal, ..url }),
             (url, _) => url,
         };
@@ -64,7 +64,7 @@ impl Bank {
     }
 
     pub(crate) fn evidence(&self) -> Vec<Tally> {
-        Transfers::join(self.parts.iter().map(Housed::evidence).collect())
+        Transfers::join(self.parts.iter().map(LoadedDb::evidence).collect())
     }
 
     pub(crate) fn pending(&self) -> u64 {

@@ -235,7 +235,7 @@ fn run(options: &[&str], env: &[(&str, &str)], out: &Path) -> Result<Trial, Stri
     let bookings = ["run", OUTBOX, "--only", "book", "--quantity", "1", "--stock", "100000000"];
     let document = cli::stackmark_in(&[&bookings[..], options].concat(), env, out)?;
     if let Some(why) = cli::voided(&document) {
-        return Err(format!("a trial is void: {why}"));
+        return Err(format!("a trial is invalid: {why}"));
     }
     document.trials.into_iter().next().ok_or_else(|| "the document has no trial".to_owned())
 }

@@ -2,10 +2,10 @@
 //! commit flushed), one warehouse, one client, by `drive::run` with tape, ledger and checks against a bare loop of the
 //! same calls by hand. Blocks take turns, each on a fresh copy of the same database.
 //!
-//! The loop by hand has its calls drawn beforehand and keeps no books, so drawing and recording count against us.
+//! The loop by hand has its calls drawn beforehand and counts no calls, so drawing and recording count against us.
 
 use adapter_rusqlite::{SqliteOpener, connect};
-use drive::{Plan, Progress, Stop};
+use drive::{Plan, Stop, TrialProgress};
 use measure::{Monotonic, thread_cpu};
 use model::{Clock, Inputs as _, Nanos, RetryPolicy, RetryingTarget, Verdict, Workload};
 use sql::{Dialect, SqliteUrl};
@@ -87,7 +87,7 @@ fn block_of_ours(url: &SqliteUrl, seed: u64) -> Block {
         || Ledger::new(SIZE),
         clock,
         &Stop::new(),
-        &mut |_: &Progress<'_, Tpcc>| {},
+        &mut |_: &TrialProgress<'_, Tpcc>| {},
     );
     let trial = trial.expect("the plan is valid and the target opens");
     assert_eq!(trial.failure, None, "a trial that fails is not a measurement");

@@ -71,7 +71,7 @@ fn trial(db: &str, out: &Path) -> Result<f64, String> {
     let args = ["run", subject, "--db", db, "--clients", "1", "--warmup", "1s", "--duration", "4s"];
     let document = cli::stackmark(&args, out)?;
     match (cli::voided(&document), document.trials.first()) {
-        (Some(why), _) => Err(format!("a trial is void: {why}")),
+        (Some(why), _) => Err(format!("a trial is invalid: {why}")),
         (None, Some(trial)) => Ok(trial.headline.value.value),
         (None, None) => Err("the document has no trial".into()),
     }

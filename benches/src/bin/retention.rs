@@ -52,7 +52,7 @@ fn compare(pair: &Pair, folder: &Folder) -> Result<(), String> {
     let what = ["compare", pair.direct, pair.http, "--clients", CLIENTS, "--blocks", BLOCKS];
     let document = cli::stackmark(&[&what[..], &pair.plan].concat(), &folder.path().join("results"))?;
     if let Some(why) = cli::voided(&document) {
-        return Err(format!("a trial is void: {why}"));
+        return Err(format!("a trial is invalid: {why}"));
     }
     let sides = [("direct", pair.direct), ("through HTTP", pair.http)];
     for (name, subject) in sides {
@@ -62,8 +62,7 @@ fn compare(pair: &Pair, folder: &Folder) -> Result<(), String> {
     let experiment = document.experiment.as_ref();
     let comparison =
         experiment.and_then(|found| found.comparisons.first()).ok_or("the document has no comparison")?;
-    let retention = comparison.retention();
-    output::figure("retention", retention.as_deref().unwrap_or("no block is complete"));
+    output::figure("effect", comparison.effect().as_deref().unwrap_or("no block is complete"));
     output::figure("verdict", &comparison.sentence);
     if let (Some(least), Some(ratio)) = (pair.kept_min, comparison.ratio) {
         output::goal(&format!("at least {:.0} % kept", least * 100.0), ratio.value >= least);

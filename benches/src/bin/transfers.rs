@@ -306,7 +306,7 @@ impl Costs {
 fn run(subject: &str, options: &[&str], out: &Path) -> Result<Trial, String> {
     let document = cli::stackmark(&[&["run", subject][..], options].concat(), out)?;
     if let Some(why) = cli::voided(&document) {
-        return Err(format!("a trial is void: {why}"));
+        return Err(format!("a trial is invalid: {why}"));
     }
     document.trials.into_iter().next().ok_or_else(|| "the document has no trial".to_owned())
 }

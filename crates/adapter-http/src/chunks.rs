@@ -26,7 +26,7 @@ pub(crate) fn measure(bytes: &[u8]) -> Result<Option<Chunked>, String> {
         }
         let Some(ending) = bytes.get(at + size..at + size + 2) else { return Ok(None) };
         if ending != b"\r\n" {
-            return Err("a chunk of the answer does not end where it says".into());
+            return Err("a chunk of the response is longer than its stated length".into());
         }
         body += size;
         at += size + 2;

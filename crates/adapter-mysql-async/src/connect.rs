@@ -71,7 +71,7 @@ async fn suits(url: &ServerUrl, conn: &mut Conn) -> Result<(), OpenError> {
         return Err(unusable(
             url,
             &format!(
-                "it says that it is MySQL {version}; the statements need MariaDB's `insert … returning`, so MariaDB \
+                "it is MySQL {version}; the statements need MariaDB's `insert … returning`, so MariaDB \
                  10.6 or newer"
             ),
         ));

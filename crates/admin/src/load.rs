@@ -197,18 +197,18 @@ struct Load<'a> {
 }
 
 /// Why a load ended early: what was said, and while doing what; or an error that says it itself.
-enum Ended {
+enum LoadFailure {
     Said(&'static str, Cause),
     Told(Error),
 }
 
 trait While<T> {
-    fn when(self, doing: &'static str) -> Result<T, Ended>;
+    fn when(self, doing: &'static str) -> Result<T, LoadFailure>;
 }
 
 impl<T> While<T> for Result<T, Cause> {
-    fn when(self, doing: &'static str) -> Result<T, Ended> {
-        self.map_err(|cause| Ended::Said(doing, cause))
+    fn when(self, doing: &'static str) -> Result<T, LoadFailure> {
+        self.map_err(|cause| LoadFailure::Said(doing, cause))
     }
 }
 
@@ -269,7 +269,12 @@ impl Load<'_> {
         })
     }
 
-    fn whole(&self, claim: &mut dyn Claim, notes: Vec<String>, clock: &Monotonic) -> Result<Loaded, Ended> {
+    fn whole(
+        &self,
+        claim: &mut dyn Claim,
+        notes: Vec<String>,
+        clock: &Monotonic,
+    ) -> Result<Loaded, LoadFailure> {
         let signals = &self.crew.signals;
         let mut times = PhaseTimes::default();
         let mut since = clock.now();
@@ -301,14 +306,14 @@ impl Load<'_> {
         for ((table, written), read) in tables.clone().zip(&read) {
             if written != read && !signals.stopped() {
                 let (table, written, read) = (table.name.into(), written.to_string(), read.to_string());
-                return Err(Ended::Told(Error::Mismatch { table, written, read }));
+                return Err(LoadFailure::Told(Error::Mismatch { table, written, read }));
             }
         }
         lap(&mut times.verify);
 
         signals.enter(Phase::Flush);
         if signals.stopped() {
-            return Err(Ended::Told(self.stopped()));
+            return Err(LoadFailure::Told(self.stopped()));
         }
         let about = |(table, sum): (&Table, &Checksum)| TableContents {
             name: table.name.into(),
@@ -334,7 +339,12 @@ impl Load<'_> {
         self.plan.schema.iter().filter(|(name, _)| name.starts_with(kind)).map(|(_, text)| text).collect()
     }
 
-    fn connect(&self, claim: &dyn Claim, count: usize, reads: bool) -> Result<Vec<Box<dyn Conn>>, Ended> {
+    fn connect(
+        &self,
+        claim: &dyn Claim,
+        count: usize,
+        reads: bool,
+    ) -> Result<Vec<Box<dyn Conn>>, LoadFailure> {
         let open = |_| {
             let conn = claim.connect(reads)?;
             self.crew.join(conn.canceller());
@@ -400,16 +410,16 @@ impl Load<'_> {
         Error::Stopped { place: self.engine.unfinished(), reload: self.plan.reload.clone() }
     }
 
-    fn error(&self, ended: Ended) -> Error {
+    fn error(&self, ended: LoadFailure) -> Error {
         let signals = &self.crew.signals;
         let place = self.engine.unfinished();
         match ended {
             _ if signals.stopped() => self.stopped(),
-            Ended::Told(error) => error,
-            Ended::Said(_, cause) if cause.kind == Kind::Full => {
+            LoadFailure::Told(error) => error,
+            LoadFailure::Said(_, cause) if cause.kind == Kind::Full => {
                 Error::Full { place, written: signals.rows.load(Ordering::Relaxed) }
             }
-            Ended::Said(doing, cause) => match self.engine.failed(doing, cause) {
+            LoadFailure::Said(doing, cause) => match self.engine.failed(doing, cause) {
                 Error::Failed { doing, source, .. } => Error::Failed { doing, place, source },
                 error => error,
             },

@@ -139,13 +139,13 @@ pub trait Benchmark: Wire<Extent: Size> {
     ///
     /// # Errors
     /// Why not, and what the workload would need; or the store cannot be asked.
-    fn auditable(store: &dyn Look, tables: &[String]) -> Result<Kit<Self::Extent>>;
+    fn auditable(store: &dyn Look, tables: &[String]) -> Result<ForeignDatabase<Self::Extent>>;
     /// What another kit has loaded, if calls can be made on it. `load` is the command that would load one of ours, for
     /// messages.
     ///
     /// # Errors
     /// Why not; or the store cannot be asked.
-    fn recognise(store: &dyn Look, tables: &[String], load: &str) -> Result<Kit<Self::Extent>>;
+    fn recognise(store: &dyn Look, tables: &[String], load: &str) -> Result<ForeignDatabase<Self::Extent>>;
 
     /// The initial rows.
     fn dataset(size: &Self::Extent, seed: u64) -> Arc<dyn Dataset>;
@@ -392,7 +392,7 @@ pub struct Past {
 }
 
 /// A database that another kit has loaded.
-pub struct Kit<S> {
+pub struct ForeignDatabase<S> {
     /// What it looks like: `another kit, perhaps HammerDB`.
     pub name: String,
     /// It is not another kit after all.

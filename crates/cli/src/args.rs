@@ -30,7 +30,7 @@ pub(crate) use verify::Verify;
 /// Benchmark full-stack transactional services, audited.
 ///
 /// The same transactions, data and random stream straight to the database and through an HTTP service; latency free of
-/// coordinated omission; audits that void a number whose data is wrong.
+/// coordinated omission; audits that invalidate a result whose data is wrong.
 #[derive(Debug, Parser)]
 #[command(
     name = "stackmark",
@@ -112,13 +112,13 @@ pub(crate) struct Quickstart {
     /// Clients, each with one call in flight.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) clients: u32,
-    /// Blocks of one trial a side.
+    /// Blocks, each of one trial per side.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) blocks: u32,
-    /// Measured time of a trial.
+    /// Measurement window of each trial.
     #[arg(long, default_value = "4s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) duration: Duration,
-    /// Warm-up before it.
+    /// Warm-up before the measurement window.
     #[arg(long, default_value = "1s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) warmup: Duration,
     #[command(flatten)]
@@ -137,11 +137,11 @@ pub(crate) struct Load {
     pub(crate) subject: String,
     #[command(flatten)]
     pub(crate) amounts: Amounts,
-    /// The small data of the golden vectors, on which `verify` works, instead of a whole scale.
+    /// Load the small data set of the golden vectors, which `verify` uses, instead of a full scale.
     #[arg(long, conflicts_with_all = ["scale", "seed"])]
     pub(crate) golden: bool,
-    /// Where to load: `sqlite:FILE`, with options such as `?journal=wal&synchronous=full&cache=32MiB`;
-    /// `postgres://USER@HOST/DATABASE` or `mysql://USER@HOST/DATABASE`, where the database exists and is empty. With
+    /// Database to load: `sqlite:FILE`, with options such as `?journal=wal&synchronous=full&cache=32MiB`;
+    /// `postgres://USER@HOST/DATABASE` or `mysql://USER@HOST/DATABASE`, which must exist and be empty. With
     /// `--shards`, one for each store: `--db shard-0=URL --db shard-1=URL`.
     #[arg(long, env = "STACKMARK_DB", hide_env_values = true, required = true, value_name = "[NAME=]URL")]
     pub(crate) db: Vec<String>,
@@ -150,21 +150,22 @@ pub(crate) struct Load {
     /// Seed of all rows.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Threads that make rows; 0 for one a core.
+    /// Threads that generate rows; 0 means one per core.
     #[arg(long, default_value_t = 0)]
     pub(crate) threads: usize,
     /// Replace an interrupted load, or a complete one of another scale or seed.
     #[arg(long)]
     pub(crate) fresh: bool,
-    /// Make foreign keys too (PostgreSQL, MariaDB): the standard does not ask for them, and each costs a look-up a row.
+    /// Create foreign keys (PostgreSQL, MariaDB): the standard does not require them, and each costs a
+    /// look-up per row.
     #[arg(long)]
     pub(crate) foreign_keys: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// What to measure: `workload/engine/how`, for example `tpcc/sqlite/rusqlite`; what is left out gets its default. With
-    /// --server which of the subjects that it serves, where there are several.
+    /// Subject to measure: `workload/engine/adapter`, for example `tpcc/sqlite/rusqlite`; `tpcc/postgres`
+    /// means its default adapter. With --server: one of the subjects that the server offers.
     #[arg(required_unless_present = "source")]
     pub(crate) subject: Option<String>,
     /// Measure the server in this folder, which has a `server.toml` (docs/servers.md); with @REVISION as it was at that
@@ -192,34 +193,35 @@ pub(crate) struct Run {
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// Two subjects, or two stored results. With one --server the subject that it is compared with; with two which of the
-    /// subjects that both serve, where there are several.
+    /// Two subjects, or two stored results. With one --server: the base subject. With two: one of the
+    /// subjects that both servers offer.
     #[arg(num_args = 1..=2, required_unless_present = "source")]
     pub(crate) sides: Vec<String>,
-    /// Compare the server in this folder, which has a `server.toml` (docs/servers.md); with @REVISION as it was at that
-    /// revision of its git repository (a branch, a tag, a commit), built in a work tree of its own. ServerSource twice, the second is
-    /// compared with the first.
+    /// Compare the server in this folder, which has a `server.toml` (docs/servers.md); with @REVISION as it
+    /// was at that revision of its git repository (a branch, a tag, a commit), built in a work tree of its
+    /// own. If it is given twice, the second is compared with the first.
     #[arg(long = "server", value_name = "PATH[@REVISION]")]
     pub(crate) source: Vec<String>,
-    /// Of one subject: find what is likely to set its throughput in a short trial, change that one factor, and say whether
-    /// throughput follows.
+    /// With one subject: find its likely bottleneck in a short trial, change that one factor, and report
+    /// whether throughput follows.
     #[arg(long, conflicts_with_all = ["max_loss", "metric", "no_control"])]
     pub(crate) confirm_bottleneck: bool,
-    /// Blocks of one trial a side, in random order.
+    /// Blocks, each of one trial per side in random order.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) blocks: u32,
     /// Three blocks instead of five: a wider interval, so only larger differences can be resolved.
     #[arg(long, conflicts_with = "blocks")]
     pub(crate) quick: bool,
-    /// Exit with 1 if the second surely loses more than this against the first in a metric, for example `5%`, and with 3 if it
-    /// cannot be told.
+    /// Largest loss of the second compared with the first that is accepted in each metric, for example `5%`:
+    /// exit status 1 if the whole 95 % CI is beyond it, 3 if it is inconclusive.
     #[arg(long, value_parser = share)]
     pub(crate) max_loss: Option<f64>,
-    /// With `--max-loss`: exit with 0, not with 3, where the limit is neither surely kept nor surely exceeded.
+    /// With `--max-loss`: exit status 0 instead of 3 if the result is inconclusive.
     #[arg(long, requires = "max_loss")]
     pub(crate) accept_inconclusive: bool,
-    /// What is compared: `throughput`, `cpu` (CPU time per call), `p99` of all calls or `new-order.p99` of one kind; or
-    /// several, as `throughput,p99,cpu`, with a verdict for each, adjusted for their number.
+    /// Metrics to compare: `throughput`, `cpu` (CPU time per call), `p99` of all calls or `new-order.p99` of
+    /// one kind; or several, such as `throughput,p99,cpu`, with a verdict for each and intervals adjusted for
+    /// their number.
     #[arg(long, value_delimiter = ',', default_value = "throughput")]
     pub(crate) metric: Vec<String>,
     /// Leave out the second trial of the first in each block (A/A control), which checks for bias and narrows the interval.
@@ -245,30 +247,31 @@ pub(crate) struct Compare {
 pub(crate) struct Experiment {
     /// An experiment file, or the name of one that comes with the program.
     pub(crate) file: String,
-    /// Blocks of one trial a variant, instead of those of the file.
+    /// Blocks, each of one trial per variant, instead of the number in the file.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) blocks: Option<u32>,
-    /// Three blocks instead of those of the file: wider intervals, so only larger differences can be resolved.
+    /// Three blocks instead of the number in the file: wider intervals, so only larger differences can be
+    /// resolved.
     #[arg(long, conflicts_with = "blocks")]
     pub(crate) quick: bool,
-    /// Measured time of each trial, instead of that of the file.
+    /// Measurement window of each trial, instead of the one in the file.
     #[arg(long, value_parser = span, allow_hyphen_values = true)]
     pub(crate) duration: Option<Duration>,
-    /// Warm-up before it, instead of that of the file.
+    /// Warm-up before the measurement window, instead of the one in the file.
     #[arg(long, value_parser = span, allow_hyphen_values = true)]
     pub(crate) warmup: Option<Duration>,
-    /// Where the engine counts its log: how long the warm-up may go on until the log of a call stays the same instead of that
-    /// of the file.
+    /// Longest warm-up, instead of the one in the file: on engines that count their WAL the warm-up continues
+    /// until the WAL per commit is stable.
     #[arg(long, value_parser = span, allow_hyphen_values = true)]
     pub(crate) warmup_max: Option<Duration>,
     /// Leave out the second trials of the bases (A/A controls), which check for bias and narrow the intervals.
     #[arg(long)]
     pub(crate) no_control: bool,
-    /// Exit with 1 if a variant surely loses more than this against its base, for example `5%`, and with 3 if it cannot be
-    /// told.
+    /// Largest loss of a variant compared with its base that is accepted, for example `5%`: exit status 1 if
+    /// the whole 95 % CI is beyond it, 3 if it is inconclusive.
     #[arg(long, value_parser = share)]
     pub(crate) max_loss: Option<f64>,
-    /// With a limit of its own or of the file: exit with 0, not with 3, where the limit is neither surely kept nor surely exceeded.
+    /// With a limit from --max-loss or the file: exit status 0 instead of 3 if the result is inconclusive.
     #[arg(long)]
     pub(crate) accept_inconclusive: bool,
     #[command(flatten)]
@@ -279,7 +282,7 @@ pub(crate) struct Experiment {
 
 #[derive(Debug, Args)]
 pub(crate) struct Resume {
-    /// The folder of the run.
+    /// Folder of the run to continue.
     pub(crate) folder: PathBuf,
     #[command(flatten)]
     pub(crate) live: LiveArgs,
@@ -287,18 +290,18 @@ pub(crate) struct Resume {
 
 #[derive(Debug, Args)]
 pub(crate) struct Sweep {
-    /// What to measure: `workload/engine/how`; what is left out gets its default.
+    /// Subject to measure: `workload/engine/adapter`; `tpcc/postgres` means its default adapter.
     pub(crate) subject: String,
     /// Clients of a closed loop, rising: `1,2,4,8`, or `1..32` for each doubling [default: 1..32].
     #[arg(long, value_parser = clients_list)]
     pub(crate) clients: Option<Loads>,
-    /// Calls a second of an open loop instead, rising: `100,200,400`, or `100..800` for each doubling.
+    /// Rates of an open loop instead, in calls/s, rising: `100,200,400`, or `100..800` for each doubling.
     #[arg(long, value_parser = rates_list, conflicts_with = "clients")]
     pub(crate) rates: Option<Loads>,
-    /// Clients that share the calls of an open loop: so many may be in flight at once.
+    /// Clients of an open loop: the most calls in flight at once.
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) in_flight: u32,
-    /// Blocks of one trial a load, in random order.
+    /// Blocks, each of one trial per load in random order.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) blocks: u32,
     #[command(flatten)]
@@ -317,19 +320,19 @@ pub(crate) struct Sweep {
 
 #[derive(Debug, Args)]
 pub(crate) struct FindMax {
-    /// What to measure: `workload/engine/how`; what is left out gets its default.
+    /// Subject to measure: `workload/engine/adapter`; `tpcc/postgres` means its default adapter.
     pub(crate) subject: String,
-    /// The service level: `p99<50ms`, `new-order.p99<50ms`; several, or several joined by commas, must all be kept. Times
-    /// are from due to ended.
+    /// Service level objective: `p99<50ms`, `new-order.p99<50ms`; if there are several, or several separated
+    /// by commas, all must be met. Response times run from due to end.
     #[arg(long, required = true)]
     pub(crate) slo: Vec<String>,
-    /// How near the rate that is found may be to one that breaks the level, for example `5%`.
+    /// Largest distance between the rate found and one that misses the SLO, for example `5%`.
     #[arg(long, default_value = "5%", value_parser = resolution)]
     pub(crate) resolution: f64,
-    /// Trials that must keep the level again at the rate that is found.
+    /// Confirmation trials at the rate found, which must all meet the SLO.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) confirm: u32,
-    /// Clients that share the calls: so many may be in flight at once.
+    /// Clients: the most calls in flight at once.
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) in_flight: u32,
     #[command(flatten)]
@@ -348,8 +351,9 @@ pub(crate) struct FindMax {
 
 #[derive(Debug, Args, Clone)]
 pub(crate) struct DataArgs {
-    /// An existing, loaded database; without it a private one is loaded and removed afterwards. Of data that is split over
-    /// several stores each: `--db shard-0=URL --db shard-1=URL`. `--db broker=ADDRESS` is an existing Kafka broker, for `--sink kafka`.
+    /// Your loaded database [default: a private one, which is loaded and removed afterwards]. For data split
+    /// over several stores, one for each: `--db shard-0=URL --db shard-1=URL`. `--db broker=ADDRESS` is your
+    /// Kafka broker, for `--sink kafka`.
     #[arg(long, env = "STACKMARK_DB", hide_env_values = true, value_name = "[NAME=]URL")]
     pub(crate) db: Vec<String>,
     #[command(flatten)]
@@ -360,15 +364,16 @@ pub(crate) struct DataArgs {
 
 #[derive(Debug, Args, Clone, Default)]
 pub(crate) struct EngineArgs {
-    /// What a commit survives on a private engine: `delayed` may lose the last moments when the machine crashes, and is
-    /// said in every headline.
+    /// Durability of commits on a private engine: `delayed` may lose the last moments when the machine
+    /// crashes, and is printed in every headline.
     #[arg(long, value_enum, default_value_t = DurabilityArg::Durable)]
     pub(crate) durability: DurabilityArg,
-    /// Limit a process that is started here, for example `engine:cpu=0.5,mem=1GiB`, `server:cpu=1`, `relay:cpu=0.5` or
-    /// `broker:mem=2GiB`.
+    /// Resource limit of a process that Stackmark starts, for example `engine:cpu=0.5,mem=1GiB`,
+    /// `server:cpu=1`, `relay:cpu=0.5` or `broker:mem=2GiB`.
     #[arg(long, value_parser = limit)]
     pub(crate) limit: Vec<Limit>,
-    /// Let a private PostgreSQL count what each statement costs (pg_stat_statements), which slows it by a few per cent.
+    /// Statement statistics of a private PostgreSQL (pg_stat_statements), which slow it down by a few
+    /// percent.
     #[arg(long)]
     pub(crate) statement_statistics: bool,
 }
@@ -393,29 +398,29 @@ pub(crate) struct Serve {
     /// The workload: `tpcc`.
     #[arg(env = "STACKMARK_WORKLOAD")]
     pub(crate) workload: String,
-    /// The engine: sqlite, postgres or mariadb [default: that of --db].
+    /// Engine: sqlite, postgres or mariadb [default: that of --db].
     #[arg(long)]
     pub(crate) engine: Option<String>,
     /// Driver and style behind HTTP, for example `tokio-postgres/pipelined` [default: the first that `list` has].
     #[arg(long, env = "STACKMARK_HOW")]
-    pub(crate) how: Option<String>,
-    /// The loaded database; of data that is split over several stores each, as in `run`. From the environment the others are
-    /// `STACKMARK_DB_1`, `STACKMARK_DB_2` and so on.
+    pub(crate) adapter: Option<String>,
+    /// Loaded database; for data split over several stores, one for each as in `run`. Environment variables
+    /// of the other stores: `STACKMARK_DB_1`, `STACKMARK_DB_2` and so on.
     #[arg(long, env = "STACKMARK_DB", hide_env_values = true, required = true, value_name = "[NAME=]URL")]
     pub(crate) db: Vec<String>,
-    /// Where to listen; port 0 picks a free one.
+    /// Listen address; port 0 picks a free one.
     #[arg(long, env = "STACKMARK_LISTEN", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
     /// Destination of messages, in styles `dual-write` and `log-first`: `file:PATH`, `kafka://[USER@]HOST:PORT/TOPIC` or `null`.
     #[arg(long, env = "STACKMARK_SINK", hide_env_values = true)]
     pub(crate) sink: Option<String>,
-    /// Sessions.
+    /// Database sessions.
     #[arg(long, env = "STACKMARK_POOL", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=4_096))]
     pub(crate) pool: u32,
     /// Threads besides the sessions [default: half the cores].
     #[arg(long, env = "STACKMARK_THREADS", value_parser = threads)]
     pub(crate) server_threads: Option<usize>,
-    /// Stop when standard input ends: for whoever started this server.
+    /// Stop when standard input ends, so that the server ends with its parent process.
     #[arg(long, hide = true)]
     pub(crate) until_stdin_ends: bool,
 }
@@ -431,10 +436,10 @@ pub(crate) struct Launch {
 pub(crate) struct Audit {
     /// The workload: `tpcc`.
     pub(crate) workload: String,
-    /// The database, whoever loaded it; of data that is split over several stores each, as in `run`.
+    /// Database to audit; for data split over several stores, one for each as in `run`.
     #[arg(long, env = "STACKMARK_DB", hide_env_values = true, required = true, value_name = "[NAME=]URL")]
     pub(crate) db: Vec<String>,
-    /// Check the data against a run's acknowledged calls, also one that was killed: its folder.
+    /// Folder of a run, which may have been killed: check the data against its acknowledged calls.
     #[arg(long)]
     pub(crate) run: Option<PathBuf>,
     /// Threads.
@@ -447,10 +452,11 @@ pub(crate) struct Report {
     /// Result files, or the folders of runs; with --history also folders that hold such folders.
     #[arg(required = true)]
     pub(crate) results: Vec<PathBuf>,
-    /// List and plot the runs over time, those of each subject and comparison key apart.
+    /// List and plot the runs over time, a series for each subject and comparison key.
     #[arg(long)]
     pub(crate) history: bool,
-    /// Of the history only this subject, or all that begin with this part of a path: `tpcc/sqlite`.
+    /// Limit the history to this subject, or to all subjects that begin with this part of a path:
+    /// `tpcc/sqlite`.
     #[arg(long, requires = "history")]
     pub(crate) subject: Option<String>,
     /// Output format.
@@ -544,8 +550,8 @@ pub(crate) enum Format {
 
 impl EngineArgs {
     /// What is asked of a private engine.
-    pub(crate) fn wishes(&self) -> deploy::Wishes {
-        deploy::Wishes {
+    pub(crate) fn engine_options(&self) -> deploy::EngineOptions {
+        deploy::EngineOptions {
             durability: self.durability.tier(),
             limits: self.limits_of(Limited::Engine),
             statement_statistics: self.statement_statistics,

@@ -5,12 +5,12 @@ use crate::args::Stores;
 use crate::ui::Ui;
 use admin::{Found, store};
 use anyhow::{Context, Result, bail};
-use benchmark::{Kit, Past, amount};
+use benchmark::{ForeignDatabase, Past, amount};
 use deploy::Interrupt;
 use deploy::at;
 use deploy::database::{Asked, inspect, load_command};
 use result::{Audit, AuditWhen, Check, LedgerCheck};
-use schedule::Answer;
+use schedule::CommandOutcome;
 use serde::Serialize;
 use sql::DbUrl;
 use std::fmt::Write;
@@ -30,12 +30,12 @@ struct Audited {
     ledger: Vec<LedgerCheck>,
 }
 
-pub(crate) fn audit_workload<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<Answer> {
+pub(crate) fn audit_workload<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<CommandOutcome> {
     let urls = Stores::of(&args.db, None)?.urls(None)?;
     let claims = args.run.as_deref().map(read_claims::<W::Evidence, W::Claims>).transpose()?;
     let kits = urls.iter().enumerate();
     let kits = kits.map(|(store, url)| look::<W>(url, &urls).map_err(|error| at(error, store, urls.len())));
-    let kits: Vec<Kit<W::Extent>> = kits.collect::<Result<_>>()?;
+    let kits: Vec<ForeignDatabase<W::Extent>> = kits.collect::<Result<_>>()?;
     let sizes: Vec<W::Extent> = kits.iter().map(|kit| kit.size.clone()).collect();
     let size = benchmark::whole::<W>(&sizes)?;
     let interrupt = Interrupt::listen()?;
@@ -74,11 +74,11 @@ pub(crate) fn audit_workload<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<A
         audited.audits.iter().map(|audit| audit.check).chain(audited.ledger.iter().map(|found| found.check));
     // What was not checked is not passed.
     let bad = checks.into_iter().any(|check| matches!(check, Check::Failed | Check::NotRun));
-    Ok(if bad { Answer::Bad } else { Answer::Good })
+    Ok(if bad { CommandOutcome::Bad } else { CommandOutcome::Good })
 }
 
 /// How much one of the databases holds, and who loaded it.
-fn look<W: Driven>(url: &DbUrl, all: &[DbUrl]) -> Result<Kit<W::Extent>> {
+fn look<W: Driven>(url: &DbUrl, all: &[DbUrl]) -> Result<ForeignDatabase<W::Extent>> {
     let at = place(url);
     match inspect(url)? {
         Found::Absent => bail!(store(url).nothing()),
@@ -95,7 +95,7 @@ fn look<W: Driven>(url: &DbUrl, all: &[DbUrl]) -> Result<Kit<W::Extent>> {
             let size = serde_json::from_str(&contents.record.size)
                 .with_context(|| format!("{at}: the record of the load is of another version"))?;
             let name = format!("stackmark {}", contents.record.kit_version);
-            Ok(Kit { name, ours: true, size, notes: Vec::new() })
+            Ok(ForeignDatabase { name, ours: true, size, notes: Vec::new() })
         }
         Found::Foreign { what, tables } => {
             W::auditable(&Asked(url), &tables).with_context(|| format!("{at} is {what}"))

@@ -7,24 +7,24 @@ use crate::{args, compare, resume, run, workloads};
 use anyhow::{Result, bail};
 use deploy::{Interrupt, Route, SourceSubjects, Subject, subjects};
 use result::RunKind;
-use schedule::Answer;
+use schedule::CommandOutcome;
 use std::path::Path;
-use trial::{Folder, Sealed, Site};
+use trial::{Folder, RunContext, SavedPlan};
 
-pub(crate) fn load(args: &args::Load, ui: &Ui) -> Result<Answer> {
+pub(crate) fn load(args: &args::Load, ui: &Ui) -> Result<CommandOutcome> {
     let subject = subjects::find(&args.subject)?;
     workloads::of(subject.workload())?.load(args, ui)
 }
 
-pub(crate) fn run(args: &args::Run, ui: &Ui) -> Result<Answer> {
+pub(crate) fn run(args: &args::Run, ui: &Ui) -> Result<CommandOutcome> {
     let subject = run::subject_of(args)?;
     workloads::of(subject.workload())?.run(subject, args, ui)
 }
 
-pub(crate) fn compare(args: &args::Compare, ui: &Ui) -> Result<Answer> {
+pub(crate) fn compare(args: &args::Compare, ui: &Ui) -> Result<CommandOutcome> {
     if !args.source.is_empty() {
         let (a, b) = sides_of(args)?;
-        return held_against(a, b, args, ui);
+        return compare_subjects(a, b, args, ui);
     }
     let (a, b) = match (args.sides.as_slice(), args.confirm_bottleneck) {
         ([a, b], false) => (a, b),
@@ -39,7 +39,7 @@ pub(crate) fn compare(args: &args::Compare, ui: &Ui) -> Result<Answer> {
     if Path::new(a).exists() || Path::new(b).exists() {
         return compare::stored(Path::new(a), Path::new(b), args, ui);
     }
-    held_against(subjects::find_here(a)?, subjects::find_here(b)?, args, ui)
+    compare_subjects(subjects::find_here(a)?, subjects::find_here(b)?, args, ui)
 }
 
 /// What is compared where servers are given by their folders.
@@ -66,68 +66,73 @@ fn sides_of(args: &args::Compare) -> Result<(&'static Subject, &'static Subject)
     }
 }
 
-fn held_against(a: &'static Subject, b: &'static Subject, args: &args::Compare, ui: &Ui) -> Result<Answer> {
+fn compare_subjects(
+    a: &'static Subject,
+    b: &'static Subject,
+    args: &args::Compare,
+    ui: &Ui,
+) -> Result<CommandOutcome> {
     if a.workload() != b.workload() {
         bail!("{} and {} are different workloads: their rates cannot be compared", a.path, b.path);
     }
     workloads::of(a.workload())?.compare(a, b, args, ui)
 }
 
-pub(crate) fn experiment(args: &args::Experiment, ui: &Ui) -> Result<Answer> {
+pub(crate) fn experiment(args: &args::Experiment, ui: &Ui) -> Result<CommandOutcome> {
     let resolve = |file: file::Read<'_>| workloads::of(file.workload)?.read(file);
     let experiment = compare::adjusted(file::find(&args.file, &resolve)?, args)?;
     let workload = experiment.workload.clone();
     workloads::of(&workload)?.experiment(experiment, RunKind::Experiment, &args.out.out, ui)
 }
 
-pub(crate) fn resume(args: &args::Resume, ui: &Ui) -> Result<Answer> {
-    let sealed = Sealed::read(&args.folder)?;
+pub(crate) fn resume(args: &args::Resume, ui: &Ui) -> Result<CommandOutcome> {
+    let sealed = SavedPlan::read(&args.folder)?;
     let locked = trial::hold()?;
     let folder = Folder::reopen(&args.folder)?;
     if result::read(folder.path()).is_ok_and(|document| resume::is_over(&document)) {
         bail!(
-            "{} is complete: there is nothing to go on with\nhint: `stackmark report {0}` shows it",
+            "{} is complete: there is nothing to resume\nhint: `stackmark report {0}` shows it",
             folder.path().display()
         );
     }
     locked.works_in(folder.path());
     let interrupt = Interrupt::listen()?;
     deploy::restore_sources(&sealed.servers)?;
-    let site = Site { folder: &folder, viewer: ui, interrupt: &interrupt };
+    let site = RunContext { folder: &folder, reporter: ui, interrupt: &interrupt };
     workloads::of(&sealed.workload)?.resume(sealed, &site)
 }
 
-pub(crate) fn sweep(args: &args::Sweep, ui: &Ui) -> Result<Answer> {
+pub(crate) fn sweep(args: &args::Sweep, ui: &Ui) -> Result<CommandOutcome> {
     let subject = subjects::find_here(&args.subject)?;
     workloads::of(subject.workload())?.sweep(subject, args, ui)
 }
 
-pub(crate) fn find_max(args: &args::FindMax, ui: &Ui) -> Result<Answer> {
+pub(crate) fn find_max(args: &args::FindMax, ui: &Ui) -> Result<CommandOutcome> {
     let subject = subjects::find_here(&args.subject)?;
     workloads::of(subject.workload())?.find_max(subject, args, ui)
 }
 
-pub(crate) fn drill(args: &args::Drill, ui: &Ui) -> Result<Answer> {
+pub(crate) fn drill(args: &args::Drill, ui: &Ui) -> Result<CommandOutcome> {
     let subject = subjects::find_here(&args.subject)?;
     subject.can_start()?;
     workloads::of(subject.workload())?.drill(subject, args, ui)
 }
 
-pub(crate) fn generate(args: &args::Generate) -> Result<Answer> {
+pub(crate) fn generate(args: &args::Generate) -> Result<CommandOutcome> {
     workloads::of(&args.workload)?.generate(args)
 }
 
-pub(crate) fn serve(args: &args::Serve, ui: &Ui) -> Result<Answer> {
+pub(crate) fn serve(args: &args::Serve, ui: &Ui) -> Result<CommandOutcome> {
     let workload = subjects::workload(&args.workload)?;
     workloads::of(workload)?.serve(args, ui)
 }
 
-pub(crate) fn relay(args: &args::Relay, ui: &Ui) -> Result<Answer> {
+pub(crate) fn relay(args: &args::Relay, ui: &Ui) -> Result<CommandOutcome> {
     let workload = subjects::workload(&args.workload)?;
     workloads::of(workload)?.relay(args, ui)
 }
 
-pub(crate) fn verify(args: &args::Verify, ui: &Ui) -> Result<Answer> {
+pub(crate) fn verify(args: &args::Verify, ui: &Ui) -> Result<CommandOutcome> {
     let target = args.target.as_deref();
     if let Some(url) = target.filter(|target| target.contains("://")) {
         let Some(workload) = &args.workload else {
@@ -163,12 +168,12 @@ fn served(path: &str) -> Result<&'static Subject> {
     }
 }
 
-pub(crate) fn audit(args: &args::Audit, ui: &Ui) -> Result<Answer> {
+pub(crate) fn audit(args: &args::Audit, ui: &Ui) -> Result<CommandOutcome> {
     let workload = subjects::workload(&args.workload)?;
     workloads::of(workload)?.audit(args, ui)
 }
 
-pub(crate) fn export(args: &args::Export, ui: &Ui) -> Result<Answer> {
+pub(crate) fn export(args: &args::Export, ui: &Ui) -> Result<CommandOutcome> {
     let args::ExportTool::K6(args) = &args.tool;
     let workload = subjects::workload(&args.workload)?;
     workloads::of(workload)?.export_k6(args, ui)

@@ -3,10 +3,10 @@
 
 use crate::args::{self, Limited, Stores};
 use crate::confirm;
-use crate::held_against::held_against;
 use crate::run::{
     broker_for, can_be_limited, check_message_options, is_audited, plan, server_settings, warmup_max,
 };
+use crate::run_experiment::run_experiment;
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use benchmark::{CLIENTS, Chosen};
@@ -14,7 +14,7 @@ use deploy::subjects::{self, Route, Subject};
 use deploy::{BrokerSpec, Databases, RelayOptions, Spec};
 use model::{Nanos, Tier};
 use result::{Block, BlockTrial, Comparison, Interval, Party, RunKind, Side, State, Verdict};
-use schedule::Answer;
+use schedule::CommandOutcome;
 use schedule::plan::{self as planned, Criterion, Experiment, Variant};
 use sql::DbUrl;
 use std::path::Path;
@@ -26,7 +26,7 @@ const BLOCKS_QUICK: u32 = 3;
 /// Differences within this share do not matter unless the user says otherwise.
 pub(crate) const MARGIN: f64 = 0.02;
 
-pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
+pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<CommandOutcome> {
     let plan_args = args::PlanArgs {
         clients: Some(args.clients),
         duration: Some(args.duration),
@@ -71,7 +71,7 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<Answer> {
         "Stackmark: TPC-C on SQLite, direct driver vs HTTP server. The same transactions, data \
          and random stream; every commit flushed; trials interleaved; every trial audited.",
     );
-    held_against::<Tpcc>(experiment, RunKind::Comparison, &args.out.out, ui)
+    run_experiment::<Tpcc>(experiment, RunKind::Comparison, &args.out.out, ui)
 }
 
 pub(crate) fn compare_subjects<W: Driven>(
@@ -79,7 +79,7 @@ pub(crate) fn compare_subjects<W: Driven>(
     b: &'static Subject,
     args: &args::Compare,
     ui: &Ui,
-) -> Result<Answer> {
+) -> Result<CommandOutcome> {
     let stores = Stores::with_broker(&args.data.db, args.data.shards.shards)?;
     // Of two engines the named database is that of one; it must be that of one.
     let wanted = stores.urls(None)?.first().map(DbUrl::dialect).filter(|db| *db == b.how.dialect);
@@ -139,7 +139,7 @@ pub(crate) fn compare_subjects<W: Driven>(
     if args.confirm_bottleneck {
         return confirm::begin::<W>(experiment, &args.out.out, ui);
     }
-    held_against::<W>(experiment, RunKind::Comparison, &args.out.out, ui)
+    run_experiment::<W>(experiment, RunKind::Comparison, &args.out.out, ui)
 }
 
 /// What a file asks for, as the command line wants it instead.
@@ -225,7 +225,7 @@ impl Sides {
         let dialect = subject.how.dialect;
         let is_its = self.named.iter().all(|url| url.dialect() == dialect);
         let named = if is_its { &self.named[..] } else { &[] };
-        let spec = Spec::of_wishes(dialect, self.stores.shards, named, &self.engine.wishes());
+        let spec = Spec::of_wishes(dialect, self.stores.shards, named, &self.engine.engine_options());
         let broker = self.broker.clone().filter(|_| subject.publishes());
         Spec { chosen: self.chosen.clone(), broker, ..spec }
     }
@@ -277,7 +277,7 @@ impl Sides {
 }
 
 /// Two stored results: one trial each, so there is a difference and no interval.
-pub(crate) fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Result<Answer> {
+pub(crate) fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Result<CommandOutcome> {
     let only = |path: &Path| -> Result<result::Trial> {
         let document = result::read(path)?;
         match <[result::Trial; 1]>::try_from(document.trials) {
@@ -293,8 +293,8 @@ pub(crate) fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Resul
     let comparability =
         judge::rules::comparable(&[&trial_a], &[&trial_b], judge::rules::intended_by("route"));
     let rates = (trial_a.headline.value.value, trial_b.headline.value.value);
-    let void = [(a, &trial_a), (b, &trial_b)].into_iter().find_map(|(path, trial)| why_out(path, trial));
-    let is_invalid = void.is_some();
+    let invalid = [(a, &trial_a), (b, &trial_b)].into_iter().find_map(|(path, trial)| why_out(path, trial));
+    let is_invalid = invalid.is_some();
     let audited = !args.checks.require_audit || is_audited(&[trial_a.clone(), trial_b.clone()], ui);
     let comparison = Comparison {
         factor: "stored results".into(),
@@ -329,7 +329,7 @@ pub(crate) fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Resul
         noise: None,
         loss_max: args.max_loss,
         verdict: comparability.verdict(Verdict::Inconclusive),
-        sentence: void.unwrap_or_else(|| {
+        sentence: invalid.unwrap_or_else(|| {
             "Two trials measured at different times give no confidence interval; compare the subjects to get one."
                 .into()
         }),
@@ -340,9 +340,9 @@ pub(crate) fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Resul
     document.trials = vec![trial_a, trial_b];
     document.state = State::Complete;
     let answer = if is_invalid || !audited {
-        Answer::Bad
+        CommandOutcome::Bad
     } else {
-        Answer::of([&comparison], args.accept_inconclusive)
+        CommandOutcome::of([&comparison], args.accept_inconclusive)
     };
     document.experiment = Some(comparison.of_pair(&document.trials));
     if ui.json {

@@ -1,16 +1,16 @@
 //! `stackmark compare --confirm-bottleneck`: a short trial names a likely bottleneck, and a comparison with one factor
 //! changed says whether throughput follows as it must if that is right.
 
-use crate::held_against::held_against;
+use crate::run_experiment::run_experiment;
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use deploy::Interrupt;
 use result::{RunKind, State, Trial};
 use schedule::plan::{Experiment, Suspicion};
-use schedule::{Answer, confirm, trial_name};
+use schedule::{CommandOutcome, confirm, trial_name};
 use std::path::Path;
 use targets::Driven;
-use trial::{Bench, Folder};
+use trial::{Folder, TrialRunner};
 
 /// What the folder of the first trial is called.
 const LOOK: &str = "first-look";
@@ -19,7 +19,7 @@ const LOOK: &str = "first-look";
 ///
 /// # Errors
 /// Nothing stands out, or there is no change of a single factor that would tell; or a trial could not be run.
-pub(crate) fn begin<W: Driven>(experiment: Experiment, out: &Path, ui: &Ui) -> Result<Answer> {
+pub(crate) fn begin<W: Driven>(experiment: Experiment, out: &Path, ui: &Ui) -> Result<CommandOutcome> {
     let trial = look::<W>(&experiment, out, ui)?;
     if trial.state != State::Complete {
         bail!("the first trial did not end as planned, so it shows no bottleneck");
@@ -48,7 +48,7 @@ pub(crate) fn begin<W: Driven>(experiment: Experiment, out: &Path, ui: &Ui) -> R
         notes,
         ..experiment
     };
-    held_against::<W>(planned, RunKind::Comparison, out, ui)
+    run_experiment::<W>(planned, RunKind::Comparison, out, ui)
 }
 
 /// One trial of the base, in a folder of its own.
@@ -59,7 +59,7 @@ fn look<W: Driven>(experiment: &Experiment, out: &Path, ui: &Ui) -> Result<Trial
     let (folder, started, id) = Folder::create(out, &format!("{}-{LOOK}", base.subject))?;
     locked.works_in(folder.path());
     let mut document = trial::document(id, started, RunKind::Trial, &[&base.subject]);
-    let mut bench = Bench::<W>::open(experiment.scale, &experiment.variants, &folder, ui, &interrupt)?;
+    let mut bench = TrialRunner::<W>::open(experiment.scale, &experiment.variants, &folder, ui, &interrupt)?;
     let looked = bench
         .prepare(base)
         .and_then(|prepared| bench.trial(&prepared, &base.plan, &trial_name(1, LOOK), None, &document.id));

@@ -12,28 +12,28 @@ use deploy::{BrokerSpec, Deployment, Interrupt, RelayOptions, ServerSettings, Si
 use drill::{Asked, COMPONENTS, Component, Parts};
 use model::Nanos;
 use result::{Drill, FaultAction, RunKind, State};
-use schedule::{Answer, pool};
+use schedule::{CommandOutcome, pool};
 use sql::Dialect;
 use std::io::BufReader;
 use targets::{Driven, Style};
-use trial::{Folder, Spectator};
+use trial::{Folder, RunReporter};
 
 /// Stores unless told otherwise where calls cross them.
 const SHARDS: u32 = 2;
 
 /// Makes calls for a drill, and tells its parent of each.
-pub(crate) fn generate_workload<W: Driven>(args: &args::Generate) -> Result<Answer> {
+pub(crate) fn generate_workload<W: Driven>(args: &args::Generate) -> Result<CommandOutcome> {
     let urls = Stores::of(&args.db, None)?.urls(None)?;
     let _producing = parse_sink(args.sink.as_deref())?.map(|sink| sink.produce()).transpose()?;
     drill::generate::<W>(&args.order, &urls, BufReader::new(std::io::stdin()), Box::new(std::io::stdout()))?;
-    Ok(Answer::Good)
+    Ok(CommandOutcome::Good)
 }
 
 pub(crate) fn drill_workload<W: Driven>(
     subject: &'static Subject,
     args: &args::Drill,
     ui: &Ui,
-) -> Result<Answer> {
+) -> Result<CommandOutcome> {
     let limits = |who| args.engine.limits_of(who);
     let relaying = RelayOptions {
         sink: sink(args, subject)?,
@@ -54,7 +54,7 @@ pub(crate) fn drill_workload<W: Driven>(
     let parts = Parts { subject, shards: shards as usize, has_broker, has_consumer: args.consumer };
     let among = among(args, &parts)?;
     let mix = MixArgs { mix: args.mix.clone(), ..MixArgs::default() }.of::<W>()?;
-    let mut spec = Spec::of_wishes(subject.how.dialect, shards, &[], &args.engine.wishes());
+    let mut spec = Spec::of_wishes(subject.how.dialect, shards, &[], &args.engine.engine_options());
     let attached = (subject.how.style == Style::Attached).then_some("journal=truncate");
     let cuts_power = among.iter().any(|(_, action)| *action == FaultAction::PowerCut);
     let is_embedded = subject.how.dialect == Dialect::Sqlite;
@@ -86,7 +86,8 @@ pub(crate) fn drill_workload<W: Driven>(
     let (folder, started, id) = Folder::create(&args.out.out, &format!("drill-{}", subject.path))?;
     locked.works_in(folder.path());
     let sessions = subject.sessions(args.clients, pool(None, args.clients));
-    let mut deployment = Deployment::create(folder.path(), &spec, &[], &args.engine.wishes(), sessions, ui)?;
+    let mut deployment =
+        Deployment::create(folder.path(), &spec, &[], &args.engine.engine_options(), sessions, ui)?;
     let databases = deployment.load::<W>(scale, ui, &interrupt).inspect_err(|_| folder.empty())?;
     let audits = trial::before(&databases, ui, &interrupt)?;
     if let Some(audit) = trial::forbids::<W>(&audits, false) {
@@ -127,7 +128,7 @@ pub(crate) fn drill_workload<W: Driven>(
         document.drill = Some(drill.clone());
         folder.put_document(&document).map(drop)
     };
-    let around: (_, &dyn Spectator, _) = (folder.path(), ui, &interrupt);
+    let around: (_, &dyn RunReporter, _) = (folder.path(), ui, &interrupt);
     let drilled =
         drill::drill(subject, (&databases, &mut deployment), &audits, &asked, around, &mut found, &mut keep);
     let failure = drilled.err().filter(|_| !interrupt.requested());
@@ -145,7 +146,7 @@ pub(crate) fn drill_workload<W: Driven>(
     match failure {
         // What did not come back has been reported as found.
         Some(error) if !is_wrong => Err(error.context("the drill ended early")),
-        _ => Ok(if good { Answer::Good } else { Answer::Bad }),
+        _ => Ok(if good { CommandOutcome::Good } else { CommandOutcome::Bad }),
     }
 }
 

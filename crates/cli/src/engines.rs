@@ -3,8 +3,8 @@
 use crate::args::{self, RigCommand};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
-use rig::{Engine, Options, Standing};
-use schedule::Answer;
+use rig::{Engine, NamedEngine, Options};
+use schedule::CommandOutcome;
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -20,7 +20,7 @@ struct Row {
     settings: Vec<(String, String)>,
 }
 
-pub(crate) fn rig(args: &args::Rig, ui: &Ui) -> Result<Answer> {
+pub(crate) fn rig(args: &args::Rig, ui: &Ui) -> Result<CommandOutcome> {
     match &args.command {
         RigCommand::Up(up) => {
             let options = Options {
@@ -45,7 +45,7 @@ pub(crate) fn rig(args: &args::Rig, ui: &Ui) -> Result<Answer> {
             } else {
                 ui.data(&format!("stopped {} and deleted its data\n", names.join(", ")));
             }
-            Ok(Answer::Good)
+            Ok(CommandOutcome::Good)
         }
     }
 }
@@ -67,7 +67,7 @@ fn named(names: &[String], otherwise: &[Engine]) -> Result<Vec<Engine>> {
         .collect()
 }
 
-fn show(standing: Vec<Standing>, ui: &Ui) -> Result<Answer> {
+fn show(standing: Vec<NamedEngine>, ui: &Ui) -> Result<CommandOutcome> {
     let rows: Vec<Row> = standing
         .into_iter()
         .map(|standing| Row {
@@ -85,7 +85,7 @@ fn show(standing: Vec<Standing>, ui: &Ui) -> Result<Answer> {
         .collect();
     if ui.json {
         ui.data(&(serde_json::to_string_pretty(&rows)? + "\n"));
-        return Ok(Answer::Good);
+        return Ok(CommandOutcome::Good);
     }
     let mut text = String::new();
     for Row { engine, version, alive, pid, url, folder, settings } in &rows {
@@ -101,5 +101,5 @@ fn show(standing: Vec<Standing>, ui: &Ui) -> Result<Answer> {
         writeln!(text, "the password goes into {} or into --password-file", deploy::PASSWORD)?;
     }
     ui.data(&text);
-    Ok(Answer::Good)
+    Ok(CommandOutcome::Good)
 }

@@ -8,7 +8,7 @@ use crate::ui::Ui;
 use anyhow::{Result, anyhow, bail};
 use benchmark::Streams;
 use model::{Inputs, Verdict};
-use schedule::Answer;
+use schedule::CommandOutcome;
 use serde::Serialize;
 use std::fmt::Write;
 use std::marker::PhantomData;
@@ -21,9 +21,9 @@ const CONTRACT: &str = include_str!("../../../spec/openapi/common.yaml");
 /// Far more than k6 has memory for where each is of 50 rows; a script is kept whole while it is written.
 const CALLS_MAX: u64 = 1_000_000;
 
-pub(crate) fn k6<W: Driven>(args: &ExportK6, ui: &Ui) -> Result<Answer> {
+pub(crate) fn k6<W: Driven>(args: &ExportK6, ui: &Ui) -> Result<CommandOutcome> {
     ui.put(args.output.as_deref(), &script::<W>(args)?)?;
-    Ok(Answer::Good)
+    Ok(CommandOutcome::Good)
 }
 
 /// The script: a function of its arguments.

@@ -6,10 +6,14 @@ use crate::ui::Ui;
 use anyhow::Result;
 use deploy::Subject;
 use result::RunKind;
-use schedule::{Answer, Objective, Searching};
+use schedule::{CommandOutcome, Objective, Searching};
 use targets::Driven;
 
-pub(crate) fn search<W: Driven>(subject: &'static Subject, args: &args::FindMax, ui: &Ui) -> Result<Answer> {
+pub(crate) fn search<W: Driven>(
+    subject: &'static Subject,
+    args: &args::FindMax,
+    ui: &Ui,
+) -> Result<CommandOutcome> {
     let name = format!("find-max-{}", subject.path);
     trial::begin::<W, _>(asked::<W>(subject, args, ui)?, RunKind::Search, &name, &args.out.out, ui)
 }

@@ -14,13 +14,13 @@ mod engines;
 mod experiment;
 mod export;
 mod find_max;
-mod held_against;
 mod list;
 mod live;
 mod load;
 mod relay;
 mod resume;
 mod run;
+mod run_experiment;
 mod serve;
 mod show;
 mod sweep;
@@ -31,7 +31,7 @@ mod workloads;
 use args::{Cli, Command};
 use clap::Parser;
 use deploy::{Interrupt, secrets, subjects};
-use schedule::Answer;
+use schedule::CommandOutcome;
 use std::process::ExitCode;
 
 pub use workloads::Row;
@@ -60,9 +60,9 @@ pub fn main(more: &'static [Row]) -> ExitCode {
         return ExitCode::from(128 + signal);
     }
     match done {
-        Ok(Answer::Good) => ExitCode::SUCCESS,
-        Ok(Answer::Bad) => ExitCode::from(1),
-        Ok(Answer::Inconclusive) => ExitCode::from(3),
+        Ok(CommandOutcome::Good) => ExitCode::SUCCESS,
+        Ok(CommandOutcome::Bad) => ExitCode::from(1),
+        Ok(CommandOutcome::Inconclusive) => ExitCode::from(3),
         Err(_) => ExitCode::from(2),
     }
 }
@@ -76,7 +76,7 @@ fn allow_open_files() {
     let _ = setrlimit(Resource::Nofile, rustix::process::Rlimit { current: limit.maximum, ..limit });
 }
 
-fn run_command(command: Command, ui: &ui::Ui) -> anyhow::Result<Answer> {
+fn run_command(command: Command, ui: &ui::Ui) -> anyhow::Result<CommandOutcome> {
     match command {
         Command::Quickstart(args) => compare::quickstart(&args, ui),
         Command::List(args) => list::list(&args, ui),

@@ -4,7 +4,7 @@ use crate::args;
 use crate::ui::Ui;
 use anyhow::Result;
 use deploy::subjects;
-use schedule::Answer;
+use schedule::CommandOutcome;
 use serde::Serialize;
 use sql::Dialect;
 use std::fmt::Write;
@@ -19,7 +19,7 @@ struct Row<'a> {
     here: bool,
 }
 
-pub(crate) fn list(args: &args::List, ui: &Ui) -> Result<Answer> {
+pub(crate) fn list(args: &args::List, ui: &Ui) -> Result<CommandOutcome> {
     let wanted = args.workload.as_deref().map(subjects::workload).transpose()?;
     let listed = subjects::all()?
         .iter()
@@ -42,7 +42,7 @@ pub(crate) fn list(args: &args::List, ui: &Ui) -> Result<Answer> {
         .collect();
     if ui.json {
         ui.data(&(serde_json::to_string_pretty(&rows)? + "\n"));
-        return Ok(Answer::Good);
+        return Ok(CommandOutcome::Good);
     }
     let width = rows.iter().map(|row| row.subject.len()).max().unwrap_or(0);
     let mut text = String::new();
@@ -51,5 +51,5 @@ pub(crate) fn list(args: &args::List, ui: &Ui) -> Result<Answer> {
         writeln!(text, "{subject:width$}  {about}; needs {needs}{missing}")?;
     }
     ui.data(&text);
-    Ok(Answer::Good)
+    Ok(CommandOutcome::Good)
 }

@@ -25,7 +25,7 @@ use snapshot::{Pulse, Shown};
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
-use trial::Sight;
+use trial::SliceView;
 
 pub(crate) use web::listen;
 
@@ -65,7 +65,7 @@ impl Live {
     }
 
     /// Follows one trial, in the terminal and wherever else someone looks.
-    pub(crate) fn follow(&self, ui: &Ui, what: &str) -> Following {
+    pub(crate) fn follow(&self, ui: &Ui, what: &str) -> TrialReporter {
         if let Some(hub) = &self.hub {
             hub.begin();
         }
@@ -73,7 +73,7 @@ impl Live {
         let view = ui.view();
         // Without a terminal a line every few seconds is all that is wanted.
         let lines = view.is_none().then(|| ui.progress(what));
-        Following { what: what.to_owned(), view, lines, hub: self.hub.clone(), pulse: Pulse::default() }
+        TrialReporter { what: what.to_owned(), view, lines, hub: self.hub.clone(), pulse: Pulse::default() }
     }
 
     /// What goes on from now on, until the next slice of a trial or something else. Who knows how far it is says so through
@@ -148,7 +148,7 @@ impl Work {
 
 /// Shows one trial.
 #[derive(Debug)]
-pub(crate) struct Following {
+pub(crate) struct TrialReporter {
     what: String,
     view: Option<View>,
     lines: Option<Progress>,
@@ -156,8 +156,8 @@ pub(crate) struct Following {
     pulse: Pulse,
 }
 
-impl trial::Following for Following {
-    fn slice(&mut self, sight: &Sight<'_>) {
+impl trial::TrialReporter for TrialReporter {
+    fn slice(&mut self, sight: &SliceView<'_>) {
         let rates = sight.rates();
         if let Some(lines) = &self.lines {
             let rate = rates.mean.unwrap_or(rates.now);
@@ -181,7 +181,7 @@ impl trial::Following for Following {
     }
 }
 
-impl Drop for Following {
+impl Drop for TrialReporter {
     /// Takes the view away.
     fn drop(&mut self) {
         if let Some(lines) = self.lines.take() {

@@ -11,13 +11,13 @@ use deploy::database::LoadOptions;
 use deploy::subjects;
 use deploy::{Database, Databases};
 use result::words::seconds;
-use schedule::Answer;
+use schedule::CommandOutcome;
 use serde_json::json;
 use sql::Dialect;
 use targets::Driven;
 use targets::place;
 
-pub(crate) fn load_workload<W: Driven>(args: &args::Load, ui: &Ui) -> Result<Answer> {
+pub(crate) fn load_workload<W: Driven>(args: &args::Load, ui: &Ui) -> Result<CommandOutcome> {
     // A subject that names an engine is held to it; a workload alone loads into whatever --db names.
     let engine =
         if args.subject.contains('/') { Some(subjects::find(&args.subject)?.how.dialect) } else { None };
@@ -60,7 +60,7 @@ pub(crate) fn load_workload<W: Driven>(args: &args::Load, ui: &Ui) -> Result<Ans
         });
         ui.data(&format!("{text:#}\n"));
     }
-    Ok(Answer::Good)
+    Ok(CommandOutcome::Good)
 }
 
 /// How a database came about.

@@ -11,7 +11,7 @@ use consumer::{Consumer, Inbox};
 use deploy::{Databases, SinkAddress, default_polling, subjects};
 use relay::{Message, Polling, Publishing, Relay, Sink};
 use rustix::process::{Signal, getpid, kill_process};
-use schedule::Answer;
+use schedule::CommandOutcome;
 use std::net::SocketAddr;
 use std::time::Duration;
 use targets::Driven;
@@ -53,7 +53,7 @@ fn parse_address(option: &str, text: &str) -> Result<SinkAddress> {
     Ok(given)
 }
 
-pub(crate) fn consume(args: &args::Consume, ui: &Ui) -> Result<Answer> {
+pub(crate) fn consume(args: &args::Consume, ui: &Ui) -> Result<CommandOutcome> {
     let mut address = parse_address("--from", &args.from)?;
     if let SinkAddress::File(path) = &mut address {
         // The inbox stores the name of its source.
@@ -68,7 +68,7 @@ pub(crate) fn consume(args: &args::Consume, ui: &Ui) -> Result<Answer> {
     targets::wait_for(source.ends())?.map_err(anyhow::Error::msg)?;
     let mut consumer = Consumer::new(source, Inbox::open(&args.inbox, &address.written())?);
     targets::wait_for(run(&mut consumer, CONSUMER_POLLING, args.listen, args.until_stdin_ends, ui))??;
-    Ok(Answer::Good)
+    Ok(CommandOutcome::Good)
 }
 
 /// Runs a relay or a consumer until it is asked to end.
@@ -86,7 +86,7 @@ async fn run(
     Ok(())
 }
 
-pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<Answer> {
+pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<CommandOutcome> {
     let given = parse_sink(args.sink.as_deref())?;
     let stores = Stores::of(&args.db, None)?;
     let urls = stores.urls(None)?;
@@ -94,7 +94,7 @@ pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<A
         bail!("--keep-keys is 1s or longer: who asks for a transfer again does so within moments");
     }
     let first = urls.first().context("a relay works on the stores of --db")?;
-    let subject = subjects::relayed(W::NAME, first.dialect(), args.how.as_deref())?;
+    let subject = subjects::relayed(W::NAME, first.dialect(), args.adapter.as_deref())?;
     let databases = Databases::<W>::existing(stores.urls(Some(subject.how.dialect))?, None, &Chosen::new())?;
     databases.ensure_direct()?;
     let is_outbox = subject.how.style.has_outbox();
@@ -125,5 +125,5 @@ pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<A
     let settings = relay::Settings { keep: args.keep_keys, sink, batch: args.batch };
     let mut relay = W::relay(subject.how, &databases.urls(), &databases.size, settings)?;
     targets::wait_for(run(&mut *relay, polling, args.listen, args.until_stdin_ends, ui))??;
-    Ok(Answer::Good)
+    Ok(CommandOutcome::Good)
 }

@@ -3,11 +3,11 @@
 
 use anyhow::{Result, bail};
 use result::{Document, RunKind, State};
-use schedule::{Answer, Interleaved, Searching, Sweep};
+use schedule::{CommandOutcome, Interleaved, Searching, Sweep};
 use targets::Driven;
-use trial::{Sealed, Site};
+use trial::{RunContext, SavedPlan};
 
-pub(crate) fn resume_workload<W: Driven>(sealed: Sealed, site: &Site<'_>) -> Result<Answer> {
+pub(crate) fn resume_workload<W: Driven>(sealed: SavedPlan, site: &RunContext<'_>) -> Result<CommandOutcome> {
     match sealed.kind {
         RunKind::Comparison | RunKind::Experiment => trial::resume::<W, Interleaved>(sealed.open()?, site),
         RunKind::Sweep => trial::resume::<W, Sweep>(sealed.open()?, site),
@@ -18,7 +18,9 @@ pub(crate) fn resume_workload<W: Driven>(sealed: Sealed, site: &Site<'_>) -> Res
                 site.folder.path().display()
             )
         }
-        RunKind::Trial => bail!("{} is a single trial, which cannot go on", site.folder.path().display()),
+        RunKind::Trial => {
+            bail!("{} is a single trial, which cannot be resumed", site.folder.path().display())
+        }
     }
 }
 

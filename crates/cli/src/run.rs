@@ -7,10 +7,10 @@ use adapter_http::About;
 use anyhow::{Result, bail};
 use benchmark::{CLIENTS, LOAD_SEED, amount};
 use deploy::Interrupt;
+use deploy::Reporter;
 use deploy::ServerSettings;
 use deploy::SourceSubjects;
 use deploy::Spec;
-use deploy::Viewer;
 use deploy::database::scale_of;
 use deploy::in_use;
 use deploy::subjects::{self, Route, Subject};
@@ -18,13 +18,13 @@ use deploy::{BrokerSpec, Databases, Deployment, SinkKind};
 use drive::{Arrivals, PlanError, RatePerSecond, Stage, Think};
 use model::Nanos;
 use result::{Audit, Check, Conformance, RunKind, Trial};
-use schedule::{Answer, pool};
+use schedule::{CommandOutcome, pool};
 use sql::Dialect;
 use std::cell::Cell;
 use std::time::Duration;
 use targets::Driven;
 use trial::Folder;
-use trial::{Before, Job, Own, Spectator, reach};
+use trial::{Before, Job, Own, RunReporter, reach};
 
 /// How many times as long as planned a warm-up gets at most, unless told otherwise.
 const WARMUP_GROWS: u32 = 4;
@@ -33,7 +33,7 @@ pub(crate) fn run_workload<W: Driven>(
     subject: &'static Subject,
     args: &args::Run,
     ui: &Ui,
-) -> Result<Answer> {
+) -> Result<CommandOutcome> {
     let interrupt = Interrupt::listen()?;
     let stores = Stores::with_broker(&args.data.db, args.data.shards.shards)?;
     let named = stores.urls(Some(subject.how.dialect))?;
@@ -43,7 +43,7 @@ pub(crate) fn run_workload<W: Driven>(
             "--require-audit cannot be met: the data behind --url is not audited\nhint: give --db with the database behind \
              the server",
         );
-        return Ok(Answer::Bad);
+        return Ok(CommandOutcome::Bad);
     }
     let (asked, chosen) = (args.data.amounts.scale::<W>()?, args.data.amounts.chosen::<W>()?);
     let scale = asked.map(u64::from);
@@ -93,7 +93,7 @@ pub(crate) fn run_workload<W: Driven>(
     let audited = existing.is_some() || args.url.is_none();
     // Without sight of the data there is nothing to load, and no engine to start.
     let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
-    let mut spec = Spec::of_wishes(dialect, stores.shards, &named, &args.engine.wishes());
+    let mut spec = Spec::of_wishes(dialect, stores.shards, &named, &args.engine.engine_options());
     subject.check_clients(plan.workers)?;
     can_be_limited(&args.engine, &[subject], args.url.is_some(), stores.shards)?;
     check_message_options(&args.server, &args.engine, &stores, &[subject], args.url.is_some())?;
@@ -119,7 +119,8 @@ pub(crate) fn run_workload<W: Driven>(
     } else {
         subject.sessions(plan.workers, pool(args.server.pool, plan.workers))
     };
-    let deployment = Deployment::create(folder.path(), &spec, &named, &args.engine.wishes(), sessions, ui)?;
+    let deployment =
+        Deployment::create(folder.path(), &spec, &named, &args.engine.engine_options(), sessions, ui)?;
     let databases = match existing {
         Some(databases) => databases,
         None if audited => deployment.load::<W>(within, ui, &interrupt)?,
@@ -154,7 +155,7 @@ pub(crate) fn run_workload<W: Driven>(
         folder: &folder,
         checked_s: Cell::new(0.0),
         what: subject.path,
-        viewer: ui,
+        reporter: ui,
         interrupt: &interrupt,
         end_early: None,
     };
@@ -172,7 +173,7 @@ pub(crate) fn run_workload<W: Driven>(
     let good = !trial.is_invalid()
         && !trial.misses_limit()
         && (!args.checks.require_audit || is_audited(std::slice::from_ref(trial), ui));
-    let answer = if good { Answer::Good } else { Answer::Bad };
+    let answer = if good { CommandOutcome::Good } else { CommandOutcome::Bad };
     let nothing = trial::is_empty(trial);
     document.state = trial.state;
     if nothing {
@@ -196,7 +197,7 @@ fn is_split_alike(server: &About, shards: u32) -> Result<()> {
         ),
         // The calls are drawn as for so many stores, whatever is behind the server.
         None if shards > 1 => bail!(
-            "the server does not say that its data is split over several stores, and --shards is {shards}\nhint: leave \
+            "the server reports no split data, but --shards is {shards}\nhint: leave \
              --shards out, or have /about name the setting `stores`"
         ),
         _ => Ok(()),
@@ -209,7 +210,7 @@ fn refuse(
     forbidden: Option<&Audit>,
     foreign: bool,
     subject: &Subject,
-) -> Result<Answer> {
+) -> Result<CommandOutcome> {
     if let Some(mismatch) = conformance.mismatches.first() {
         bail!("{} failed conformance; not measured: {mismatch}", subject.path);
     }

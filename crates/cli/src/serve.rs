@@ -9,7 +9,7 @@ use benchmark::Chosen;
 use deploy::Databases;
 use deploy::subjects;
 use model::AnyTarget;
-use schedule::Answer;
+use schedule::CommandOutcome;
 use server::{Bound, Limits, Server, Settings};
 use std::sync::Arc;
 use std::task::Poll;
@@ -22,18 +22,18 @@ pub(crate) fn threads_default() -> usize {
 }
 
 /// Becomes a server that another process of ours has started.
-pub(crate) fn launch(args: &args::Launch) -> Result<Answer> {
+pub(crate) fn launch(args: &args::Launch) -> Result<CommandOutcome> {
     let [program, arguments @ ..] = &args.command[..] else { bail!("nothing to start was named") };
     Err(deploy::launch(program, arguments)).with_context(|| format!("could not start {}", program.display()))
 }
 
-pub(crate) fn serve_workload<W: Driven>(args: &args::Serve, ui: &Ui) -> Result<Answer> {
+pub(crate) fn serve_workload<W: Driven>(args: &args::Serve, ui: &Ui) -> Result<CommandOutcome> {
     let stores = Stores::of(&args.db, None)?;
     // An engine that is named with the URL need not be named twice.
     let urls = stores.urls(None)?;
     let Some(first) = urls.first() else { bail!("no database is named\nhint: --db URL") };
     let engine = args.engine.as_deref().unwrap_or(first.dialect().name());
-    let subject = subjects::served(W::NAME, engine, args.how.as_deref())?;
+    let subject = subjects::served(W::NAME, engine, args.adapter.as_deref())?;
     let databases = Databases::<W>::existing(stores.urls(Some(subject.how.dialect))?, None, &Chosen::new())?;
     deploy::check_pool(args.pool, subject.how.dialect)?;
     deploy::check_sessions(&databases.urls(), subject.sessions(args.pool, args.pool))?;
@@ -53,7 +53,7 @@ pub(crate) fn serve_workload<W: Driven>(args: &args::Serve, ui: &Ui) -> Result<A
     let target = AnyTarget::new(targets::target_over::<W>(subject.how, &databases.urls(), &size)?);
     let bound = bind(args, u64::from(databases.scale()), ui)?;
     bound.serve::<W>(target, size, until_asked(args.until_stdin_ends))?;
-    Ok(Answer::Good)
+    Ok(CommandOutcome::Good)
 }
 
 /// Listens, and says where.

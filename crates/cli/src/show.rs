@@ -8,16 +8,16 @@ use clap::CommandFactory;
 use report::history::History;
 use report::text::Colour;
 use result::{Document, ShortLine, Trial};
-use schedule::Answer;
+use schedule::CommandOutcome;
 use std::path::{Path, PathBuf};
 
-pub(crate) fn report(args: &args::Report, ui: &Ui) -> Result<Answer> {
+pub(crate) fn report(args: &args::Report, ui: &Ui) -> Result<CommandOutcome> {
     let format = if ui.json { Format::Json } else { args.format };
     let colour = if args.output.is_some() { Colour::Never } else { ui.colour() };
     let text =
         if args.history { history(args, format, colour, ui)? } else { documents(args, format, colour)? };
     ui.put(args.output.as_deref(), &text)?;
-    Ok(Answer::Good)
+    Ok(CommandOutcome::Good)
 }
 
 fn documents(args: &args::Report, format: Format, colour: Colour) -> Result<String> {
@@ -147,16 +147,16 @@ fn results_under(path: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn completions(args: &args::Completions, ui: &Ui) -> Result<Answer> {
+pub(crate) fn completions(args: &args::Completions, ui: &Ui) -> Result<CommandOutcome> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut args::Cli::command(), "stackmark", &mut script);
     ui.data(&String::from_utf8(script)?);
-    Ok(Answer::Good)
+    Ok(CommandOutcome::Good)
 }
 
-pub(crate) fn man(ui: &Ui) -> Result<Answer> {
+pub(crate) fn man(ui: &Ui) -> Result<CommandOutcome> {
     let mut page = Vec::new();
     clap_mangen::Man::new(args::Cli::command()).render(&mut page)?;
     ui.data(&String::from_utf8(page)?);
-    Ok(Answer::Good)
+    Ok(CommandOutcome::Good)
 }

@@ -7,14 +7,14 @@ use anyhow::{Result, bail};
 use deploy::{Databases, Spec};
 use deploy::{Route, Subject};
 use result::{Axis, RunKind};
-use schedule::{Answer, Spacing, Sweep, UnderLoad};
+use schedule::{CommandOutcome, Spacing, Sweep, UnderLoad};
 use targets::Driven;
 
 pub(crate) fn sweep_workload<W: Driven>(
     subject: &'static Subject,
     args: &args::Sweep,
     ui: &Ui,
-) -> Result<Answer> {
+) -> Result<CommandOutcome> {
     let name = format!("sweep-{}", subject.path);
     trial::begin::<W, _>(asked::<W>(subject, args, ui)?, RunKind::Sweep, &name, &args.out.out, ui)
 }
@@ -72,7 +72,7 @@ pub(crate) fn under_load<W: Driven>(
     };
     benchmark::split_for::<W>(W::standard(scale), stores.shards, subject.how.style.name())?;
     let settings = server_settings(server, engine, 1);
-    let mut spec = Spec::of_wishes(dialect, stores.shards, &named, &engine.wishes());
+    let mut spec = Spec::of_wishes(dialect, stores.shards, &named, &engine.engine_options());
     spec.broker = run::broker_for(subject, server, engine, &stores)?;
     spec.chosen = chosen;
     spec.suits::<W>(subject.how)?;

@@ -3,7 +3,7 @@
 use crate::args::LiveArgs;
 use crate::live::{self, Live};
 use anyhow::{Context, Result};
-use deploy::{Viewer, Work};
+use deploy::{Reporter, Work};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::Monotonic;
 use model::{Clock, Nanos};
@@ -12,7 +12,7 @@ use result::{Document, Experiment, State};
 use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use trial::{Folder, Following, Spectator};
+use trial::{Folder, RunReporter, TrialReporter};
 
 /// Without a terminal a line of progress is written this often.
 const LINE_EVERY: Nanos = Nanos::from_secs(3);
@@ -146,7 +146,7 @@ impl Ui {
     }
 }
 
-impl Viewer for Ui {
+impl Reporter for Ui {
     fn remark(&self, text: &str) {
         remark(text);
     }
@@ -183,8 +183,8 @@ impl Drop for Working {
     }
 }
 
-impl Spectator for Ui {
-    fn follow(&self, what: &str) -> Box<dyn Following> {
+impl RunReporter for Ui {
+    fn follow(&self, what: &str) -> Box<dyn TrialReporter> {
         Box::new(self.live.follow(self, what))
     }
 

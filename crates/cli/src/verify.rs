@@ -8,10 +8,12 @@ use anyhow::{Context, Result, bail};
 use benchmark::Chosen;
 use deploy::database::LoadOptions;
 use deploy::subjects::Subject;
-use deploy::{Databases, Deployment, Interrupt, RelayOptions, SinkAddress, Spec, Viewer, Wishes, announce};
+use deploy::{
+    Databases, Deployment, EngineOptions, Interrupt, RelayOptions, Reporter, SinkAddress, Spec, announce,
+};
 use report::junit::{Case, Outcome};
 use result::Check;
-use schedule::Answer;
+use schedule::CommandOutcome;
 use sql::DbUrl;
 use std::fmt::Write;
 use targets::Driven;
@@ -29,7 +31,11 @@ pub(crate) enum Verified<'a> {
     Running(&'a str),
 }
 
-pub(crate) fn verify_workload<W: Driven>(what: Verified<'_>, args: &args::Verify, ui: &Ui) -> Result<Answer> {
+pub(crate) fn verify_workload<W: Driven>(
+    what: Verified<'_>,
+    args: &args::Verify,
+    ui: &Ui,
+) -> Result<CommandOutcome> {
     ::verify::check_names::<W>(&args.only)?;
     if let Some((_, option, _)) =
         run::message_options(&args.server).into_iter().find(|(.., is_given)| *is_given)
@@ -58,7 +64,7 @@ pub(crate) fn verify_workload<W: Driven>(what: Verified<'_>, args: &args::Verify
         ui.data(&text(&found)?);
         ui.remark(&format!("verdicts: {}", path.display()));
     }
-    Ok(if found.is_good() { Answer::Good } else { Answer::Bad })
+    Ok(if found.is_good() { CommandOutcome::Good } else { CommandOutcome::Bad })
 }
 
 /// Starts a server on private data of its own, and verifies it.
@@ -71,13 +77,13 @@ fn started<W: Driven>(
     interrupt: &Interrupt,
 ) -> Result<(Verification, Folder)> {
     benchmark::split_for::<W>(W::tiny_over(shards), shards, subject.how.style.name())?;
-    let wishes = Wishes { statement_statistics: named.is_empty(), ..Wishes::default() };
-    let spec = Spec::of_wishes(subject.how.dialect, shards, named, &wishes);
+    let engine_options = EngineOptions { statement_statistics: named.is_empty(), ..EngineOptions::default() };
+    let spec = Spec::of_wishes(subject.how.dialect, shards, named, &engine_options);
     spec.suits::<W>(subject.how)?;
     let (folder, _, _) = Folder::create(&args.out.out, &format!("verify-{}", subject.path))?;
     let verify = || {
         let sessions = subject.sessions(CLIENTS, schedule::pool(args.server.pool, CLIENTS));
-        let deployment = Deployment::create(folder.path(), &spec, named, &wishes, sessions, ui)?;
+        let deployment = Deployment::create(folder.path(), &spec, named, &engine_options, sessions, ui)?;
         let urls = deployment.empty("verify")?;
         let databases = load::<W>(&urls, ui, interrupt)?;
         let settings = run::server_settings(&args.server, &EngineArgs::default(), CLIENTS);
@@ -268,7 +274,7 @@ fn junit(found: &Verification) -> String {
         time_s: 0.0,
         outcome: match rule.check {
             Check::Passed => Outcome::Passed,
-            Check::Failed => Outcome::Failed(format!("broken: {}", rule.rule), evidence(rule)),
+            Check::Failed => Outcome::Failed(format!("failed: {}", rule.rule), evidence(rule)),
             Check::NotRun | Check::Inconclusive => Outcome::Skipped(rule.note.clone().unwrap_or_default()),
         },
     };

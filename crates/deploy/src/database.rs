@@ -2,7 +2,7 @@
 
 use crate::in_use;
 use crate::interrupt::Interrupt;
-use crate::viewer::Viewer;
+use crate::reporter::Reporter;
 use admin::{Contents, Found, LoadPlan, LoadProgress, LoadRecord, Loaded, store};
 use anyhow::{Context, Result, bail};
 use benchmark::{CLIENTS, LOAD_SEED, Look, amount};
@@ -242,10 +242,10 @@ pub(crate) fn load<W: Driven>(
     url: &DbUrl,
     plan: LoadPlan,
     words: Option<&str>,
-    viewer: &dyn Viewer,
+    reporter: &dyn Reporter,
     interrupt: &Interrupt,
 ) -> Result<(Database<W>, Loaded)> {
-    let shown = words.map(|words| viewer.work(words));
+    let shown = words.map(|words| reporter.work(words));
     let mut show = |at: LoadProgress| {
         if let Some(work) = &shown {
             let left = at.seconds_left.map_or(String::new(), |left| format!(", {} left", seconds(left)));

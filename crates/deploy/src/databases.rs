@@ -3,7 +3,7 @@
 use crate::database::{self, Database, LoadOptions, load_command};
 use crate::deployment::at;
 use crate::interrupt::Interrupt;
-use crate::viewer::Viewer;
+use crate::reporter::Reporter;
 use admin::{Keeping, Kept, Loaded, store};
 use anyhow::{Result, bail};
 use benchmark::{Chosen, LOAD_SEED, Of, amount, split, whole};
@@ -155,7 +155,7 @@ impl<W: Driven> Databases<W> {
         urls: &[DbUrl],
         size: &W::Extent,
         options: LoadOptions,
-        viewer: &dyn Viewer,
+        reporter: &dyn Reporter,
         interrupt: &Interrupt,
     ) -> Result<(Databases<W>, Vec<Loaded>)> {
         let (all, reload) = (urls.len(), load_command::<W>(urls, W::scale(size).into(), true));
@@ -171,7 +171,7 @@ impl<W: Driven> Databases<W> {
         for (store, (url, plan)) in urls.iter().zip(plans).enumerate() {
             let into = if all == 1 { String::new() } else { format!(" into {}", store_name(store)) };
             let words = announce.then(|| format!("loading {}{into}", amount::<W>(plan.record.scale)));
-            let loaded = database::load::<W>(url, plan, words.as_deref(), viewer, interrupt);
+            let loaded = database::load::<W>(url, plan, words.as_deref(), reporter, interrupt);
             let (database, loaded) = loaded.map_err(|error| at(error, store, all))?;
             each.push(database);
             how.push(loaded);

@@ -5,9 +5,9 @@ use crate::foreseen;
 use crate::host::Host;
 use crate::interrupt::Interrupt;
 use crate::private::Private;
-use crate::spec::{Spec, Wishes};
+use crate::reporter::Reporter;
+use crate::spec::{EngineOptions, Spec};
 use crate::topic::BrokerHost;
-use crate::viewer::Viewer;
 use crate::{Database, Databases};
 use admin::ensure_room;
 use anyhow::{Result, bail};
@@ -41,23 +41,23 @@ impl Deployment {
         run: &Path,
         spec: &Spec,
         named: &[DbUrl],
-        wishes: &Wishes,
+        engine_options: &EngineOptions,
         sessions: u32,
-        viewer: &dyn Viewer,
+        reporter: &dyn Reporter,
     ) -> Result<Deployment> {
-        if !named.is_empty() && wishes.durability != Tier::Durable {
+        if !named.is_empty() && engine_options.durability != Tier::Durable {
             bail!(
                 "--durability is for private engines; what the database of --db flushes is its own setting\nhint: leave \
                  --db out, or change the setting there"
             );
         }
-        if wishes.limits.is_some() && (!named.is_empty() || spec.dialect()? == Dialect::Sqlite) {
+        if engine_options.limits.is_some() && (!named.is_empty() || spec.dialect()? == Dialect::Sqlite) {
             bail!(
                 "--limit engine:… is for a private engine; there is none here\nhint: SQLite runs inside the generator or \
                  the server, and Stackmark does not limit your server"
             );
         }
-        Deployment::create_in(&Rc::new(Private::create(run)?), 0, spec, named, sessions, viewer)
+        Deployment::create_in(&Rc::new(Private::create(run)?), 0, spec, named, sessions, reporter)
     }
 
     /// Prepares one of several places in a private folder that they share.
@@ -70,11 +70,11 @@ impl Deployment {
         spec: &Spec,
         named: &[DbUrl],
         sessions: u32,
-        viewer: &dyn Viewer,
+        reporter: &dyn Reporter,
     ) -> Result<Deployment> {
         // First: what is wrong is told before an engine is started.
         foreseen::check_sessions(named, sessions)?;
-        let broker = spec.broker.as_ref().map(|wanted| BrokerHost::create(wanted, viewer)).transpose()?;
+        let broker = spec.broker.as_ref().map(|wanted| BrokerHost::create(wanted, reporter)).transpose()?;
         let mut hosts = Vec::new();
         for store in 0..spec.shards {
             let label = match (index, spec.shards) {
@@ -83,7 +83,7 @@ impl Deployment {
                 (place, _) => format!("{place}-{store}"),
             };
             let named = named.get(store as usize).cloned();
-            let host = Host::create(private, &label, spec, (named, sessions), viewer);
+            let host = Host::create(private, &label, spec, (named, sessions), reporter);
             hosts.push(host.map_err(|error| at(error, store as usize, spec.shards as usize))?);
         }
         Ok(Deployment { hosts, broker, chosen: spec.chosen.clone() })
@@ -155,10 +155,10 @@ impl Deployment {
     pub fn load<W: Driven>(
         &self,
         scale: u32,
-        viewer: &dyn Viewer,
+        reporter: &dyn Reporter,
         interrupt: &Interrupt,
     ) -> Result<Databases<W>> {
-        self.load_at(&self.empty(W::NAME)?, scale, viewer, interrupt)
+        self.load_at(&self.empty(W::NAME)?, scale, reporter, interrupt)
     }
 
     /// Loads databases that go with the run and that only copies are made of. Files are plain, whatever is asked
@@ -169,7 +169,7 @@ impl Deployment {
     pub fn load_template<W: Driven>(
         &self,
         scale: u32,
-        viewer: &dyn Viewer,
+        reporter: &dyn Reporter,
         interrupt: &Interrupt,
     ) -> Result<Databases<W>> {
         let plain = |url| match url {
@@ -179,23 +179,23 @@ impl Deployment {
             url @ DbUrl::Server(_) => url,
         };
         let urls: Vec<DbUrl> = self.empty(W::NAME)?.into_iter().map(plain).collect();
-        self.load_at(&urls, scale, viewer, interrupt)
+        self.load_at(&urls, scale, reporter, interrupt)
     }
 
     fn load_at<W: Driven>(
         &self,
         urls: &[DbUrl],
         scale: u32,
-        viewer: &dyn Viewer,
+        reporter: &dyn Reporter,
         interrupt: &Interrupt,
     ) -> Result<Databases<W>> {
         let size = benchmark::sized::<W>(scale, &self.chosen)?;
         self.check_room::<W>(urls, &size)?;
-        match Databases::load(urls, &size, LoadOptions::default(), viewer, interrupt) {
+        match Databases::load(urls, &size, LoadOptions::default(), reporter, interrupt) {
             Ok((databases, _)) => Ok(databases),
             // It goes with the run, so there is nothing to start again.
             Err(_) if interrupt.requested() => {
-                bail!("interrupted while loading; nothing was measured or kept")
+                bail!("interrupted while loading; nothing was measured or stored")
             }
             Err(error) => Err(error),
         }

@@ -4,8 +4,8 @@ use crate::database::Database;
 use crate::foreseen::SESSIONS_OF_OURS;
 use crate::in_use;
 use crate::private::Private;
+use crate::reporter::{Reporter, announce};
 use crate::spec::Spec;
-use crate::viewer::{Viewer, announce};
 use admin::store;
 use anyhow::{Context, Result};
 use observe::{Listening, is_here, listener};
@@ -54,7 +54,7 @@ impl Host {
         label: &str,
         spec: &Spec,
         (named, sessions): (Option<DbUrl>, u32),
-        viewer: &dyn Viewer,
+        reporter: &dyn Reporter,
     ) -> Result<Host> {
         let folder = private.path().join(label);
         fs::create_dir_all(&folder).with_context(|| format!("could not create {}", folder.display()))?;
@@ -71,7 +71,7 @@ impl Host {
         let engine = match rig::Engine::of(spec.dialect()?).filter(|_| named.is_none()) {
             None => None,
             Some(engine) => {
-                announce(viewer, &format!("starting a private {}", engine.title()));
+                announce(reporter, &format!("starting a private {}", engine.title()));
                 let options = rig::Options {
                     durability: spec.tier()?,
                     settings: spec.settings.clone(),

@@ -68,8 +68,9 @@ fn hold(database: &Path, how: FlockOperation) -> Result<InUse> {
         name.push(".lock");
         name
     });
-    let cannot =
-        || format!("could not lock {}, which keeps runs on {} apart", path.display(), database.display());
+    let cannot = || {
+        format!("could not lock {}, which prevents concurrent runs on {}", path.display(), database.display())
+    };
     loop {
         let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
         let file = file.with_context(cannot)?;
@@ -97,7 +98,7 @@ fn refused(mut file: &File, database: &Path) -> anyhow::Error {
 
 fn in_use(database: &str, holder: &str) -> anyhow::Error {
     let holder = match holder.trim() {
-        "" => "it has just begun",
+        "" => "it has just started",
         holder => holder,
     };
     anyhow::anyhow!(

@@ -141,7 +141,7 @@ impl Server {
     ) -> Result<String, DeployError> {
         let (name, clock) = (self.name, Monotonic::start());
         let listed = first_line(output);
-        let mut waits_for = "say where it listens".to_owned();
+        let mut waits_for = "print its listen address".to_owned();
         let mut url = None;
         loop {
             let left = max.saturating_sub(clock.now().into());

@@ -52,7 +52,7 @@ const CHECKPOINTS_IN_MIN: Nanos = Nanos::from_secs(75);
 
 /// What is asked of private engines.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Wishes {
+pub struct EngineOptions {
     /// What a commit survives.
     pub durability: Tier,
     /// What the engine may use.
@@ -61,18 +61,18 @@ pub struct Wishes {
     pub statement_statistics: bool,
 }
 
-impl Default for Wishes {
-    fn default() -> Wishes {
-        Wishes { durability: Tier::Durable, limits: None, statement_statistics: false }
+impl Default for EngineOptions {
+    fn default() -> EngineOptions {
+        EngineOptions { durability: Tier::Durable, limits: None, statement_statistics: false }
     }
 }
 
 impl Spec {
     /// What the command line asks for. `named` are databases of the user's: none, or one for each of the stores.
     #[must_use]
-    pub fn of_wishes(dialect: Dialect, shards: u32, named: &[DbUrl], wishes: &Wishes) -> Spec {
+    pub fn of_wishes(dialect: Dialect, shards: u32, named: &[DbUrl], engine_options: &EngineOptions) -> Spec {
         let private = named.is_empty();
-        let limits = wishes.limits.filter(|_| private && dialect != Dialect::Sqlite);
+        let limits = engine_options.limits.filter(|_| private && dialect != Dialect::Sqlite);
         Spec {
             engine: dialect.name().into(),
             shards,
@@ -80,9 +80,9 @@ impl Spec {
             options: String::new(),
             settings: Vec::new(),
             // What someone's database flushes is its own setting.
-            durability: if private { wishes.durability } else { Tier::Durable }.to_string(),
+            durability: if private { engine_options.durability } else { Tier::Durable }.to_string(),
             limits: limits.map(|limits| limits.to_string()),
-            statement_statistics: wishes.statement_statistics && dialect == Dialect::Postgres,
+            statement_statistics: engine_options.statement_statistics && dialect == Dialect::Postgres,
             power_cut: false,
             broker: None,
             chosen: Chosen::new(),
@@ -109,8 +109,7 @@ impl Spec {
                     .to_owned()
             }
             (Dialect::Postgres, true) if measured < CHECKPOINTS_IN_MIN => format!(
-                "PostgreSQL begins a checkpoint every {CHECKPOINT_MIN_S} s at most, and two of them surely begin within {} \
-                 s, not within {}\nhint: measure for longer, as with --duration 75s",
+                "PostgreSQL begins a checkpoint every {CHECKPOINT_MIN_S} s at most, so two of them need {} s, and the window is {}\nhint: measure for longer, as with --duration 75s",
                 CHECKPOINTS_IN_MIN.as_secs_f64(),
                 humantime::format_duration(measured.into())
             ),
@@ -196,7 +195,7 @@ mod tests {
 
     fn spec(dialect: Dialect, named: &[&str]) -> Spec {
         let named: Vec<DbUrl> = named.iter().map(|url| url.parse().expect("an address")).collect();
-        Spec::of_wishes(dialect, 1, &named, &Wishes::default())
+        Spec::of_wishes(dialect, 1, &named, &EngineOptions::default())
     }
 
     #[test]

@@ -504,7 +504,7 @@ pub fn served(workload: &str, engine: &str, how: Option<&str>) -> Result<&'stati
         .max_by(|a, b| likeness(a.path, &wanted).total_cmp(&likeness(b.path, &wanted)))
         .expect("every engine of a workload has one");
     bail!(
-        "the server cannot speak to {engine} by `{}`; nearest: --engine {} --how {}\nhint: `stackmark list` prints all \
+        "the server cannot speak to {engine} by `{}`; nearest: --engine {} --adapter {}\nhint: `stackmark list` prints all \
          subjects",
         how.unwrap_or("its default"),
         part(nearest.path, 1),
@@ -574,7 +574,7 @@ mod tests {
         }
         for how in ["rusqlite/pipelined", "tokio-postgres/pipelined", "zzz/procedure"] {
             let refused = served("tpcc", "sqlite", Some(how)).unwrap_err().to_string();
-            assert!(refused.contains("nearest: --engine sqlite --how "), "{refused}");
+            assert!(refused.contains("nearest: --engine sqlite --adapter "), "{refused}");
         }
         check("", Err("no subject ``"));
         assert!(workload("tppc").unwrap_err().to_string().contains("nearest: `tpcc`"));

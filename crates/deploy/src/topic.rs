@@ -1,7 +1,7 @@
 //! The broker that a relay publishes to, a private one or the user's, and the topic of a trial on it.
 
+use crate::reporter::{Reporter, announce};
 use crate::secrets::with_brokers_password;
-use crate::viewer::{Viewer, announce};
 use anyhow::{Context, Result};
 use broker::{Address, Broker, BrokerError, Record, Stored};
 use observe::{Listening, is_here, listener};
@@ -60,10 +60,10 @@ pub(crate) enum BrokerHost {
 
 impl BrokerHost {
     /// Starts a private broker, or takes the user's.
-    pub(crate) fn create(spec: &BrokerSpec, viewer: &dyn Viewer) -> Result<BrokerHost> {
+    pub(crate) fn create(spec: &BrokerSpec, reporter: &dyn Reporter) -> Result<BrokerHost> {
         let Some(named) = &spec.named else {
             let limits = spec.limits.as_deref().map(str::parse).transpose()?;
-            announce(viewer, &format!("starting a private {}", rig::Engine::Kafka.title()));
+            announce(reporter, &format!("starting a private {}", rig::Engine::Kafka.title()));
             let options = rig::Options { limits, own_disk: spec.own_disk, ..rig::Options::default() };
             let engine = Box::new(rig::start(rig::Engine::Kafka, &options)?);
             let host = BrokerHost::Private { engine, limits };

@@ -4,7 +4,7 @@ use crate::lines::{Line, Sort, Teller, Told, digest};
 use anyhow::{Context, Result};
 use benchmark::Streams;
 use deploy::subjects;
-use drive::{Arrivals, Plan, Progress, RatePerSecond, Stop};
+use drive::{Arrivals, Plan, RatePerSecond, Stop, TrialProgress};
 use measure::Monotonic;
 use model::{
     AnyTarget, CallWork, Fault, Home, Mix, Nanos, OpenError, RetryPolicy, RetryingTarget, Session, Stack,
@@ -126,7 +126,7 @@ fn load<W: Driven>(
     };
     let streams = order.streams();
     let inputs = W::inputs(size, &streams);
-    let mut nobody = |_: &Progress<'_, W>| {};
+    let mut nobody = |_: &TrialProgress<'_, W>| {};
     let (clock, ledger) = (Monotonic::start(), || W::new_ledger(size));
     let trial = W::drive(&plan, &telling, &inputs, &ledger, clock, stop, &mut nobody)?;
     Ok(trial.failure)

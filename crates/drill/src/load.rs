@@ -156,7 +156,7 @@ impl<W: Driven> Load<W> {
                 if let Err(what) =
                     W::check(&call, &outcome).and_then(|()| worker.inputs.check(&call, &outcome))
                 {
-                    bail!("a call was answered wrongly: {what}");
+                    bail!("a call had a wrong answer: {what}");
                 }
                 self.first.get_or_insert(at);
                 self.ended(&call, started, at, &Sorted::Answered(W::verdict(&outcome)), after);

@@ -15,7 +15,7 @@ use result::{
 use std::path::Path;
 use std::time::Duration;
 use targets::Driven;
-use trial::{After, Interval, Recorded, Spectator};
+use trial::{After, Interval, Recorded, RunReporter};
 
 /// The first call is answered within this, or the subject cannot be drilled.
 const FIRST_MAX: Duration = Duration::from_secs(60);
@@ -68,7 +68,7 @@ pub fn drill<W: Driven>(
     (databases, deployment): (&Databases<W>, &mut Deployment),
     audits: &[Audit],
     asked: &Asked,
-    (folder, viewer, interrupt): (&Path, &dyn Spectator, &Interrupt),
+    (folder, reporter, interrupt): (&Path, &dyn RunReporter, &Interrupt),
     found: &mut Drill,
     keep: &mut dyn FnMut(&Drill) -> Result<()>,
 ) -> Result<()> {
@@ -76,11 +76,11 @@ pub fn drill<W: Driven>(
     let clock = Monotonic::of_machine();
     // No two runs on the same data have one number.
     let run = measure::unix_nanoseconds();
-    let mut rounds = Rounds { stage, asked, audits, viewer, interrupt, clock, run };
+    let mut rounds = Rounds { stage, asked, audits, reporter, interrupt, clock, run };
     for (number, (component, action)) in (0..).zip(order(asked)) {
         let name = component.name(databases.each.len());
         let what = format!("fault {} of {}: {} {name}", number + 1, asked.faults, action.word());
-        viewer.doing(&what);
+        reporter.doing(&what);
         let fault = match rounds.round(number, component, action) {
             Ok(fault) => fault,
             Err(error) => {
@@ -123,7 +123,7 @@ struct Rounds<'a, W: Driven> {
     stage: Stage<'a, W>,
     asked: &'a Asked,
     audits: &'a [Audit],
-    viewer: &'a dyn Spectator,
+    reporter: &'a dyn RunReporter,
     interrupt: &'a Interrupt,
     clock: Monotonic,
     run: u64,
@@ -169,7 +169,7 @@ impl<W: Driven> Rounds<'_, W> {
                 &before,
                 Monotonic::start(),
                 self.asked.settle_max,
-                self.viewer,
+                self.reporter,
                 self.interrupt,
                 Interval::of(began, Nanos::ZERO, span),
             )?,
@@ -345,7 +345,7 @@ impl<W: Driven> Rounds<'_, W> {
     fn end_load(&self, struck: &mut Struckdown<W>) -> Result<()> {
         let Struckdown { fault, ledger, started, ends, load } = struck;
         if let Some(ended) = &load.ended {
-            let why = ended.as_deref().unwrap_or("no one had asked it to");
+            let why = ended.as_deref().unwrap_or("without a request to stop");
             fault.failures.push(format!("the load generator ended by itself: {why}"));
         } else {
             load.process.end_load();
@@ -406,7 +406,7 @@ impl<W: Driven> Rounds<'_, W> {
         let mut again = None;
         if let Some(arrived) = destination.audit(&recorded)? {
             if let Err(error) = destination.close(arrived.is_right()) {
-                announce(self.viewer, &format!("{error:#}"));
+                announce(self.reporter, &format!("{error:#}"));
             }
             again = Some(arrived.duplicates);
             checks.extend(arrived.checks);

@@ -103,7 +103,7 @@ impl Timetable {
 
 /// What decides when a worker's next call is due.
 #[derive(Debug)]
-pub(crate) enum Turn {
+pub(crate) enum NextCall {
     /// As soon as the worker is free.
     WhenFree,
     /// After thinking and keying.
@@ -122,17 +122,17 @@ pub(crate) struct Pacing {
     first: bool,
 }
 
-impl Turn {
-    pub(crate) fn of(plan: &Plan, worker: u32, start: Nanos, timetable: Option<&Arc<Timetable>>) -> Turn {
+impl NextCall {
+    pub(crate) fn of(plan: &Plan, worker: u32, start: Nanos, timetable: Option<&Arc<Timetable>>) -> NextCall {
         match (plan.arrivals, timetable) {
-            (_, Some(timetable)) => Turn::Timetable(Arc::clone(timetable)),
-            (Arrivals::Paced, None) => Turn::Paced(Pacing {
+            (_, Some(timetable)) => NextCall::Timetable(Arc::clone(timetable)),
+            (Arrivals::Paced, None) => NextCall::Paced(Pacing {
                 random: Random::stream(plan.seed, &[PACE_STREAM, u64::from(worker)]),
                 think: plan.think,
                 free_at: start,
                 first: true,
             }),
-            (Arrivals::Closed | Arrivals::Constant(_) | Arrivals::Poisson(_), None) => Turn::WhenFree,
+            (Arrivals::Closed | Arrivals::Constant(_) | Arrivals::Poisson(_), None) => NextCall::WhenFree,
         }
     }
 
@@ -140,16 +140,16 @@ impl Turn {
     #[inline]
     pub(crate) fn due(&mut self, pace: Option<Pace>) -> Option<Nanos> {
         match self {
-            Turn::WhenFree => None,
-            Turn::Paced(pacing) => Some(pacing.due(pace)),
-            Turn::Timetable(timetable) => Some(timetable.claim()),
+            NextCall::WhenFree => None,
+            NextCall::Paced(pacing) => Some(pacing.due(pace)),
+            NextCall::Timetable(timetable) => Some(timetable.claim()),
         }
     }
 
     /// Notes when a call of a kind with this pace was answered.
     #[inline]
     pub(crate) fn answered(&mut self, ended: Nanos, pace: Option<Pace>) {
-        if let Turn::Paced(pacing) = self {
+        if let NextCall::Paced(pacing) = self {
             pacing.free_at = ended + pacing.think(pace);
         }
     }
@@ -235,7 +235,7 @@ mod tests {
     fn a_terminal_keys_and_thinks_and_never_thinks_longer_than_ten_means() {
         let plan = Plan { arrivals: Arrivals::Paced, ..Plan::default() };
         let pace = Some(Pace { keying: Nanos::from_secs(18), think_mean: Nanos::from_secs(12) });
-        let mut turn = Turn::of(&plan, 3, Nanos::ZERO, None);
+        let mut turn = NextCall::of(&plan, 3, Nanos::ZERO, None);
         let first = turn.due(pace).unwrap();
         assert!(first < Nanos::from_secs(30), "{first:?}");
         let (mut sum, mut longest) = (Nanos::ZERO, Nanos::ZERO);
@@ -260,7 +260,7 @@ mod tests {
             for pace in [None, Some(Pace { keying: Nanos::from_secs(18), think_mean: Nanos::from_secs(12) })]
             {
                 let plan = Plan { arrivals: Arrivals::Paced, think, ..Plan::default() };
-                let mut turn = Turn::of(&plan, 3, Nanos::ZERO, None);
+                let mut turn = NextCall::of(&plan, 3, Nanos::ZERO, None);
                 assert!(turn.due(pace).unwrap() < mean, "terminals start anywhere in their cycle");
                 let at = Nanos::from_secs(7);
                 let (mut sum, mut longest) = (Nanos::ZERO, Nanos::ZERO);

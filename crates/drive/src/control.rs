@@ -119,7 +119,7 @@ impl Control {
     /// Notes that a worker, which was `free` then, makes no more calls because all have been given. With the last one of them
     /// the window ends, at the moment when the last call had ended.
     #[cold]
-    pub(crate) fn spent(&self, free: Nanos) {
+    pub(crate) fn worker_finished(&self, free: Nanos) {
         let Some(tickets) = &self.tickets else { return };
         tickets.last.fetch_max(free.0, Ordering::AcqRel);
         if tickets.holders.fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -178,7 +178,7 @@ impl Control {
 
     /// Obeys a request to stop, if there is one.
     #[inline]
-    pub(crate) fn heed(&self, now: Nanos) {
+    pub(crate) fn check_stop(&self, now: Nanos) {
         if self.stop.requested() {
             self.cut(now);
         }

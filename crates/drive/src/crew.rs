@@ -1,6 +1,6 @@
 //! One thread of a trial and the workers on it.
 
-use crate::arrivals::{Timetable, Turn};
+use crate::arrivals::{NextCall, Timetable};
 use crate::control::Control;
 use crate::pacer::{Pacer, TaskTimer};
 use crate::plan::{Deferred, Plan};
@@ -159,7 +159,7 @@ impl<W: Workload, T: Target<W>, C: Clock> Crew<W, T, C> {
             let mut limits = Limits { start: go.start, deadline: plan.deadline, drain: plan.drain_max };
             let (source, enter) = match (seat.job, &queue) {
                 (Job::Terminal(inputs), queue) => {
-                    let turn = Turn::of(plan, seat.id, go.start, go.timetable.as_ref());
+                    let turn = NextCall::of(plan, seat.id, go.start, go.timetable.as_ref());
                     (Source::Own { inputs, turn }, queue.as_ref().map(|queue| queue.enter.clone()))
                 }
                 (Job::Deferred(deferred), queue) => {

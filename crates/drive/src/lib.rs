@@ -1,7 +1,7 @@
 //! The load generator: pace, workers, phases.
 //!
 //! [`run`] opens one session a worker, lets every worker make calls as the [`Plan`] says, and returns a [`Trial`]: the
-//! books, the latencies, the slices and the ledger. The loop that makes the calls is in `worker.rs`, and is the same for
+//! call counts, the latencies, the slices and the ledger. The loop that makes the calls is in `worker.rs`, and is the same for
 //! every kind of arrivals; how it waits is a parameter, so that it runs in virtual time as well.
 //!
 //! Which call belongs to which phase is said in the documentation of [`measure`].
@@ -33,5 +33,5 @@ pub use control::Stop;
 pub use outage::Outage;
 pub use plan::{Arrivals, Deferred, Plan, PlanError, RatePerSecond, Think, shares};
 pub use stages::Stage;
-pub use trial::{Observer, Progress, RunError, Trial, run};
+pub use trial::{Observer, RunError, Trial, TrialProgress, run};
 pub use worker::CLOCKED_EVERY;

@@ -258,7 +258,7 @@ impl Plan {
             return Err(PlanError::OutOfRange { what: "the number of calls", given, range });
         }
         positive("the drain", self.drain_max)?;
-        positive("the deadline of a call", self.deadline)?;
+        positive("the deadline per call", self.deadline)?;
         positive("the slice", self.slice)?;
         let slices = (self.warmup_longest() + self.measured).0 / self.slice.0;
         if slices > SLICES_MAX {

@@ -7,7 +7,7 @@ use crate::worker_tests::{constant, ms, plan};
 use model::Nanos;
 
 #[test]
-fn a_burst_leaves_a_backlog_in_its_stage_and_books_that_add_up() {
+fn a_burst_leaves_a_backlog_in_its_stage_and_counts_that_add_up() {
     // One client of 100 calls per second: 50 a second for 4 s, 300 for 2 s, which leaves 400 waiting, and 20 for the 6 s that
     // serve 80 each.
     let stage = |seconds, rate| {

@@ -6,7 +6,7 @@ use crate::crew::{Crew, Go};
 use crate::plan::Plan;
 use crate::timer::{Missed, Timer};
 use crate::toy::{Call, Numbers, Outcome, Posted, Toy, stack};
-use crate::trial::{Desk, NOTICE, assemble, queue};
+use crate::trial::{Collecting, NOTICE, assemble, queue};
 use measure::{CallCounts, Collected, Timeline, circulation};
 use model::{CallWork, Clock, Fault, Home, Nanos, OpenError, Session, Stack, StatementTimes, Target};
 use parking_lot::Mutex;
@@ -324,7 +324,7 @@ impl Simulation {
             }));
         }
         let latest = START + plan.warmup_longest();
-        let mut desk = Desk { collector, timeline, latest };
+        let mut desk = Collecting { collector, timeline, latest };
         let mut last = START;
         world.run(tasks, || {
             last = world.now();

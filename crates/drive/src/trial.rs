@@ -66,7 +66,7 @@ impl<W: Workload> Trial<W> {
 }
 
 /// Where a trial stands after a slice.
-pub struct Progress<'a, W: Workload> {
+pub struct TrialProgress<'a, W: Workload> {
     /// The slices so far, never none. Calls that ended in the last one and whose worker is busy since may still be missing.
     pub slices: &'a [Slice],
     /// Everything so far: at least what the slices count.
@@ -81,7 +81,7 @@ pub struct Progress<'a, W: Workload> {
     pub left: Nanos,
 }
 
-impl<W: Workload> Progress<'_, W> {
+impl<W: Workload> TrialProgress<'_, W> {
     /// The slice that has just ended.
     #[must_use]
     pub fn slice(&self) -> &Slice {
@@ -91,7 +91,7 @@ impl<W: Workload> Progress<'_, W> {
 
 /// Looks on while a trial runs, on the thread that collects: it must return soon.
 ///
-/// A closure that takes a [`Progress`] is an observer of slices.
+/// A closure that takes a [`TrialProgress`] is an observer of slices.
 pub trait Observer<W: Workload> {
     /// At least every 50 ms.
     fn look(&mut self) {}
@@ -105,11 +105,11 @@ pub trait Observer<W: Workload> {
     /// The window closes now, early or as planned.
     fn closed(&mut self) {}
     /// A slice has ended.
-    fn slice(&mut self, progress: &Progress<'_, W>);
+    fn slice(&mut self, progress: &TrialProgress<'_, W>);
 }
 
-impl<W: Workload, F: FnMut(&Progress<'_, W>)> Observer<W> for F {
-    fn slice(&mut self, progress: &Progress<'_, W>) {
+impl<W: Workload, F: FnMut(&TrialProgress<'_, W>)> Observer<W> for F {
+    fn slice(&mut self, progress: &TrialProgress<'_, W>) {
         self(progress);
     }
 }
@@ -147,7 +147,7 @@ pub enum RunError {
 ///
 /// # Errors
 /// Anything that keeps the trial from taking place, before a call is made; and a panic of a worker. Faults of calls are
-/// not errors: they are in the books, and [`Trial::failure`] says if they ended the trial.
+/// not errors: they are in the call counts, and [`Trial::failure`] says if they ended the trial.
 pub fn run<W, T, C>(
     plan: &Plan,
     target: &Arc<T>,
@@ -183,8 +183,8 @@ where
         let _ = start.send(Go { start: timeline.start, tape, control, timetable });
     }
 
-    let desk = Desk { collector, timeline, latest: timeline.start + plan.warmup_longest() };
-    let Desk { collector, timeline, .. } = collect(desk, &clock, &control, &threads, observer);
+    let desk = Collecting { collector, timeline, latest: timeline.start + plan.warmup_longest() };
+    let Collecting { collector, timeline, .. } = collect(desk, &clock, &control, &threads, observer);
     let cpu = join(threads)?;
     let closed = control.closes();
     let Collected { totals, warmup, slices, ledger } = collector.finish(closed);
@@ -289,14 +289,14 @@ fn open<W: Workload, T: Target<W>, C: Clock>(
 }
 
 /// Where pages are merged, and by which timeline.
-pub(crate) struct Desk<W: Workload> {
+pub(crate) struct Collecting<W: Workload> {
     pub(crate) collector: Collector<W>,
     pub(crate) timeline: Timeline,
     /// When the window opens at the latest.
     pub(crate) latest: Nanos,
 }
 
-impl<W: Workload> Desk<W> {
+impl<W: Workload> Collecting<W> {
     /// Lets the warm-up go on for a slice if it is about to end, may go on, and something has not settled.
     pub(crate) fn warm_on(&mut self, now: Nanos, control: &Control, is_settled: impl FnOnce() -> bool) {
         let (opens, step) = (self.timeline.opens(), self.timeline.slice);
@@ -310,12 +310,12 @@ impl<W: Workload> Desk<W> {
 
 /// Merges pages and reports slices until the last thread has ended.
 fn collect<W: Workload, C: Clock>(
-    mut desk: Desk<W>,
+    mut desk: Collecting<W>,
     clock: &C,
     control: &Control,
     threads: &Threads,
     observer: &mut dyn Observer<W>,
-) -> Desk<W> {
+) -> Collecting<W> {
     let slice = desk.timeline.slice;
     let look = Duration::from(Nanos(slice.0 / 4).max(LOOK_MIN).min(LOOK_MAX));
     // Workers hand a page over with the first call that ends after it; most do within this.
@@ -337,13 +337,13 @@ fn collect<W: Workload, C: Clock>(
             observer.closed();
         }
         desk.collector.collect();
-        control.heed(now);
+        control.check_stop(now);
         observer.look();
         while desk.timeline.span(next).1 + grace <= now {
             desk.collector.extend_to(next);
             let collected = desk.collector.collected();
             let slices = &collected.slices[..=next as usize];
-            observer.slice(&Progress {
+            observer.slice(&TrialProgress {
                 slices,
                 collected,
                 call_counts: collected.totals.call_counts(),

@@ -4,7 +4,7 @@
 //! calls differ in one thing only: when the next call is due. The worker does not know what it measures, nor on which
 //! clock.
 
-use crate::arrivals::Turn;
+use crate::arrivals::NextCall;
 use crate::control::Control;
 use crate::timer::{Missed, Timer};
 use async_channel::{Receiver, Sender};
@@ -61,7 +61,7 @@ pub(crate) struct Limits {
 /// Where calls come from.
 pub(crate) enum Source<W: Workload> {
     /// Drawn by the worker itself.
-    Own { inputs: W::Inputs, turn: Turn },
+    Own { inputs: W::Inputs, turn: NextCall },
     /// Queued by other workers.
     Queue(Receiver<Queued<W>>),
 }
@@ -80,14 +80,14 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
         while let Some((call, due)) = self.source.next().await {
             if let Some(due) = due {
                 // Before it waits: no one else would end the window meanwhile.
-                if !self.has_leave(due) {
-                    self.control.spent(free);
+                if !self.has_ticket(due) {
+                    self.control.worker_finished(free);
                     break;
                 }
                 self.wait_for(due).await;
             }
             let started = self.timer.now();
-            self.control.heed(started);
+            self.control.check_stop(started);
             // In a closed loop a call is due the moment its worker is free.
             let due = due.unwrap_or(started);
             let closes = self.control.closes();
@@ -105,8 +105,8 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
                 }
             }
 
-            if !self.takes_leave(due, started) {
-                self.control.spent(free);
+            if !self.take_ticket(due, started) {
+                self.control.worker_finished(free);
                 break;
             }
 
@@ -149,7 +149,7 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
 
     /// Whether a call that is due then may be made as far as the number of calls goes.
     #[inline]
-    fn has_leave(&mut self, due: Nanos) -> bool {
+    fn has_ticket(&mut self, due: Nanos) -> bool {
         let Some(locked) = &mut self.tickets else { return true };
         if *locked == 0 && due >= self.control.window(Nanos::ZERO).opens {
             *locked = self.control.take_tickets();
@@ -160,11 +160,11 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
 
     /// The same for a call that begins now, which counts if it was due in the window.
     #[inline]
-    fn takes_leave(&mut self, due: Nanos, started: Nanos) -> bool {
+    fn take_ticket(&mut self, due: Nanos, started: Nanos) -> bool {
         if self.tickets.is_none() || due < self.control.window(started).opens {
             return true;
         }
-        let has = self.has_leave(due);
+        let has = self.has_ticket(due);
         self.tickets = self.tickets.map(|locked| locked.saturating_sub(1));
         has
     }
@@ -294,7 +294,7 @@ impl<W: Workload> Source<W> {
     fn check(&mut self, call: &W::Call, outcome: &W::Outcome) -> Result<(), &'static str> {
         W::check(call, outcome)?;
         if W::verdict(outcome) == Verdict::Declined && !W::KINDS[W::kind(call)].declines {
-            return Err("a call was declined that nothing can make impossible");
+            return Err("a call was declined that cannot be declined");
         }
         match self {
             Source::Own { inputs, .. } => inputs.check(call, outcome),
@@ -313,8 +313,8 @@ impl<W: Workload> Source<W> {
     /// Who supplies the calls, and so which of them are left when the window has closed.
     fn supply(&self) -> Supply {
         match self {
-            Source::Own { turn: Turn::WhenFree | Turn::Paced(_), .. } => Supply::Worker,
-            Source::Own { turn: Turn::Timetable(_), .. } => Supply::Timetable,
+            Source::Own { turn: NextCall::WhenFree | NextCall::Paced(_), .. } => Supply::Worker,
+            Source::Own { turn: NextCall::Timetable(_), .. } => Supply::Timetable,
             Source::Queue(_) => Supply::Queue,
         }
     }

@@ -109,7 +109,7 @@ fn how_late_an_idle_worker_wakes_is_no_backlog() {
 }
 
 #[test]
-fn calls_that_were_due_but_never_begun_are_counted() {
+fn calls_that_were_due_but_dropped_are_counted() {
     // 1,000 calls per second are due, 100 can be served, for 10 s and a drain of 5 s.
     let simulated = Simulation::new(plan(constant(1_000.0)), |_, _| Step::done(ms(10))).run();
     let call_counts = simulated.call_counts();
@@ -316,11 +316,11 @@ fn a_session_that_cannot_be_used_any_more_ends_the_trial() {
     };
     let spoiled = |number| match number {
         0 => Ok(()),
-        _ => Err(OpenError::Unusable { what: "toy".to_owned(), why: "another kit".to_owned() }),
+        _ => Err(OpenError::Unusable { what: "toy".to_owned(), why: "another tool".to_owned() }),
     };
     let simulated = Simulation::new(plan(Arrivals::Closed), script).opening(spoiled).run();
     let failure = simulated.control.failure().unwrap();
-    assert_eq!(failure, "worker 0 could not reopen its session: could not use toy: another kit");
+    assert_eq!(failure, "worker 0 could not reopen its session: could not use toy: another tool");
     assert!(simulated.lasted < ms(200));
     assert_eq!(simulated.call_counts().balance(), Ok(()));
 }
@@ -408,7 +408,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn books_balance_whatever_happens(
+    fn counts_balance_whatever_happens(
         arrivals in arrivals(),
         workers in 1u32..6,
         steps in prop::collection::vec((end(), 0u64..40), 1..60),

@@ -150,7 +150,7 @@ mod tests {
         *budget = budget.balanced();
         check(&trial, Suspect::Pool, "Calls spend most of their time in server queue (80.0 %)");
         trial.plan.arrivals = Arrivals::Poisson { rate_per_s: 100.0 };
-        check(&trial, Suspect::OfferedLoad, "asked for; next likely limit: the number of sessions.");
+        check(&trial, Suspect::OfferedLoad, "think time; next likely limit: the number of sessions.");
         let call_counts = trial.overall.call_counts;
         trial.overall.call_counts.dropped = call_counts.due / 10;
         check(&trial, Suspect::Pool, "throughput is limited by the number of sessions. Calls spend");

@@ -17,7 +17,7 @@ const MISFIT_SHARE: f64 = 0.1;
 /// The trials of one load, one a block; `None` where the block has not come to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loaded {
-    /// Clients, or calls due a second.
+    /// Clients, or calls/s due.
     pub load: f64,
     /// Indexes into the trials.
     pub trials: Vec<Option<usize>>,

@@ -100,7 +100,7 @@ pub fn gauges(trial: &Trial) -> Vec<[String; 4]> {
         .collect()
 }
 
-/// `7.9 calls per durable commit on average (limit 64): 12 345 calls, 1 563 commits`; nothing where each call
+/// `7.9 calls per durable commit on average (limit 64): 12,345 calls, 1,563 commits`; nothing where each call
 /// has a commit of its own.
 pub fn grouping(trial: &Trial) -> Option<String> {
     let grouping = trial.grouping.filter(|grouping| grouping.commits > 0)?;

@@ -1,22 +1,22 @@
 //! Numbers as people read them: with a unit, an uncertainty, and no more digits than they deserve.
 //!
-//! Thousands are set apart and units joined by no-break spaces; formats that want plain ones replace them.
+//! Thousands have commas, and units are joined by no-break spaces; formats that want plain ones replace them.
 
 pub use result::words::capital;
 use result::{FingerprintDifference, Interval, Step};
 
-/// Between thousands, and between a number and its unit.
+/// Between a number and its unit.
 const GAP: char = '\u{a0}';
 
 /// What stands where there is no number.
 pub const NONE: &str = "–";
 
-/// A whole number: `1 204`.
+/// A whole number: `1,204`.
 pub fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
-/// A number of things that an `s` makes more of: `1 client`, `1 204 clients`.
+/// A number of things that an `s` makes more of: `1 client`, `1,204 clients`.
 pub fn counted(value: u64, one: &str) -> String {
     format!("{} {one}{}", count(value), if value == 1 { "" } else { "s" })
 }
@@ -116,7 +116,7 @@ pub fn estimate(interval: Interval) -> Estimate {
     Estimate { value: cut(value, place), uncertainty }
 }
 
-/// A value with its uncertainty: `1 204 ± 18`, `748 (690–1 010)`, `12 (too short for an interval)`.
+/// A value with its uncertainty: `1,204 ± 18`, `748 (690–1,010)`, `12 (too short for an interval)`.
 pub fn with_margin(interval: Interval) -> String {
     let Estimate { value, uncertainty } = estimate(interval);
     match uncertainty {
@@ -222,7 +222,7 @@ fn grouped(number: &str) -> String {
     let mut out = sign.to_owned();
     for (i, digit) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i) % 3 == 0 {
-            out.push(GAP);
+            out.push(',');
         }
         out.push(digit);
     }
@@ -234,7 +234,7 @@ pub fn plain(text: &str) -> String {
     text.replace(GAP, " ")
 }
 
-/// With no-break spaces inside numbers, `20 000 ± 90 000`, and before their units, `19.6 %`, `2 min`.
+/// With no-break spaces around `±`, as in `20,000 ± 90,000`, and before units, `19.6 %`, `2 min`.
 pub fn bound(text: &str) -> String {
     const UNITS: [&str; 12] = ["%", "±", "×", "ns", "µs", "ms", "s", "min", "h", "KiB", "MiB", "GiB"];
     let is_number = |word: &str| word.ends_with(|char: char| char.is_ascii_digit()) || word == "±";
@@ -244,12 +244,8 @@ pub fn bound(text: &str) -> String {
     for word in text.split(' ') {
         if !is_first {
             let bare = &word[..unpunctuated(word)];
-            let is_thousands = bare.len() >= 3
-                && bare.as_bytes()[..3].iter().all(u8::is_ascii_digit)
-                && !bare.as_bytes().get(3).is_some_and(u8::is_ascii_digit);
             let joined = is_number(before)
                 && (UNITS.contains(&bare)
-                    || is_thousands
                     || before == "±" && bare.starts_with(|char: char| char.is_ascii_digit()));
             out.push(if joined { '\u{a0}' } else { ' ' });
         }
@@ -277,7 +273,7 @@ mod tests {
     #[test]
     fn lines_end_neither_within_a_number_nor_before_its_unit() {
         let check = |text: &str, expected: &str| assert_eq!(bound(text).replace('\u{a0}', "~"), expected);
-        check("highest: 20 000 ± 90 000 new orders/min.", "highest: 20~000~±~90~000 new orders/min.");
+        check("highest: 20,000 ± 90,000 new orders/min.", "highest: 20,000~±~90,000 new orders/min.");
         check("lie 19.6 % from it, after 2 min 5 s.", "lie 19.6~% from it, after 2~min 5~s.");
         check("of 8 clients in 2026 1000 calls", "of 8 clients in 2026 1000 calls");
         check(" two  spaces ", " two  spaces ");
@@ -306,22 +302,22 @@ mod tests {
         let check = |value, low, high, text: &str| {
             assert_eq!(plain(&with_margin(Interval { value, low, high })), text);
         };
-        check(1_204.3, Some(1_186.3), Some(1_222.3), "1 204 ± 18");
-        check(52_143.7, Some(51_733.0), Some(52_553.0), "52 100 ± 400");
+        check(1_204.3, Some(1_186.3), Some(1_222.3), "1,204 ± 18");
+        check(52_143.7, Some(51_733.0), Some(52_553.0), "52,100 ± 400");
         check(12.4, Some(12.02), Some(12.78), "12.4 ± 0.4");
-        check(1_817.4, None, None, "1 820");
+        check(1_817.4, None, None, "1,820");
         check(0.0, Some(0.0), Some(0.0), "0");
-        // Neither destroys the value: "40 000 ± 30 000", "20 000 ± 80 000".
-        check(43_210.0, Some(12_000.0), Some(74_000.0), "43 200 (too short for an interval)");
-        check(20_000.0, Some(-60_000.0), Some(100_000.0), "20 000 (too short for an interval)");
+        // Neither destroys the value: "40,000 ± 30,000", "20,000 ± 80,000".
+        check(43_210.0, Some(12_000.0), Some(74_000.0), "43,200 (too short for an interval)");
+        check(20_000.0, Some(-60_000.0), Some(100_000.0), "20,000 (too short for an interval)");
         check(0.0, Some(0.0), Some(4.0), "0 (too short for an interval)");
-        check(748.0, Some(690.0), Some(1_010.0), "750 (690–1 010)");
+        check(748.0, Some(690.0), Some(1_010.0), "750 (690–1,010)");
     }
 
     #[test]
     fn the_value_alone_keeps_its_thousands() {
         let interval = Interval { value: 52_143.7, low: Some(51_733.0), high: Some(52_553.0) };
-        assert_eq!(plain(&value_alone(interval)), "52 100");
+        assert_eq!(plain(&value_alone(interval)), "52,100");
     }
 
     #[test]
@@ -330,7 +326,7 @@ mod tests {
         assert_eq!(plain(&bytes(1_500_000_000)), "1.40 GiB");
         assert_eq!(plain(&percent(0.01)), "1.0 %");
         assert_eq!(plain(&percent(0.0003)), "0.03 %");
-        assert_eq!(plain(&count(1_234_567)), "1 234 567");
+        assert_eq!(plain(&count(1_234_567)), "1,234,567");
         assert_eq!(plain(&trimmed(60.0, 1)), "60");
     }
 }

@@ -277,7 +277,7 @@ fn warmup_words(trial: &Trial) -> String {
     let planned = figures::seconds(trial.plan.warmup_s);
     match trial.warmup_s {
         Some(took) => {
-            format!("{} ({planned} planned, until the log of a call stayed the same)", figures::seconds(took))
+            format!("{} ({planned} planned, until the WAL per commit was stable)", figures::seconds(took))
         }
         None => planned,
     }
@@ -452,7 +452,7 @@ pub fn backlog(settlement: &Settlement) -> String {
         undone => format!("; {} were undone", figures::count(undone)),
     };
     format!(
-        "{} at most after a second, {} after the last{undone}",
+        "at most {} at the end of a second, {} at the end{undone}",
         figures::count(settlement.backlog_max()),
         figures::count(last)
     )
@@ -495,7 +495,7 @@ mod tests {
         let of = |name: &str| {
             rows.iter().find(|(known, _)| known == name).map(|(_, value)| value.replace('\u{a0}', " "))
         };
-        assert_eq!(of("shard-0").as_deref(), Some("550 000 rows, size 7 MiB, checksum xxh3:000"));
-        assert_eq!(of("shard-1").as_deref(), Some("550 001 rows, size not known, checksum xxh3:001"));
+        assert_eq!(of("shard-0").as_deref(), Some("550,000 rows, size 7 MiB, checksum xxh3:000"));
+        assert_eq!(of("shard-1").as_deref(), Some("550,001 rows, size not known, checksum xxh3:001"));
     }
 }

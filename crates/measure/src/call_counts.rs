@@ -1,4 +1,4 @@
-//! The books of a trial: where every call that was due has gone.
+//! The call accounting of a trial: what became of every call that was due.
 
 use model::{CallWork, Fault, Verdict, Workload};
 use serde::{Deserialize, Serialize};
@@ -71,7 +71,7 @@ pub struct CallCounts {
     pub late: u64,
 }
 
-/// An identity of the books that does not hold: calls got lost or were counted twice.
+/// An identity of the call counts that does not hold: calls got lost or were counted twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{left} calls {name}, but {right} accounted for as {parts}")]
 pub struct Imbalance {
@@ -127,7 +127,7 @@ impl CallCounts {
     /// The first identity that does not hold, with both sides.
     pub fn balance(&self) -> Result<(), Imbalance> {
         let identities = [
-            ("due", self.due, self.started + self.unstarted, "begun or dropped"),
+            ("due", self.due, self.started + self.unstarted, "started or dropped"),
             (
                 "started",
                 self.started,
@@ -199,7 +199,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn books_balance_after_any_entries_however_they_are_merged(
+        fn counts_balance_after_any_entries_however_they_are_merged(
             entries in prop::collection::vec(entry(), 0..200),
             cuts in prop::collection::vec(0usize..200, 0..6),
         ) {
@@ -238,7 +238,7 @@ mod tests {
             CallCounts { due: 7, started: 5, unstarted: 1, committed: 5, ..CallCounts::default() };
         assert_eq!(
             call_counts.balance().unwrap_err().to_string(),
-            "7 calls due, but 6 accounted for as begun or dropped"
+            "7 calls due, but 6 accounted for as started or dropped"
         );
     }
 }

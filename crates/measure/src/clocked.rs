@@ -1,6 +1,6 @@
 //! Calls that are looked at more closely: those with a clock around each statement, and parts of kinds shown apart.
 
-use crate::{EffortSums, Latencies, Moments};
+use crate::{Latencies, Moments, WorkSums};
 use model::{CallWork, Nanos, STATEMENTS_MAX, StatementTimes};
 use std::ops::AddAssign;
 
@@ -8,7 +8,7 @@ use std::ops::AddAssign;
 #[derive(Debug, Clone)]
 pub struct ClockedSums {
     /// What these calls took in all. The service time among it was clocked by their caller, and holds all the rest.
-    pub work: EffortSums,
+    pub work: WorkSums,
     statements: Box<[StatementSum]>,
 }
 
@@ -31,7 +31,7 @@ impl AddAssign for StatementSum {
 impl ClockedSums {
     pub(crate) fn new() -> ClockedSums {
         let statements = vec![StatementSum::default(); STATEMENTS_MAX].into_boxed_slice();
-        ClockedSums { work: EffortSums::default(), statements }
+        ClockedSums { work: WorkSums::default(), statements }
     }
 
     pub(crate) fn enter(&mut self, moments: Moments, work: &CallWork, times: &StatementTimes) {
@@ -69,7 +69,7 @@ impl ClockedSums {
     }
 
     pub(crate) fn clear(&mut self) {
-        self.work = EffortSums::default();
+        self.work = WorkSums::default();
         self.statements.fill(StatementSum::default());
     }
 }
@@ -80,14 +80,14 @@ pub struct FacetTotals {
     /// Response times of the committed calls.
     pub committed: Latencies,
     /// What they took.
-    pub work: EffortSums,
+    pub work: WorkSums,
     /// Those among them with a clock around each statement.
     pub clocked: ClockedSums,
 }
 
 impl FacetTotals {
     pub(crate) fn new() -> FacetTotals {
-        FacetTotals { committed: Latencies::new(), work: EffortSums::default(), clocked: ClockedSums::new() }
+        FacetTotals { committed: Latencies::new(), work: WorkSums::default(), clocked: ClockedSums::new() }
     }
 
     pub(crate) fn absorb(&mut self, other: &FacetTotals) {
@@ -98,7 +98,7 @@ impl FacetTotals {
 
     pub(crate) fn clear(&mut self) {
         self.committed.clear();
-        self.work = EffortSums::default();
+        self.work = WorkSums::default();
         self.clocked.clear();
     }
 }

@@ -120,14 +120,14 @@ pub struct Collected<W: Workload> {
 
 /// Merges pages. Owned by a thread that makes no calls.
 pub struct Collector<W: Workload> {
-    desks: Vec<Desk<W>>,
+    channels: Vec<Channel<W>>,
     timeline: Timeline,
     collected: Collected<W>,
     open: Vec<OpenSlice>,
 }
 
 /// The collector's ends of the rings of one tape.
-struct Desk<W: Workload> {
+struct Channel<W: Workload> {
     full: Consumer<Box<Page<W>>>,
     empty: Producer<Box<Page<W>>>,
 }
@@ -150,7 +150,7 @@ pub fn circulation<W: Workload>(
     ledger: impl Fn() -> W::Ledger,
 ) -> (Vec<Tape<W>>, Collector<W>) {
     let page = || Box::new(Page::new(kept, stages.len(), ledger()));
-    let mut desks = Vec::new();
+    let mut channels = Vec::new();
     let tapes = (0..tapes)
         .map(|_| {
             let (full_in, full_out) = RingBuffer::new(PAGES_PER_TAPE);
@@ -158,7 +158,7 @@ pub fn circulation<W: Workload>(
             for _ in 1..PAGES_PER_TAPE {
                 empty_in.push(page()).expect("the ring has a place for every page there is");
             }
-            desks.push(Desk { full: full_out, empty: empty_in });
+            channels.push(Channel { full: full_out, empty: empty_in });
             Tape::new(page(), timeline, stages.to_vec(), full_in, empty_out)
         })
         .collect();
@@ -175,18 +175,18 @@ pub fn circulation<W: Workload>(
         ledger: ledger(),
     };
     let open = (0..SLICES_OPEN as u32).map(open).collect();
-    (tapes, Collector { desks, timeline, collected, open })
+    (tapes, Collector { channels, timeline, collected, open })
 }
 
 impl<W: Workload> Collector<W> {
     /// Merges all pages that have been handed over, and gives them back empty.
     pub fn collect(&mut self) {
-        for index in 0..self.desks.len() {
-            while let Ok(mut page) = self.desks[index].full.pop() {
+        for index in 0..self.channels.len() {
+            while let Ok(mut page) = self.channels[index].full.pop() {
                 self.merge(&page);
                 page.clear();
                 // A tape that has finished takes no more pages.
-                let _ = self.desks[index].empty.push(page);
+                let _ = self.channels[index].empty.push(page);
             }
         }
     }

@@ -202,7 +202,7 @@ fn of_a_window_that_closed_early_only_whole_slices_are_measured() {
 }
 
 #[test]
-fn effort_is_added_up_over_committed_calls_only() {
+fn work_is_added_up_over_committed_calls_only() {
     let (mut tape, collector) = set_out();
     let moments = Moments { due: at(3_000), free: at(3_003), started: at(3_004), ended: at(3_010) };
     let spent = Spent { commit: Nanos(700), pool: Nanos(50), ..Spent::default() };

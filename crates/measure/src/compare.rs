@@ -116,7 +116,7 @@ pub fn minimum_detectable_effect(ratios: &[f64], comparisons: u32) -> Option<f64
 /// When `share` is not above zero: no number of blocks tells that.
 #[must_use]
 pub fn blocks_to_tell(ratios: &[f64], share: f64, comparisons: u32) -> Option<u32> {
-    assert!(share > 0.0, "a difference of nothing cannot be told");
+    assert!(share > 0.0, "a difference of 0 cannot be resolved");
     let logs = known_logs(ratios)?;
     let (tail, known, spread) = (Tail::of_intervals(comparisons), logs.len() as u32 - 1, spread(&logs));
     let shows =

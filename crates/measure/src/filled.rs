@@ -6,7 +6,7 @@ use crate::intervals::rate_interval;
 use crate::latencies::Latencies;
 use crate::silence;
 use crate::timeline::Phase;
-use crate::totals::{EffortSums, Ended, KindTotals, Times, Totals};
+use crate::totals::{Ended, KindTotals, Times, Totals, WorkSums};
 use crate::turn;
 use model::{Kind, Nanos, Workload};
 use result::{
@@ -123,7 +123,7 @@ fn clocked<W: Workload>(sums: &ClockedSums) -> Option<Clocked> {
 
 fn overall(totals: &Totals, span: &Span<'_>) -> Tally {
     let (mut response, mut service) = (Latencies::new(), Latencies::new());
-    let (mut sums, mut two_times) = (EffortSums::default(), false);
+    let (mut sums, mut two_times) = (WorkSums::default(), false);
     for kind in &totals.kinds {
         response.absorb(&kind.committed.response);
         service.absorb(kind.committed.service());
@@ -137,12 +137,12 @@ fn overall(totals: &Totals, span: &Span<'_>) -> Tally {
         service: two_times.then(|| quantiles(&service)),
         spectrum: spectrum(&response),
     };
-    let books_of_all = totals.call_counts();
+    let counts_of_all = totals.call_counts();
     Tally {
         rate_per_s: span.rate(totals.committed(), &all),
-        call_counts: call_counts(&books_of_all),
+        call_counts: call_counts(&counts_of_all),
         latency: vec![committed],
-        all_due: Some(all_due(books_of_all.due, &totals.kinds)),
+        all_due: Some(all_due(counts_of_all.due, &totals.kinds)),
         work: work(&sums),
         budget: sums.budget(),
     }
@@ -328,12 +328,12 @@ fn silence(totals: &Totals, slices: &[Sliced]) -> Option<Silence> {
 
 /// How committed calls shared commits, whatever their kind.
 fn grouping(totals: &Totals) -> Option<Grouping> {
-    let sum = |of: fn(&EffortSums) -> u64| totals.kinds.iter().map(|kind| of(&kind.work)).sum();
+    let sum = |of: fn(&WorkSums) -> u64| totals.kinds.iter().map(|kind| of(&kind.work)).sum();
     let found = Grouping { calls: sum(|sums| sums.grouped), commits: sum(|sums| sums.groups) };
     (found.commits > 0).then_some(found)
 }
 
-fn work(sums: &EffortSums) -> Option<CallWork> {
+fn work(sums: &WorkSums) -> Option<CallWork> {
     let calls = sums.calls as f64;
     (sums.calls > 0).then(|| CallWork {
         attempts: sums.attempts as f64 / calls,
@@ -392,7 +392,7 @@ pub fn deferred<W: Workload>(index: usize, totals: &Totals, skipped: u64) -> Opt
     })
 }
 
-impl EffortSums {
+impl WorkSums {
     /// Where the time of the mean call went; nothing without a call.
     #[must_use]
     pub fn budget(&self) -> Option<Budget> {

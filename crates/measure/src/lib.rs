@@ -1,7 +1,7 @@
 //! Clock, tape, histograms, slices, intervals, comparison: everything between a call's end and a number.
 //!
 //! # What belongs where
-//! - A call belongs to the phase in which it was **due**: the books and the latencies of a trial cover exactly the
+//! - A call belongs to the phase in which it was **due**: the call counts and the latencies of a trial cover exactly the
 //!   calls that were due in the measured window, including those that ended in the drain after it.
 //! - The rate counts calls that committed **within** the window, whenever they were due ([`KindTotals::ended`]): past
 //!   its capacity a system works off calls that were due long ago, and in a closed loop the calls under way at the
@@ -57,5 +57,5 @@ pub use stages::StageTotals;
 pub use steady::{Steadiness, steadiness};
 pub use tape::{Moments, Tape};
 pub use timeline::{Phase, Timeline, Window};
-pub use totals::{Backlog, EffortSums, Ended, KindTotals, Times, TimesKept, Totals};
+pub use totals::{Backlog, Ended, KindTotals, Times, TimesKept, Totals, WorkSums};
 pub use usl::{Estimate, LOADS_MIN, LoadRates, UslFit, usl};

@@ -81,7 +81,7 @@ impl<W: Workload> Tape<W> {
         statements: Option<&StatementTimes>,
         window: Window,
     ) {
-        self.heed(window);
+        self.set_window(window);
         let Window { opens, closes } = window;
         if moments.ended >= self.page_ends {
             self.turn(moments.ended);
@@ -108,7 +108,7 @@ impl<W: Workload> Tape<W> {
 
     /// Records how long it took to queue a call that someone else will execute and record.
     pub fn record_queueing(&mut self, due: Nanos, queued: Nanos, window: Window) {
-        self.heed(window);
+        self.set_window(window);
         if queued >= self.page_ends {
             self.turn(queued);
         }
@@ -120,7 +120,7 @@ impl<W: Workload> Tape<W> {
 
     /// Records a call that was due and will never begin.
     pub fn record_unstarted(&mut self, due: Nanos, window: Window) {
-        self.heed(window);
+        self.set_window(window);
         self.page.touched = true;
         self.page.totals.backlog.enter(due, None, window.opens, window.closes);
         self.note_waiting(due, None, window.opens);
@@ -140,7 +140,7 @@ impl<W: Workload> Tape<W> {
     }
 
     /// The warm-up may have gone on since the page was turned; that moves no slice that has begun.
-    fn heed(&mut self, window: Window) {
+    fn set_window(&mut self, window: Window) {
         self.timeline.warmup = window.opens - self.timeline.start;
     }
 

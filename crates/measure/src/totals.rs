@@ -26,7 +26,7 @@ pub struct Times {
 
 /// Sums over the committed calls of a kind, for means and for the time budget.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EffortSums {
+pub struct WorkSums {
     /// Calls in these sums.
     pub calls: u64,
     /// Attempts.
@@ -73,7 +73,7 @@ pub struct KindTotals {
     /// Where they went.
     pub call_counts: CallCounts,
     /// What the committed ones took.
-    pub work: EffortSums,
+    pub work: WorkSums,
     /// What those of them took that had a clock around each statement.
     pub clocked: ClockedSums,
     /// Times of the committed ones.
@@ -166,7 +166,7 @@ fn absorb_optional(mine: Option<&mut Latencies>, theirs: Option<&Latencies>) {
     }
 }
 
-impl EffortSums {
+impl WorkSums {
     #[inline]
     pub(crate) fn enter(&mut self, moments: Moments, work: &CallWork) {
         self.calls += 1;
@@ -197,8 +197,8 @@ impl EffortSums {
     }
 }
 
-impl AddAssign for EffortSums {
-    fn add_assign(&mut self, other: EffortSums) {
+impl AddAssign for WorkSums {
+    fn add_assign(&mut self, other: WorkSums) {
         self.calls += other.calls;
         self.attempts += other.attempts;
         self.statements += other.statements;
@@ -265,7 +265,7 @@ impl Totals {
         let kind = |kind: &Kind| KindTotals {
             ended: Ended::default(),
             call_counts: CallCounts::default(),
-            work: EffortSums::default(),
+            work: WorkSums::default(),
             clocked: ClockedSums::new(),
             committed: Times::new(kept),
             declined: kind.declines.then(|| Times::new(kept)),
@@ -286,7 +286,7 @@ impl Totals {
         Totals { stages: vec![StageTotals::default(); stages], ..self }
     }
 
-    /// The books over all kinds.
+    /// The call counts over all kinds.
     #[must_use]
     pub fn call_counts(&self) -> CallCounts {
         let mut call_counts = CallCounts::default();
@@ -369,7 +369,7 @@ impl Totals {
         for kind in &mut self.kinds {
             kind.ended = Ended::default();
             kind.call_counts = CallCounts::default();
-            kind.work = EffortSums::default();
+            kind.work = WorkSums::default();
             kind.clocked.clear();
             kind.committed.clear();
             if let Some(declined) = &mut kind.declined {

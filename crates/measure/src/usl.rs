@@ -40,7 +40,7 @@ const PATH: u64 = 0x0075_736c;
 pub struct LoadRates {
     /// Clients, at least one.
     pub load: f64,
-    /// One rate a block; none where the trial of that block is void.
+    /// One rate a block; none where the trial of that block is invalid.
     pub rates: Vec<Option<f64>>,
 }
 

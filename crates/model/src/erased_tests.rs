@@ -101,7 +101,7 @@ fn ended(session: &mut AnySession<Numbers>, call: u32, work: &mut CallWork) -> R
 }
 
 #[test]
-fn calls_reach_one_session_one_after_the_other_and_their_effort_is_added() {
+fn calls_reach_one_session_one_after_the_other_and_their_work_is_added() {
     let mut session = AnySession::new(adding(), Home::Task);
     let mut work = CallWork::default();
     assert_eq!(ended(&mut session, 1, &mut work), Ok(1));
@@ -126,7 +126,7 @@ fn a_call_that_is_given_up_takes_its_session_with_it() {
 }
 
 #[test]
-fn a_call_that_was_never_begun_leaves_its_session_as_it_was() {
+fn a_call_that_was_never_started_leaves_its_session_as_it_was() {
     let mut session = AnySession::new(adding(), Home::Task);
     let mut work = CallWork::default();
     drop(session.run(&3, &mut work));

@@ -32,7 +32,7 @@ impl Wanted {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CallWork {
     /// Asked by the caller before the call: a clock around each statement, see [`StatementClock`](crate::StatementClock). It
-    /// is no part of what was taken, so sums of efforts keep the one that they began with.
+    /// is no part of what was taken, so sums keep the one that they began with.
     pub clocked: bool,
     /// Asked by the caller before the call, in the same way: how much of an answer of which an outcome keeps a digest.
     pub wanted: Wanted,

@@ -90,9 +90,9 @@ pub struct StatementCount {
 }
 
 /// The thread that asks, and what it has heard.
-pub(crate) struct Interview {
+pub(crate) struct EngineSampler {
     orders: Sender<Order>,
-    heard: Arc<Mutex<Heard>>,
+    samples: Arc<Mutex<EngineSamples>>,
     over: Receiver<()>,
 }
 
@@ -103,10 +103,10 @@ enum Order {
 
 /// What an engine has said so far.
 #[derive(Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct EngineSamples {
     pub(crate) gauges: Vec<GaugeName>,
     pub(crate) states: Vec<String>,
-    pub(crate) readings: Vec<Answer>,
+    pub(crate) readings: Vec<Reading>,
     pub(crate) opened: Option<Mark>,
     pub(crate) closed: Option<Mark>,
     /// Who else was there within the window; nothing where that was never told.
@@ -126,11 +126,11 @@ pub(crate) struct GaugeName {
 
 /// One reading of the gauges, and the looks at the sessions since the one before.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Answer {
+pub(crate) struct Reading {
     pub(crate) at: Nanos,
-    /// By position in [`Heard::gauges`]; `None` when the engine did not answer.
+    /// By position in [`EngineSamples::gauges`]; `None` when the engine did not answer.
     pub(crate) values: Option<Vec<Option<f64>>>,
-    /// Sessions summed over the looks, by position in [`Heard::states`].
+    /// Sessions summed over the looks, by position in [`EngineSamples::states`].
     pub(crate) sessions: BTreeMap<usize, u64>,
     pub(crate) samples: u32,
 }
@@ -144,21 +144,21 @@ pub(crate) struct Mark {
     pub(crate) statements: Vec<StatementCount>,
 }
 
-impl Interview {
+impl EngineSampler {
     /// Starts the thread.
-    pub(crate) fn start<C: Clock>(probe: Box<dyn EngineProbe>, clock: C) -> std::io::Result<Interview> {
-        let heard = Arc::new(Mutex::new(Heard::default()));
+    pub(crate) fn start<C: Clock>(probe: Box<dyn EngineProbe>, clock: C) -> std::io::Result<EngineSampler> {
+        let samples = Arc::new(Mutex::new(EngineSamples::default()));
         let (orders, inbox) = mpsc::channel();
         let (done, over) = mpsc::channel();
         std::thread::Builder::new().name("ask-engine".to_owned()).spawn({
-            let heard = Arc::clone(&heard);
+            let samples = Arc::clone(&samples);
             move || {
-                ask(probe, &clock, &heard, &inbox);
+                ask(probe, &clock, &samples, &inbox);
                 // Whoever does not wait any more knows enough.
                 let _ = done.send(());
             }
         })?;
-        Ok(Interview { orders, heard, over })
+        Ok(EngineSampler { orders, samples, over })
     }
 
     /// The window opens now, as soon as the engine answers.
@@ -169,15 +169,15 @@ impl Interview {
 
     /// The readings so far that have a value for each of `names`.
     pub(crate) fn counts<const N: usize>(&self, names: [&[&str]; N]) -> Vec<[f64; N]> {
-        let heard = lock(&self.heard);
+        let samples = lock(&self.samples);
         let places =
-            names.map(|names| heard.gauges.iter().position(|gauge| names.contains(&gauge.name.as_str())));
-        let of_reading = |reading: &Answer| {
+            names.map(|names| samples.gauges.iter().position(|gauge| names.contains(&gauge.name.as_str())));
+        let of_reading = |reading: &Reading| {
             let values = reading.values.as_ref()?;
             let found = places.map(|place| values.get(place?).copied().flatten());
             found.iter().all(Option::is_some).then(|| found.map(Option::unwrap_or_default))
         };
-        heard.readings.iter().filter_map(of_reading).collect()
+        samples.readings.iter().filter_map(of_reading).collect()
     }
 
     /// The window closes now.
@@ -190,12 +190,17 @@ impl Interview {
     pub(crate) fn end(self, opens: Nanos) -> Engine {
         drop(self.orders);
         let _ = self.over.recv_timeout(LAST_ANSWER_MAX);
-        let heard = lock(&self.heard);
-        engine_digest::digest(&heard, opens)
+        let samples = lock(&self.samples);
+        engine_digest::digest(&samples, opens)
     }
 }
 
-fn ask<C: Clock>(mut probe: Box<dyn EngineProbe>, clock: &C, heard: &Mutex<Heard>, inbox: &Receiver<Order>) {
+fn ask<C: Clock>(
+    mut probe: Box<dyn EngineProbe>,
+    clock: &C,
+    samples: &Mutex<EngineSamples>,
+    inbox: &Receiver<Order>,
+) {
     let mut due = clock.now();
     let mut look = 0;
     loop {
@@ -203,22 +208,22 @@ fn ask<C: Clock>(mut probe: Box<dyn EngineProbe>, clock: &C, heard: &Mutex<Heard
         match inbox.recv_timeout(wait.into()) {
             Ok(order) => {
                 let (values, statements, others) = (probe.gauges(), probe.statements(), probe.others());
-                let mut heard = lock(heard);
+                let mut samples = lock(samples);
                 // Whoever worked there before the window opened was in no one's way.
                 if matches!(order, Order::Close) {
-                    heard.meet(others);
+                    samples.meet(others);
                 }
-                heard.mark(&order, clock.now(), values, statements);
+                samples.mark(&order, clock.now(), values, statements);
             }
             Err(RecvTimeoutError::Timeout) => {
                 let states = probe.states();
-                lock(heard).look(states);
+                lock(samples).look(states);
                 look += 1;
                 if look % LOOKS_A_READING == 1 {
                     let (gauges, others) = (probe.gauges(), probe.others());
-                    let mut heard = lock(heard);
-                    heard.meet(others);
-                    heard.read(clock.now(), gauges);
+                    let mut samples = lock(samples);
+                    samples.meet(others);
+                    samples.read(clock.now(), gauges);
                 }
                 // What an engine was too slow for is left out rather than asked in a burst.
                 due = (due + LOOK_EVERY).max(clock.now());
@@ -228,7 +233,7 @@ fn ask<C: Clock>(mut probe: Box<dyn EngineProbe>, clock: &C, heard: &Mutex<Heard
     }
 }
 
-impl Heard {
+impl EngineSamples {
     fn look(&mut self, states: Option<Vec<SessionState>>) {
         let Some(states) = states else { return };
         for state in states {
@@ -248,9 +253,9 @@ impl Heard {
     fn read(&mut self, at: Nanos, gauges: Option<Vec<Gauge>>) {
         let values = self.values(gauges);
         let sessions = std::mem::take(&mut self.gathered);
-        self.readings.push(Answer { at, values, sessions, samples: std::mem::take(&mut self.samples) });
+        self.readings.push(Reading { at, values, sessions, samples: std::mem::take(&mut self.samples) });
         if self.readings.len() >= READINGS_MAX {
-            self.readings = self.readings.chunks(2).map(Answer::joined).collect();
+            self.readings = self.readings.chunks(2).map(Reading::joined).collect();
         }
     }
 
@@ -265,7 +270,7 @@ impl Heard {
         let mark = Mark { at, values: values.clone(), statements };
         // The looks so far belong to the time before the mark.
         let sessions = std::mem::take(&mut self.gathered);
-        self.readings.push(Answer { at, values, sessions, samples: std::mem::take(&mut self.samples) });
+        self.readings.push(Reading { at, values, sessions, samples: std::mem::take(&mut self.samples) });
         match order {
             Order::Open => (self.opened, self.closed) = (Some(mark), None),
             Order::Close => self.closed = Some(mark),
@@ -310,10 +315,10 @@ impl Heard {
     }
 }
 
-impl Answer {
+impl Reading {
     /// Two readings as one: what the gauges say at its end, and the looks of both.
-    pub(crate) fn joined(pair: &[Answer]) -> Answer {
-        let mut joined = Answer::default();
+    pub(crate) fn joined(pair: &[Reading]) -> Reading {
+        let mut joined = Reading::default();
         for answer in pair {
             joined.at = answer.at;
             joined.values.clone_from(&answer.values);
@@ -327,8 +332,8 @@ impl Answer {
 }
 
 /// What was heard is appended, never left half changed, so a panic elsewhere does not spoil it.
-fn lock(heard: &Mutex<Heard>) -> MutexGuard<'_, Heard> {
-    heard.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(samples: &Mutex<EngineSamples>) -> MutexGuard<'_, EngineSamples> {
+    samples.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -343,13 +348,13 @@ mod tests {
 
     #[test]
     fn a_long_interview_gets_coarser_and_not_bigger() {
-        let mut heard = Heard::default();
+        let mut samples = EngineSamples::default();
         for second in 0..10 * READINGS_MAX as u64 {
-            heard.look(Some(vec![SessionState { name: "running".into(), sessions: 2 }]));
-            heard.read(Nanos::from_secs(second), Some(vec![gauge("written", second as f64)]));
+            samples.look(Some(vec![SessionState { name: "running".into(), sessions: 2 }]));
+            samples.read(Nanos::from_secs(second), Some(vec![gauge("written", second as f64)]));
         }
-        assert!(heard.readings.len() < READINGS_MAX);
-        let (looks, sessions) = heard.readings.iter().fold((0, 0), |(looks, sessions), reading| {
+        assert!(samples.readings.len() < READINGS_MAX);
+        let (looks, sessions) = samples.readings.iter().fold((0, 0), |(looks, sessions), reading| {
             (looks + reading.samples, sessions + reading.sessions[&0])
         });
         assert_eq!((looks as usize, sessions as usize), (10 * READINGS_MAX, 20 * READINGS_MAX));
@@ -357,13 +362,13 @@ mod tests {
 
     #[test]
     fn states_beyond_what_is_kept_apart_are_counted_together() {
-        let mut heard = Heard::default();
+        let mut samples = EngineSamples::default();
         for number in 0..200 {
-            heard.look(Some(vec![SessionState { name: format!("Lock:{number}").into(), sessions: 1 }]));
+            samples.look(Some(vec![SessionState { name: format!("Lock:{number}").into(), sessions: 1 }]));
         }
-        heard.read(Nanos::ZERO, None);
-        assert_eq!((heard.states.len(), heard.states[NAMES_MAX - 1].as_str()), (NAMES_MAX, OTHER));
-        assert_eq!(heard.readings[0].sessions.values().sum::<u64>(), 200);
+        samples.read(Nanos::ZERO, None);
+        assert_eq!((samples.states.len(), samples.states[NAMES_MAX - 1].as_str()), (NAMES_MAX, OTHER));
+        assert_eq!(samples.readings[0].sessions.values().sum::<u64>(), 200);
     }
 
     /// Answers once, then never again.
@@ -392,7 +397,7 @@ mod tests {
     fn an_engine_that_does_not_answer_leaves_gaps_and_ends_nothing() {
         let asked = Arc::new(AtomicU64::new(0));
         let interview =
-            Interview::start(Box::new(Hangs(Arc::clone(&asked))), measure::Monotonic::start()).unwrap();
+            EngineSampler::start(Box::new(Hangs(Arc::clone(&asked))), measure::Monotonic::start()).unwrap();
         while asked.load(Ordering::Relaxed) == 0 {
             std::thread::yield_now();
         }

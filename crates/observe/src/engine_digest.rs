@@ -1,6 +1,6 @@
 //! Turns what an engine said into time lines. Pure.
 
-use crate::engine::{Answer, Heard, Mark, StatementCount};
+use crate::engine::{EngineSamples, Mark, Reading, StatementCount};
 use model::Nanos;
 use result::{Engine, Gauge, GaugeKind, Statement, Wait};
 
@@ -17,32 +17,32 @@ const STATEMENTS_MAX: usize = 12;
 const TEXT_MAX: usize = 240;
 
 /// `opens` is when the window opened.
-pub(crate) fn digest(heard: &Heard, opens: Nanos) -> Engine {
-    let readings = apart(&heard.readings);
+pub(crate) fn digest(samples: &EngineSamples, opens: Nanos) -> Engine {
+    let readings = apart(&samples.readings);
     let several = readings.len().saturating_sub(1).div_ceil(STEPS_MAX).max(1);
-    let ends: Vec<&Answer> = readings.iter().step_by(several).collect();
-    let steps: Vec<&[Answer]> =
+    let ends: Vec<&Reading> = readings.iter().step_by(several).collect();
+    let steps: Vec<&[Reading]> =
         readings.get(1..).map_or_else(Vec::new, |rest| rest.chunks_exact(several).collect());
-    let window = Window::of(heard);
+    let window = Window::of(samples);
     let since = |at: Nanos| at.as_secs_f64() - opens.as_secs_f64();
     Engine {
         t_s: steps.iter().map(|step| since(step[step.len() - 1].at)).collect(),
-        gauges: gauges(heard, &ends, steps.len(), &window),
-        waits: waits(heard, &steps, &window),
-        samples: window.looks(heard).map(|answer| u64::from(answer.samples)).sum(),
-        statements: statements(heard),
-        other_sessions: heard.others.as_ref().map(|others| others.iter().cloned().collect()),
-        missing_s: missing_s(&heard.readings),
+        gauges: gauges(samples, &ends, steps.len(), &window),
+        waits: waits(samples, &steps, &window),
+        samples: window.looks(samples).map(|answer| u64::from(answer.samples)).sum(),
+        statements: statements(samples),
+        other_sessions: samples.others.as_ref().map(|others| others.iter().cloned().collect()),
+        missing_s: missing_s(&samples.readings),
     }
 }
 
 /// The readings without those that the next one follows too soon; its looks are then of both.
-fn apart(readings: &[Answer]) -> Vec<Answer> {
-    let mut kept: Vec<Answer> = Vec::new();
+fn apart(readings: &[Reading]) -> Vec<Reading> {
+    let mut kept: Vec<Reading> = Vec::new();
     for reading in readings {
         match kept.pop() {
             Some(last) if reading.at - last.at < STEP_MIN => {
-                kept.push(Answer::joined(&[last, reading.clone()]));
+                kept.push(Reading::joined(&[last, reading.clone()]));
             }
             last => kept.extend(last.into_iter().chain([reading.clone()])),
         }
@@ -57,22 +57,22 @@ struct Window {
 }
 
 impl Window {
-    fn of(heard: &Heard) -> Window {
+    fn of(samples: &EngineSamples) -> Window {
         Window {
-            from: heard.opened.as_ref().map_or(Nanos::ZERO, |mark| mark.at),
-            until: heard.closed.as_ref().map_or(Nanos::MAX, |mark| mark.at),
+            from: samples.opened.as_ref().map_or(Nanos::ZERO, |mark| mark.at),
+            until: samples.closed.as_ref().map_or(Nanos::MAX, |mark| mark.at),
         }
     }
 
     /// The answers whose looks lie in it.
-    fn looks<'a>(&self, heard: &'a Heard) -> impl Iterator<Item = &'a Answer> {
+    fn looks<'a>(&self, samples: &'a EngineSamples) -> impl Iterator<Item = &'a Reading> {
         let (from, until) = (self.from, self.until);
-        heard.readings.iter().filter(move |answer| from < answer.at && answer.at <= until)
+        samples.readings.iter().filter(move |answer| from < answer.at && answer.at <= until)
     }
 }
 
-fn gauges(heard: &Heard, ends: &[&Answer], steps: usize, window: &Window) -> Vec<Gauge> {
-    let value = |answer: &Answer, at: usize| answer.values.as_ref()?.get(at).copied().flatten();
+fn gauges(samples: &EngineSamples, ends: &[&Reading], steps: usize, window: &Window) -> Vec<Gauge> {
+    let value = |answer: &Reading, at: usize| answer.values.as_ref()?.get(at).copied().flatten();
     let line = |(at, gauge): (usize, &crate::engine::GaugeName)| {
         let values = ends
             .windows(2)
@@ -93,9 +93,9 @@ fn gauges(heard: &Heard, ends: &[&Answer], steps: usize, window: &Window) -> Vec
             .collect();
         let marked = |mark: &Option<Mark>| mark.as_ref()?.values.as_ref()?.get(at).copied().flatten();
         let total = match gauge.kind {
-            GaugeKind::Counter => grown(marked(&heard.opened), marked(&heard.closed)),
+            GaugeKind::Counter => grown(marked(&samples.opened), marked(&samples.closed)),
             GaugeKind::Level => {
-                let values: Vec<f64> = window.looks(heard).filter_map(|answer| value(answer, at)).collect();
+                let values: Vec<f64> = window.looks(samples).filter_map(|answer| value(answer, at)).collect();
                 (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
             }
         };
@@ -108,7 +108,7 @@ fn gauges(heard: &Heard, ends: &[&Answer], steps: usize, window: &Window) -> Vec
             values,
         }
     };
-    heard.gauges.iter().enumerate().map(line).collect()
+    samples.gauges.iter().enumerate().map(line).collect()
 }
 
 /// A counter that went back began again with its engine: what it counted in between is not known.
@@ -117,9 +117,9 @@ fn grown(from: Option<f64>, until: Option<f64>) -> Option<f64> {
     (until >= from).then_some(until - from)
 }
 
-fn waits(heard: &Heard, steps: &[&[Answer]], window: &Window) -> Vec<Wait> {
-    let mut sums = vec![0; heard.states.len()];
-    for answer in window.looks(heard) {
+fn waits(samples: &EngineSamples, steps: &[&[Reading]], window: &Window) -> Vec<Wait> {
+    let mut sums = vec![0; samples.states.len()];
+    for answer in window.looks(samples) {
         answer.sessions.iter().for_each(|(at, sessions)| sums[*at] += sessions);
     }
     let all: u64 = sums.iter().sum();
@@ -132,23 +132,23 @@ fn waits(heard: &Heard, steps: &[&[Answer]], window: &Window) -> Vec<Wait> {
         sessions: steps.iter().map(|step| mean_sessions(step, places)).collect(),
     };
     let mut lines: Vec<Wait> =
-        kept.iter().map(|at| line(&heard.states[*at], std::slice::from_ref(at))).collect();
+        kept.iter().map(|at| line(&samples.states[*at], std::slice::from_ref(at))).collect();
     if !rest.is_empty() {
         lines.push(line("all others", rest));
     }
     lines
 }
 
-fn mean_sessions(step: &[Answer], places: &[usize]) -> Option<f64> {
+fn mean_sessions(step: &[Reading], places: &[usize]) -> Option<f64> {
     let samples: u32 = step.iter().map(|answer| answer.samples).sum();
-    let of = |answer: &Answer| -> u64 { places.iter().filter_map(|at| answer.sessions.get(at)).sum() };
+    let of = |answer: &Reading| -> u64 { places.iter().filter_map(|at| answer.sessions.get(at)).sum() };
     let sessions: u64 = step.iter().map(of).sum();
     (samples > 0).then(|| rounded(sessions as f64 / f64::from(samples)))
 }
 
 /// What statements took between the edges of the window, the most first. An engine counts since it began to.
-fn statements(heard: &Heard) -> Vec<Statement> {
-    let (Some(opened), Some(closed)) = (&heard.opened, &heard.closed) else { return Vec::new() };
+fn statements(samples: &EngineSamples) -> Vec<Statement> {
+    let (Some(opened), Some(closed)) = (&samples.opened, &samples.closed) else { return Vec::new() };
     let before = |text: &str| -> Option<&StatementCount> {
         opened.statements.iter().find(|statement| statement.text == text)
     };
@@ -180,7 +180,7 @@ fn shortened(text: &str) -> String {
 }
 
 /// Spans before a reading that failed, and what two readings lie too far apart.
-fn missing_s(readings: &[Answer]) -> f64 {
+fn missing_s(readings: &[Reading]) -> f64 {
     let lengths = || readings.windows(2).map(|pair| (pair[1].at - pair[0].at).as_secs_f64());
     let mut sorted: Vec<f64> = lengths().collect();
     sorted.sort_by(f64::total_cmp);
@@ -204,8 +204,8 @@ mod tests {
     use crate::engine::GaugeName;
     use std::collections::BTreeMap;
 
-    fn answer(second: u64, value: Option<f64>, running: u64, waiting: u64) -> Answer {
-        Answer {
+    fn answer(second: u64, value: Option<f64>, running: u64, waiting: u64) -> Reading {
+        Reading {
             at: Nanos::from_secs(second),
             values: value.map(|value| vec![Some(value), Some(7.0)]),
             sessions: BTreeMap::from([(0, running), (1, waiting)]),
@@ -225,14 +225,14 @@ mod tests {
         Some(Mark { at, values: Some(vec![Some(value), Some(7.0)]), statements })
     }
 
-    fn heard() -> Heard {
+    fn samples() -> EngineSamples {
         let gauge = |name: &str, kind| GaugeName {
             name: name.to_owned(),
             group: "wal".to_owned(),
             unit: "bytes".to_owned(),
             kind,
         };
-        Heard {
+        EngineSamples {
             gauges: vec![gauge("written", GaugeKind::Counter), gauge("dirty", GaugeKind::Level)],
             states: vec!["running".to_owned(), "LWLock:WALWrite".to_owned()],
             readings: vec![
@@ -245,13 +245,13 @@ mod tests {
             ],
             opened: mark(1, 0.0),
             closed: mark(4, 500.0),
-            ..Heard::default()
+            ..EngineSamples::default()
         }
     }
 
     #[test]
     fn waits_are_shares_of_the_window_alone() {
-        let load = digest(&heard(), Nanos::ZERO);
+        let load = digest(&samples(), Nanos::ZERO);
         let shares: Vec<_> = load.waits.iter().map(|state| (state.name.as_str(), state.share)).collect();
         assert_eq!(shares, [("LWLock:WALWrite", 0.6667), ("running", 0.3333)]);
         assert_eq!(load.waits[0].sessions, [Some(0.0), Some(6.0), Some(6.0), Some(4.0), Some(0.0)]);
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_counter_is_told_by_its_growth_and_an_answer_that_is_missing_is_a_gap() {
-        let load = digest(&heard(), Nanos::ZERO);
+        let load = digest(&samples(), Nanos::ZERO);
         let [written, dirty] = &load.gauges[..] else { panic!("{load:?}") };
         // The engine that was away counts again.
         assert_eq!(written.values, [None, Some(100.0), None, None, None]);
@@ -272,11 +272,11 @@ mod tests {
     /// A time line began with 5,000 commits/s at 0.01 s, made of what others had counted before.
     #[test]
     fn what_was_counted_before_and_told_late_is_no_spike() {
-        let at = |millis: u64, value: f64| Answer {
+        let at = |millis: u64, value: f64| Reading {
             at: Nanos::from_millis(millis),
             ..answer(0, Some(value), 1, 0)
         };
-        let heard = Heard {
+        let samples = EngineSamples {
             // The load is told of at the first reading after the watch began, and the window opens 10 ms after a reading,
             // between which a session told of its last second.
             readings: vec![
@@ -289,9 +289,9 @@ mod tests {
             ],
             opened: None,
             closed: None,
-            ..heard()
+            ..samples()
         };
-        let load = digest(&heard, Nanos::ZERO);
+        let load = digest(&samples, Nanos::ZERO);
         assert_eq!(load.t_s, [1.0, 2.01, 3.0, 4.0]);
         let rates = &load.gauges[0].values;
         assert_eq!(rates[0], None);
@@ -302,16 +302,16 @@ mod tests {
 
     #[test]
     fn statements_are_told_by_what_they_took_in_the_window() {
-        let load = digest(&heard(), Nanos::ZERO);
+        let load = digest(&samples(), Nanos::ZERO);
         let rows: Vec<_> = load.statements.iter().map(|one| (one.text.as_str(), one.calls)).collect();
         assert_eq!(rows, [("select 1", 500), ("update t", 500)]);
     }
 
     #[test]
     fn hours_are_told_in_no_more_steps_than_a_screen_shows() {
-        let mut heard = heard();
-        heard.readings = (0..1_199).map(|second| answer(second, Some(second as f64), 1, 1)).collect();
-        let load = digest(&heard, Nanos::ZERO);
+        let mut samples = samples();
+        samples.readings = (0..1_199).map(|second| answer(second, Some(second as f64), 1, 1)).collect();
+        let load = digest(&samples, Nanos::ZERO);
         assert!(load.t_s.len() <= STEPS_MAX && load.t_s.len() > STEPS_MAX / 2);
         let (first, rates) = load.gauges[0].values.split_first().unwrap();
         assert!(first.is_none() && rates.iter().all(|rate| *rate == Some(1.0)), "{:?}", load.gauges[0]);

@@ -2,7 +2,7 @@
 
 use crate::digest::{self, Ends};
 use crate::document::Observation;
-use crate::engine::{EngineProbe, Interview};
+use crate::engine::{EngineProbe, EngineSampler};
 use crate::probe::Probe;
 use crate::reading::{Reading, Snapshot};
 use crate::several::Several;
@@ -106,7 +106,7 @@ pub struct Watch<C: Clock> {
     opened: Snapshot,
     closed: Option<Snapshot>,
     not_observed: Vec<String>,
-    interview: Option<Interview>,
+    interview: Option<EngineSampler>,
     /// Dropping it ends the thread.
     orders: Option<Sender<Realign>>,
     thread: Option<JoinHandle<()>>,
@@ -174,7 +174,7 @@ impl<C: Clock> Watch<C> {
     /// When the system gives no thread.
     pub fn ask(&mut self, probes: Vec<Box<dyn EngineProbe>>) -> Result<(), ObserveError> {
         if !probes.is_empty() {
-            let interview = Interview::start(Box::new(Several(probes)), self.clock.clone());
+            let interview = EngineSampler::start(Box::new(Several(probes)), self.clock.clone());
             self.interview = Some(interview.map_err(ObserveError::NoThread)?);
         }
         Ok(())

@@ -5,7 +5,7 @@ mod fault;
 mod open;
 
 use crate::session::{Engine, Transactions};
-use crate::work::{Ended, Stop, Work};
+use crate::work::{BodyEnd, Stop, Work};
 use diesel::pg::{Pg, PgConnection};
 use diesel::result::Error;
 use model::{CallWork, Clock, Fault, Home, OpenError, Session, Stack, StatementTimes, Target};
@@ -39,7 +39,7 @@ impl Engine for OnPostgres {
     const BEGIN_WRITE: &'static str = "BEGIN TRANSACTION";
     const BEGIN_READ: &'static str = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-    fn transact(conn: &mut PgConnection, call: &Call, work: &mut Work<impl Clock>) -> Result<Ended, Stop> {
+    fn transact(conn: &mut PgConnection, call: &Call, work: &mut Work<impl Clock>) -> Result<BodyEnd, Stop> {
         transactions::transact(conn, call, work)
     }
 

@@ -1,6 +1,6 @@
 //! One call, one transaction: begin, the body, commit or roll-back, with the times between them.
 
-use crate::work::{Ended, Stop, Work};
+use crate::work::{BodyEnd, Stop, Work};
 use adapter_rusqlite::{Lane, Pass};
 use diesel::connection::{
     AnsiTransactionManager, Connection, TransactionManager as _, TransactionManagerStatus,
@@ -18,7 +18,7 @@ pub(crate) trait Engine: Send + 'static {
     const BEGIN_READ: &'static str;
 
     /// The body of a call's transaction.
-    fn transact(conn: &mut Self::Conn, call: &Call, work: &mut Work<impl Clock>) -> Result<Ended, Stop>;
+    fn transact(conn: &mut Self::Conn, call: &Call, work: &mut Work<impl Clock>) -> Result<BodyEnd, Stop>;
 
     /// What an error means for a call; `at_commit` says whether the commit had been sent.
     fn fault(error: &Error, at_commit: bool) -> Fault;
@@ -50,11 +50,11 @@ impl<E: Engine, K: Clock> Transactions<E, K> {
         let asked = self.clock.now();
         work.spent.statements += asked - started;
         let result = match ended {
-            Ok(Ended::Commit(outcome)) => self.commit().map(|()| {
+            Ok(BodyEnd::Commit(outcome)) => self.commit().map(|()| {
                 work.commits += 1;
                 outcome
             }),
-            Ok(Ended::RollBack(outcome)) => self.roll_back().map(|()| outcome),
+            Ok(BodyEnd::RollBack(outcome)) => self.roll_back().map(|()| outcome),
             Err(stop) => {
                 // What stopped the body tells more than the roll-back that follows it.
                 let _ = self.roll_back();

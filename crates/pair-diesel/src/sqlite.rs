@@ -4,7 +4,7 @@ mod fault;
 mod open;
 
 use crate::session::{Engine, Transactions};
-use crate::work::{Ended, Stop, Work};
+use crate::work::{BodyEnd, Stop, Work};
 use crate::{ADAPTER, STYLE};
 use adapter_rusqlite::Lane;
 use diesel::result::Error;
@@ -44,7 +44,7 @@ impl Engine for OnSqlite {
         conn: &mut SqliteConnection,
         call: &Call,
         work: &mut Work<impl Clock>,
-    ) -> Result<Ended, Stop> {
+    ) -> Result<BodyEnd, Stop> {
         transactions::transact(conn, call, work)
     }
 

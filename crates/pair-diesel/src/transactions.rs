@@ -11,7 +11,7 @@ use crate::rows::{
 use crate::rules::{bad_credit_data, working_order};
 use crate::schema::{customer, district, history, item, new_order, order_line, orders, stock, warehouse};
 use crate::value::{Amount, Seconds, Share};
-use crate::work::{Ended, Stop, Work, bad_data, id, text};
+use crate::work::{BodyEnd, Stop, Work, bad_data, id, text};
 use arrayvec::ArrayVec;
 use diesel::dsl::{count, sum};
 use diesel::prelude::*;
@@ -24,7 +24,7 @@ use workload_tpcc::{
 };
 
 /// The body of a call's transaction.
-pub(super) fn transact(conn: &mut Conn, call: &Call, work: &mut Work<impl Clock>) -> Result<Ended, Stop> {
+pub(super) fn transact(conn: &mut Conn, call: &Call, work: &mut Work<impl Clock>) -> Result<BodyEnd, Stop> {
     match call {
         Call::NewOrder(call) => place(conn, call, work),
         Call::Payment(call) => pay(conn, call, work),
@@ -35,7 +35,7 @@ pub(super) fn transact(conn: &mut Conn, call: &Call, work: &mut Work<impl Clock>
 }
 
 /// 2.4.2.2.
-fn place(conn: &mut Conn, call: &NewOrder, work: &mut Work<impl Clock>) -> Result<Ended, Stop> {
+fn place(conn: &mut Conn, call: &NewOrder, work: &mut Work<impl Clock>) -> Result<BodyEnd, Stop> {
     let (w_id, d_id, c_id) = (call.w_id as i32, call.d_id as i16, call.c_id as i32);
     let Share(w_tax) = work.one(Stmt::WarehouseTax, "warehouse", || {
         warehouse::table.find(w_id).select(warehouse::w_tax).get_result(conn)
@@ -70,7 +70,7 @@ fn place(conn: &mut Conn, call: &NewOrder, work: &mut Work<impl Clock>) -> Resul
     for index in working_order(&call.lines) {
         let Some((line, ol_dist_info)) = take(conn, call, &call.lines[index], work)? else {
             // 2.4.2.3: the item number is not valid, and everything so far is undone.
-            return Ok(Ended::RollBack(Outcome::Unused(Unused { o_id: id(o_id)?, c_last, c_credit })));
+            return Ok(BodyEnd::RollBack(Outcome::Unused(Unused { o_id: id(o_id)?, c_last, c_credit })));
         };
         let Line { i_id, supply_w_id, quantity } = call.lines[index];
         rows.push(NewLineRow {
@@ -89,7 +89,7 @@ fn place(conn: &mut Conn, call: &NewOrder, work: &mut Work<impl Clock>) -> Resul
     }
     work.changed(Stmt::InsertOrderLine, || insert_into(order_line::table).values(&rows).execute(conn))?;
     let Share(c_discount) = terms.c_discount;
-    Ok(Ended::Commit(Outcome::Placed(Placed {
+    Ok(BodyEnd::Commit(Outcome::Placed(Placed {
         o_id: id(o_id)?,
         o_entry_d,
         c_last,
@@ -157,7 +157,7 @@ fn dist_info(d_id: u32) -> Box<dyn BoxableExpression<stock::table, Backend, SqlT
 }
 
 /// 2.5.2.2.
-fn pay(conn: &mut Conn, call: &Payment, work: &mut Work<impl Clock>) -> Result<Ended, Stop> {
+fn pay(conn: &mut Conn, call: &Payment, work: &mut Work<impl Clock>) -> Result<BodyEnd, Stop> {
     let (w_id, d_id) = (call.w_id as i32, call.d_id as i16);
     let (c_w_id, c_d_id, amount) = (call.c_w_id as i32, call.c_d_id as i16, Amount(call.h_amount));
     // Relative, so that no update is lost whatever the isolation.
@@ -209,11 +209,11 @@ fn pay(conn: &mut Conn, call: &Payment, work: &mut Work<impl Clock>) -> Result<E
         insert_into(history::table).values((history, history::h_date.eq(now()))).returning(history::h_date);
     let Seconds(h_date) = work.one(Stmt::InsertHistory, "history", || history.get_result(conn))?;
     let (warehouse, district) = (warehouse.address()?, district.address()?);
-    Ok(Ended::Commit(Outcome::Paid(Paid { h_date, warehouse, district, customer, c_data })))
+    Ok(BodyEnd::Commit(Outcome::Paid(Paid { h_date, warehouse, district, customer, c_data })))
 }
 
 /// 2.6.2.2.
-fn report(conn: &mut Conn, call: &OrderStatus, work: &mut Work<impl Clock>) -> Result<Ended, Stop> {
+fn report(conn: &mut Conn, call: &OrderStatus, work: &mut Work<impl Clock>) -> Result<BodyEnd, Stop> {
     let (w_id, d_id) = (call.w_id as i32, call.d_id as i16);
     let c_id = identify(conn, w_id, d_id, call.customer, work)?;
     let status = customer::table.find((w_id, d_id, c_id)).select(StatusRow::as_select());
@@ -232,7 +232,7 @@ fn report(conn: &mut Conn, call: &OrderStatus, work: &mut Work<impl Clock>) -> R
         .order(order_line::ol_number)
         .select(LineRow::as_select());
     let lines: Vec<LineRow> = work.all(Stmt::OrderLines, || lines.load(conn))?;
-    Ok(Ended::Commit(Outcome::Status(OrderReport {
+    Ok(BodyEnd::Commit(Outcome::Status(OrderReport {
         c_id: id(c_id)?,
         c_first: text(&status.c_first)?,
         c_middle: text(&status.c_middle)?,
@@ -246,12 +246,12 @@ fn report(conn: &mut Conn, call: &OrderStatus, work: &mut Work<impl Clock>) -> R
 }
 
 /// 2.7.4.2, all ten districts in one transaction.
-fn deliver(conn: &mut Conn, call: &Delivery, work: &mut Work<impl Clock>) -> Result<Ended, Stop> {
+fn deliver(conn: &mut Conn, call: &Delivery, work: &mut Work<impl Clock>) -> Result<BodyEnd, Stop> {
     let mut o_ids = ArrayVec::new();
     for d_id in 1..=DISTRICTS {
         o_ids.push(deliver_district(conn, call, d_id as i16, work)?);
     }
-    Ok(Ended::Commit(Outcome::Delivered(Delivered { o_ids })))
+    Ok(BodyEnd::Commit(Outcome::Delivered(Delivered { o_ids })))
 }
 
 /// The oldest order of a district, or none where there is nothing to deliver.
@@ -301,7 +301,7 @@ fn deliver_district(
 }
 
 /// 2.8.2.2.
-fn count_low(conn: &mut Conn, call: &StockLevel, work: &mut Work<impl Clock>) -> Result<Ended, Stop> {
+fn count_low(conn: &mut Conn, call: &StockLevel, work: &mut Work<impl Clock>) -> Result<BodyEnd, Stop> {
     let (w_id, d_id, threshold) = (call.w_id as i32, call.d_id as i16, call.threshold as i16);
     let next = district::table.find((w_id, d_id)).select(district::d_next_o_id);
     let next: i32 = work.one(Stmt::NextOrderId, "district", || next.get_result(conn))?;
@@ -316,7 +316,7 @@ fn count_low(conn: &mut Conn, call: &StockLevel, work: &mut Work<impl Clock>) ->
         .select(count(stock::s_i_id).aggregate_distinct());
     let low: i64 = work.one(Stmt::LowStock, "count", || low.get_result(conn))?;
     let low_stock = u32::try_from(low).map_err(|_| bad_data("a count below zero"))?;
-    Ok(Ended::Commit(Outcome::Short(Short { low_stock })))
+    Ok(BodyEnd::Commit(Outcome::Short(Short { low_stock })))
 }
 
 /// 2.5.2.2: by last name, the customer at position ⌈n/2⌉ of all who have it, sorted by first name.

@@ -15,7 +15,7 @@ pub(crate) struct Work<'a, K> {
 }
 
 /// How a body ended that was not stopped.
-pub(crate) enum Ended {
+pub(crate) enum BodyEnd {
     Commit(Outcome),
     RollBack(Outcome),
 }

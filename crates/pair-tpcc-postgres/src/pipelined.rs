@@ -92,18 +92,18 @@ impl<K: Clock> PipelinedSession<K> {
             Call::StockLevel(call) => return self.stock_level(call).await,
         };
         match ended {
-            Err(Ended::Open(fault)) => {
+            Err(BodyEnd::Open(fault)) => {
                 // The fault tells more than one of the roll-back that follows it.
                 let _ = self.roll_back().await;
                 Err(fault)
             }
-            Err(Ended::Over(fault)) => Err(fault),
+            Err(BodyEnd::Over(fault)) => Err(fault),
             Ok(outcome) => Ok(outcome),
         }
     }
 
     /// 2.4.2.2.
-    async fn new_order(&mut self, call: &NewOrder) -> Result<Outcome, Ended> {
+    async fn new_order(&mut self, call: &NewOrder) -> Result<Outcome, BodyEnd> {
         let (w_id, d_id, c_id) = (call.w_id as i32, call.d_id as i16, call.c_id as i32);
         let (count, all_local) = (call.lines.len() as i16, i16::from(call.all_local()));
         let rounds = Rounds::of(&call.lines);
@@ -156,7 +156,7 @@ impl<K: Clock> PipelinedSession<K> {
     }
 
     /// 2.4.2.3: an item is unused, and everything is undone.
-    async fn unused(&mut self, head: &Row, rounds: &Rounds) -> Result<Outcome, Ended> {
+    async fn unused(&mut self, head: &Row, rounds: &Rounds) -> Result<Outcome, BodyEnd> {
         let asked = self.wire.clock.now();
         let Wire { client, statements, link, .. } = &mut self.wire;
         let on = (&*client, statements.as_slice());
@@ -169,15 +169,15 @@ impl<K: Clock> PipelinedSession<K> {
         different.sort_unstable();
         let different = different.chunk_by(|one, other| one == other).count();
         let known = known.first().ok_or_else(|| defect("a count gave no row"))?;
-        if get::<i32>(known, 0).map_err(Ended::Over)? as usize == different {
-            return Err(Ended::Over(defect("an item has no stock where it is asked for")));
+        if get::<i32>(known, 0).map_err(BodyEnd::Over)? as usize == different {
+            return Err(BodyEnd::Over(defect("an item has no stock where it is asked for")));
         }
         let unused = Unused { o_id: id(head, 0)?, c_last: text(head, 2)?, c_credit: text(head, 3)? };
         Ok(Outcome::Unused(unused))
     }
 
     /// 2.5.2.2. The history is written in the trip that commits.
-    async fn payment(&mut self, call: &Payment) -> Result<Outcome, Ended> {
+    async fn payment(&mut self, call: &Payment) -> Result<Outcome, BodyEnd> {
         let (w_id, d_id) = (call.w_id as i32, call.d_id as i16);
         let (c_w_id, c_d_id, Cents(amount)) = (call.c_w_id as i32, call.c_d_id as i16, call.h_amount);
         let fact = fact(call);
@@ -226,11 +226,11 @@ impl<K: Clock> PipelinedSession<K> {
         let on = (&*client, statements.as_slice());
         let history: [&(dyn ToSql + Sync); 7] = [&c_w_id, &c_d_id, &c_id, &w_id, &d_id, &amount, &h_data];
         let asking = try_join(query(on, Stmt::InsertHistory, history), query(on, Stmt::Commit, []));
-        let (history, _) = trip(link, asking, true).await.map_err(Ended::Over)?;
+        let (history, _) = trip(link, asking, true).await.map_err(BodyEnd::Over)?;
         self.committed(asked);
         self.wire.count(1, history.len());
-        let h_date = history.first().ok_or_else(|| Ended::Over(defect("an insert gave no row")))?;
-        let h_date = seconds(h_date, 0).map_err(Ended::Over)?;
+        let h_date = history.first().ok_or_else(|| BodyEnd::Over(defect("an insert gave no row")))?;
+        let h_date = seconds(h_date, 0).map_err(BodyEnd::Over)?;
         Ok(Outcome::Paid(Paid { h_date, warehouse, district, customer, c_data }))
     }
 
@@ -278,7 +278,7 @@ impl<K: Clock> PipelinedSession<K> {
     }
 
     /// 2.7.4.2, all ten districts in one transaction.
-    async fn delivery(&mut self, call: &Delivery) -> Result<Outcome, Ended> {
+    async fn delivery(&mut self, call: &Delivery) -> Result<Outcome, BodyEnd> {
         let (w_id, carrier) = (call.w_id as i32, call.o_carrier_id as i16);
         let sent = self.wire.asked();
         let Wire { client, statements, link, .. } = &mut self.wire;
@@ -316,13 +316,13 @@ impl<K: Clock> PipelinedSession<K> {
         Ok(Outcome::Short(Short { low_stock: id(low_stock, 0)? }))
     }
 
-    async fn commit(&mut self) -> Result<(), Ended> {
+    async fn commit(&mut self) -> Result<(), BodyEnd> {
         let asked = self.wire.clock.now();
         let Wire { client, statements, link, .. } = &mut self.wire;
         let on = (&*client, statements.as_slice());
         let done = trip(link, query(on, Stmt::Commit, []), true).await;
         self.committed(asked);
-        done.map(|_| ()).map_err(Ended::Over)
+        done.map(|_| ()).map_err(BodyEnd::Over)
     }
 
     /// Accounts for a trip that committed.
@@ -354,15 +354,15 @@ impl<K: Clock> Session<Tpcc> for PipelinedSession<K> {
 }
 
 /// Why a transaction ended early, and whether it must still be rolled back.
-enum Ended {
+enum BodyEnd {
     Open(Fault),
     Over(Fault),
 }
 
 /// Until the commit is sent the transaction is open.
-impl From<Fault> for Ended {
-    fn from(fault: Fault) -> Ended {
-        Ended::Open(fault)
+impl From<Fault> for BodyEnd {
+    fn from(fault: Fault) -> BodyEnd {
+        BodyEnd::Open(fault)
     }
 }
 

@@ -55,7 +55,7 @@ async fn router<O: SqlOpener>(readers: &[O], size: &Cardinality) -> Result<Route
     match other.map(|shard| (shard, router.ids(shard), loaded.ids(shard))) {
         None => Ok(router),
         Some((shard, [first, last], [from, to])) => bail!(
-            "{} says that it holds the accounts {first} to {last}, and was loaded with {from} to {to}",
+            "{} reports the accounts {first} to {last}, and was loaded with {from} to {to}",
             store_name(shard)
         ),
     }
@@ -114,13 +114,13 @@ pub async fn two_phase<O: SqlOpener<Conn: TwoPhase>>(
 /// Sessions whose transfers between stores are promised in one and settled by a relay ([`RelayProcess`]).
 #[must_use]
 pub fn saga<O: SqlOpener>(stores: Stores<O>) -> AnyTarget<Transfers> {
-    AnyTarget::new(Alone { stores, crossing: Crossing::Saga, session: SagaSession::new })
+    AnyTarget::new(PerStore { stores, crossing: Crossing::Saga, session: SagaSession::new })
 }
 
 /// Sessions that debit in one store and credit in another, and record neither: a counter-example.
 #[must_use]
 pub fn dual_write<O: SqlOpener>(stores: Stores<O>) -> AnyTarget<Transfers> {
-    AnyTarget::new(Alone { stores, crossing: Crossing::DualWrite, session: DualWriteSession::new })
+    AnyTarget::new(PerStore { stores, crossing: Crossing::DualWrite, session: DualWriteSession::new })
 }
 
 /// Sessions whose transfers between files are one transaction of SQLite's.
@@ -159,13 +159,13 @@ impl<O: SqlOpener<Conn: TwoPhase>> Target<Transfers> for Across<O> {
 type Single<O> = SqlSession<<O as SqlOpener>::Conn, Monotonic>;
 
 /// Sessions over all stores, none of whose transactions is in two of them.
-struct Alone<O: SqlOpener, S> {
+struct PerStore<O: SqlOpener, S> {
     stores: Stores<O>,
     crossing: Crossing,
     session: fn(Vec<Single<O>>, Router) -> S,
 }
 
-impl<O: SqlOpener, S: Session<Transfers> + 'static> Target<Transfers> for Alone<O, S> {
+impl<O: SqlOpener, S: Session<Transfers> + 'static> Target<Transfers> for PerStore<O, S> {
     type Session = S;
 
     fn home(&self) -> Home {

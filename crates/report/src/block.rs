@@ -193,7 +193,7 @@ impl<'a> Block<'a> {
 #[derive(Default)]
 pub(crate) struct Headline {
     /// Whether the number is not to be believed.
-    pub(crate) void: bool,
+    pub(crate) invalid: bool,
     /// The number; said by `words` too where there are any.
     pub(crate) number: Option<Number>,
     /// States, each with its meaning.

@@ -146,7 +146,7 @@ fn of_search(document: &Document, trial: usize) -> Option<Place> {
     let Some(step) = steps.iter().find(|step| step.trial == trial) else {
         return Some(Place { variant: "capacity".to_owned(), ..Place::default() });
     };
-    let variant = format!("{} calls/s", figures::plain(&figures::trimmed(step.rate_per_s, 1)));
+    let variant = format!("{} calls/s", figures::trimmed(step.rate_per_s, 1).replace(',', ""));
     let of_rate = |other: &&result::Step| other.rate_per_s == step.rate_per_s && other.trial <= trial;
     let outcome = if step.met { "met" } else { "missed" };
     Some(Place { variant, block: Some(steps.iter().filter(of_rate).count()), outcome })
@@ -337,8 +337,8 @@ mod tests {
         let rows = parse(&trials(&[sample_documents::search()]));
         let message =
             |trial| [of(&rows, trial, "variant"), of(&rows, trial, "block"), of(&rows, trial, "outcome")];
-        assert_eq!(message(2), ["1 350 calls/s", "1", "missed"]);
-        assert_eq!(message(8), ["1 220 calls/s", "4", "met"]);
+        assert_eq!(message(2), ["1350 calls/s", "1", "missed"]);
+        assert_eq!(message(8), ["1220 calls/s", "4", "met"]);
     }
 
     #[test]

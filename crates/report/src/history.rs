@@ -56,8 +56,8 @@ pub struct Point {
     pub value: Interval,
     /// 99th percentile of the headline's kind of call in nanoseconds; of several trials the mean of theirs.
     pub p99_ns: Option<f64>,
-    /// Whether something makes the number void.
-    pub void: bool,
+    /// Whether something makes the result invalid.
+    pub invalid: bool,
     /// Whether validation of all that is counted is complete, and nothing speaks against it.
     pub validated: bool,
     /// What became of the audits: `14 of 14 passed`.
@@ -188,7 +188,7 @@ fn groups<'a>(path: &Path, document: &'a Document, wanted: &impl Fn(&Trial) -> b
 fn point(path: &Path, document: &Document, trials: &[&Trial]) -> Point {
     let counts = |trial: &&&Trial| !trial.is_invalid() && trial.state != State::Running;
     let sound: Vec<&Trial> = trials.iter().filter(counts).copied().collect();
-    // What is void is shown as such, not left out.
+    // What is invalid is shown as such, not left out.
     let shown = if sound.is_empty() { trials } else { sound.as_slice() };
     let values: Vec<f64> = shown.iter().map(|trial| trial.headline.value.value).collect();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
@@ -215,7 +215,7 @@ fn point(path: &Path, document: &Document, trials: &[&Trial]) -> Point {
         trials: shown.len(),
         value,
         p99_ns: (p99s.len() == shown.len()).then(|| mean(&p99s)),
-        void: sound.is_empty(),
+        invalid: sound.is_empty(),
         validated: shown.iter().all(|trial| trial.is_validated()),
         audits: findings::passed_of(trials.iter().flat_map(|trial| &trial.audits).map(|audit| audit.check)),
         changes: Vec::new(),

@@ -19,7 +19,10 @@ fn runs_of_one_key_are_one_series_by_time() {
     let runs: Vec<&str> = series.points.iter().map(|point| point.run.as_str()).collect();
     assert_eq!(runs, ["a", "b"]);
     assert!(
-        series.points.iter().all(|point| point.changes.is_empty() && !point.void && point.p99_ns.is_some())
+        series
+            .points
+            .iter()
+            .all(|point| point.changes.is_empty() && !point.invalid && point.p99_ns.is_some())
     );
 }
 
@@ -59,7 +62,7 @@ fn the_page_says_what_the_latest_run_is_beside_the_one_before() {
     let page = |found| crate::html::history::render(&history(found)).replace('\u{a0}', " ");
     let apart = page(vec![run("a", 1, 1_000.0, 10.0), run("b", 2, 1_100.0, 10.0)]);
     assert!(apart.contains("110.0 % of the run before; their intervals do not meet"), "{apart}");
-    assert!(apart.contains("All runs lie between 1 000 and 1 100."), "{apart}");
+    assert!(apart.contains("All runs are between 1,000 and 1,100."), "{apart}");
     let near = page(vec![run("a", 1, 1_000.0, 10.0), run("b", 2, 1_005.0, 10.0)]);
     assert!(near.contains("the intervals of the two overlap"), "{near}");
     let single = page(vec![run("a", 1, 1_000.0, 10.0)]);

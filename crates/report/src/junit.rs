@@ -229,7 +229,7 @@ fn checked(check: Check, sentence: &str, evidence: &[String]) -> Outcome {
 
 /// `of` tells the case of a further metric apart: `, p99`.
 fn of_comparison(comparison: &Comparison, of: &str) -> Case {
-    let evidence = comparison.retention().into_iter().collect();
+    let evidence = comparison.effect().into_iter().collect();
     let outcome = match comparison.verdict {
         _ if comparison.loses_too_much() => {
             let most = comparison.loss_max.unwrap_or_default() * 100.0;
@@ -266,7 +266,7 @@ fn of_search(search: &Search) -> Case {
         Some(_) => Outcome::Passed,
         None => Outcome::Failed(search.sentence.clone(), Vec::new()),
     };
-    Case { class: "search".into(), name: format!("a rate keeps {}", search.slo), time_s: 0.0, outcome }
+    Case { class: "search".into(), name: format!("a rate meets {}", search.slo), time_s: 0.0, outcome }
 }
 
 /// XML in the making.
@@ -403,7 +403,7 @@ mod tests {
         assert_eq!((failures(&text), text.contains("<skipped")), (Vec::new(), false));
         let search = document.search.as_mut().unwrap();
         search.highest_per_s = None;
-        assert_eq!(failures(&render(&[document])), ["a rate keeps new-order.p99<50ms"]);
+        assert_eq!(failures(&render(&[document])), ["a rate meets new-order.p99<50ms"]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(crate) struct Row<'a> {
     /// How it is compared with its base; nothing for a base and for a control.
     pub(crate) comparison: Option<&'a Comparison>,
     /// What may be said of it.
-    pub(crate) standing: Standing,
+    pub(crate) status: VariantStatus,
     /// Its effect: the ratio to its base with its interval; nothing for a base and without a result.
     pub(crate) effect: Option<Interval>,
     /// The A/A control of its base, where one ran.
@@ -28,13 +28,13 @@ pub(crate) struct Row<'a> {
     pub(crate) values: Vec<Option<f64>>,
     /// The geometric mean of them with its interval, as ratios are taken.
     pub(crate) mean: Option<Interval>,
-    /// Its trials together, void ones included.
+    /// Its trials together, invalid ones included.
     pub(crate) pooled: Pooled<'a>,
 }
 
 /// What may be said of a variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum VariantStatus {
     /// Others are compared with it.
     Base,
     /// Its base once more.
@@ -47,21 +47,21 @@ pub(crate) enum Standing {
     NotStarted,
 }
 
-impl Standing {
+impl VariantStatus {
     /// The words for reports.
     pub(crate) fn words(self) -> &'static str {
         match self {
-            Standing::Base => "base",
-            Standing::Control => "A/A control",
-            Standing::Held(verdict) => verdict.words(),
-            Standing::Invalid => "void",
-            Standing::NotStarted => "not started",
+            VariantStatus::Base => "base",
+            VariantStatus::Control => "A/A control",
+            VariantStatus::Held(verdict) => verdict.words(),
+            VariantStatus::Invalid => "invalid",
+            VariantStatus::NotStarted => "not started",
         }
     }
 
     /// Whether numbers of it are shown.
     pub(crate) fn is_measured(self) -> bool {
-        !matches!(self, Standing::Invalid | Standing::NotStarted)
+        !matches!(self, VariantStatus::Invalid | VariantStatus::NotStarted)
     }
 }
 
@@ -89,25 +89,25 @@ pub(crate) fn by_metric<'a>(document: &'a Document, experiment: &'a Experiment) 
 fn row<'a>(document: &'a Document, experiment: &'a Experiment, by: &ByMetric<'a>, index: usize) -> Row<'a> {
     let variant = &experiment.variants[index];
     let comparison = comparison_of(experiment, by.comparisons, variant);
-    let standing = match (variant.state, comparison, variant.base) {
-        (VariantState::NotStarted, ..) => Standing::NotStarted,
-        (VariantState::Invalid, ..) => Standing::Invalid,
-        (VariantState::Measured, ..) if variant.control => Standing::Control,
-        (VariantState::Measured, Some(comparison), _) => Standing::Held(comparison.verdict),
-        (VariantState::Measured, None, Some(_)) => Standing::Held(Verdict::Inconclusive),
-        (VariantState::Measured, None, None) => Standing::Base,
+    let status = match (variant.state, comparison, variant.base) {
+        (VariantState::NotStarted, ..) => VariantStatus::NotStarted,
+        (VariantState::Invalid, ..) => VariantStatus::Invalid,
+        (VariantState::Measured, ..) if variant.control => VariantStatus::Control,
+        (VariantState::Measured, Some(comparison), _) => VariantStatus::Held(comparison.verdict),
+        (VariantState::Measured, None, Some(_)) => VariantStatus::Held(Verdict::Inconclusive),
+        (VariantState::Measured, None, None) => VariantStatus::Base,
     };
     let of_base = by.comparisons.iter().find(|other| {
         let base = variant.base.and_then(|base| experiment.variants.get(base));
         other.noise.is_some() && base.is_some_and(|base| base.name == other.a.label)
     });
     let noise = comparison.or(of_base).and_then(|comparison| Some(comparison.noise.as_ref()?.ratio));
-    let effect = match standing {
-        Standing::Held(_) => comparison.and_then(|comparison| comparison.ratio),
-        Standing::Control => noise,
+    let effect = match status {
+        VariantStatus::Held(_) => comparison.and_then(|comparison| comparison.ratio),
+        VariantStatus::Control => noise,
         _ => None,
     };
-    let values: Vec<Option<f64>> = match standing.is_measured() {
+    let values: Vec<Option<f64>> = match status.is_measured() {
         true => variant.trials.iter().map(|trial| value(document, by, (*trial)?)).collect(),
         false => Vec::new(),
     };
@@ -120,7 +120,7 @@ fn row<'a>(document: &'a Document, experiment: &'a Experiment, by: &ByMetric<'a>
     Row {
         variant,
         comparison,
-        standing,
+        status,
         effect,
         noise,
         mean: mean(&values),
@@ -299,7 +299,7 @@ pub(crate) fn confidence(all: &[ByMetric<'_>]) -> Vec<String> {
     }
     let Some((headline, _)) = all.split_first() else { return sentences };
     sentences.extend(adjusted(all));
-    let controls = (0..headline.rows.len()).filter(|at| headline.rows[*at].standing == Standing::Control);
+    let controls = (0..headline.rows.len()).filter(|at| headline.rows[*at].status == VariantStatus::Control);
     if controls.clone().next().is_none() {
         sentences.push("No A/A control was run.".to_owned());
     }

@@ -30,7 +30,7 @@ worded! {
         /// A limit on the CPU time of a process.
         Limit = "the limit on CPU time",
         /// Keying and think times, or the rate that was asked for.
-        OfferedLoad = "the pace that was asked for",
+        OfferedLoad = "the requested rate or think time",
         /// Nothing stands out.
         Unknown = "nothing that was observed",
     }

@@ -1,6 +1,7 @@
 //! What trials of two subjects say about each other.
 
 use super::Interval;
+use super::words::capital;
 use serde::{Deserialize, Serialize};
 
 /// Two subjects under one plan, and a verdict. All effects are those of B against A.
@@ -42,17 +43,58 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// `through HTTP keeps 93.1 % (91.0–95.0) of direct`; nothing without a ratio.
+    /// The effect in words: `through HTTP costs 9.2 % of new orders/min vs direct (95 % CI 2.6–15.3 %)`; nothing without a ratio.
     #[must_use]
-    pub fn retention(&self) -> Option<String> {
+    pub fn effect(&self) -> Option<String> {
         let ratio = self.ratio?;
-        let percent = |value: f64| format!("{:.1}", value * 100.0);
-        let interval = match (ratio.low, ratio.high) {
-            (Some(low), Some(high)) => format!(" ({}–{})", percent(low), percent(high)),
-            _ => String::new(),
+        let (a, b, what) = (&self.a.label, &self.b.label, self.what());
+        let decided = matches!(self.verdict, Verdict::Better | Verdict::Worse);
+        let within = |of: &dyn Fn(f64, f64) -> String| {
+            let ends = ratio.low.zip(ratio.high);
+            ends.map_or_else(String::new, |(low, high)| format!(" (95 % CI {})", of(low, high)))
         };
-        let verb = if ratio.value > 1.0 { "reaches" } else { "keeps" };
-        Some(format!("{} {verb} {} %{interval} of {}", self.b.label, percent(ratio.value), self.a.label))
+        let percent = |share: f64| format!("{:.1}", share * 100.0);
+        Some(match ratio.value {
+            value if decided && (!self.higher_is_better() || value >= 2.0) => {
+                let within = within(&|low, high| format!("{low:.2}–{high:.2}"));
+                format!("{b} has {value:.2} times the {what} of {a}{within}")
+            }
+            value if decided && value < 1.0 => {
+                let within = within(&|low, high| format!("{}–{} %", percent(1.0 - high), percent(1.0 - low)));
+                format!("{b} costs {} % of {what} vs {a}{within}", percent(1.0 - value))
+            }
+            value if decided => {
+                let within = within(&|low, high| format!("{}–{} %", percent(low - 1.0), percent(high - 1.0)));
+                format!("{b} has {} % more {what} than {a}{within}", percent(value - 1.0))
+            }
+            value => {
+                // The sentence of what is inconclusive has the interval.
+                let within = match self.verdict {
+                    Verdict::Inconclusive => String::new(),
+                    _ => within(&|low, high| format!("{} to {}", signed(low - 1.0), signed(high - 1.0))),
+                };
+                format!("{b} vs {a}: {} {what}{within}", signed(value - 1.0))
+            }
+        })
+    }
+
+    /// The effect and the verdict in words.
+    #[must_use]
+    pub fn answer(&self) -> String {
+        match (self.effect(), self.verdict) {
+            (_, Verdict::Better | Verdict::Worse) => self.sentence.clone(),
+            (Some(effect), _) => format!("{}. {}", capital(&effect), self.sentence),
+            (None, _) => format!("{} vs {}: {}", capital(&self.b.label), self.a.label, self.sentence),
+        }
+    }
+
+    /// What is compared, as a sentence calls it: `new orders/min`, `p99`, `CPU time per call`.
+    fn what(&self) -> &str {
+        match self.metric.split_once(", ") {
+            None => &self.metric,
+            Some(("cpu", _)) => "CPU time per call",
+            Some((name, _)) => name,
+        }
     }
 
     /// Whether more of what is compared is better: of everything but times and costs.
@@ -99,6 +141,12 @@ impl Comparison {
             Loss::Inconclusive => "is inconclusive",
         })
     }
+}
+
+/// `−2.3 %`.
+fn signed(share: f64) -> String {
+    let sign = if share < 0.0 { '−' } else { '+' };
+    format!("{sign}{:.1} %", share.abs() * 100.0)
 }
 
 /// Whether a loss stays within what the user allows.

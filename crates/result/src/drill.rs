@@ -15,7 +15,7 @@ pub struct Drill {
     pub scale_unit: String,
     /// Stores that the data was split over.
     pub shards: u32,
-    /// Calls due a second.
+    /// Rates tried.
     pub rate_per_s: f64,
     /// Clients that shared them.
     pub clients: u32,

@@ -29,6 +29,7 @@ macro_rules! worded {
 }
 
 mod bottleneck;
+mod checks;
 mod clocked;
 mod comparison;
 mod cost;
@@ -50,12 +51,14 @@ mod stage;
 mod tally;
 mod trial;
 mod turn;
-mod witness;
 pub mod words;
 
 use serde::{Deserialize, Serialize};
 
 pub use bottleneck::{Confirmation, Suspect};
+pub use checks::{
+    Audit, AuditFamily, AuditWhen, Check, Conformance, InputCheck, LedgerCheck, Rule, Severity,
+};
 pub use clocked::{Clocked, ClockedPart, Facet, StatementTime};
 pub use comparison::{
     Block, BlockTrial, Comparison, FingerprintDifference, KeyDifference, Loss, Noise, Party, Side, Verdict,
@@ -86,9 +89,6 @@ pub use tally::{
 };
 pub use trial::{Deferred, Efficiency, Headline, KindTally, Limit, Settled, Settlement, Trial, UNVERIFIED};
 pub use turn::Turn;
-pub use witness::{
-    Audit, AuditFamily, AuditWhen, Check, Conformance, InputCheck, LedgerCheck, Rule, Severity,
-};
 
 /// One run: a trial, or a comparison with all its trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

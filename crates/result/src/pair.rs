@@ -56,7 +56,7 @@ impl Comparison {
             blocks_planned: self.blocks.len() as u32,
             comparisons: vec![self.clone()],
             spent: Spent::default(),
-            answer: vec![self.sentence.clone()],
+            answer: vec![self.answer()],
             variants,
         }
     }

@@ -1,11 +1,11 @@
-//! What makes the number of a trial void. Everybody who must know asks here.
+//! What makes the result of a trial invalid. Everybody who must know asks here.
 
 use super::{
     Audit, Check, Comparison, Conformance, Document, Experiment, InputCheck, LedgerCheck, Rule, Severity,
     State, Trial, VariantState,
 };
 
-/// One thing that makes the number of a trial void.
+/// One thing that makes the result of a trial invalid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Problem<'a> {
     /// The trial failed, or its calls broke the contract.
@@ -33,7 +33,7 @@ pub enum Problem<'a> {
 const OVERLOAD: &str = "saturation";
 
 impl Trial {
-    /// What makes its number void, the gravest first; nothing of one that counts.
+    /// What makes its result invalid, the gravest first; nothing of one that counts.
     #[must_use]
     pub fn problems(&self) -> Vec<Problem<'_>> {
         let failed = (self.state == State::Failed || !self.defects.is_empty())

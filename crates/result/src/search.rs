@@ -12,7 +12,7 @@ pub struct Search {
     pub limits: Vec<SloLimit>,
     /// Every rate tried, in the order of trial.
     pub steps: Vec<Step>,
-    /// The highest rate that kept the objective in every confirming trial, in calls due a second; `null` where none did.
+    /// The highest rate that kept the objective in every confirming trial, in calls/s due; `null` where none did.
     pub highest_per_s: Option<f64>,
     /// The lowest rate that broke it; `null` where none did.
     pub lowest_missed_per_s: Option<f64>,
@@ -38,7 +38,7 @@ pub struct SloLimit {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Calls due a second.
+    /// Rates tried.
     pub rate_per_s: f64,
     /// Its trial: an index into the document's.
     pub trial: usize,

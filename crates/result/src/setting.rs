@@ -49,10 +49,10 @@ impl Durability {
     pub fn word(&self) -> &'static str {
         match (self.tier, self.claimed) {
             (tier, false) => tier.word(),
-            (Tier::Durable, true) => "says it is durable",
-            (Tier::Delayed, true) => "says it is delayed",
-            (Tier::Volatile, true) => "says it is volatile",
-            (Tier::Unknown, true) => "does not say what it survives",
+            (Tier::Durable, true) => "durable (reported by the server)",
+            (Tier::Delayed, true) => "delayed (reported by the server)",
+            (Tier::Volatile, true) => "volatile (reported by the server)",
+            (Tier::Unknown, true) => "unknown (not reported by the server)",
         }
     }
 }
@@ -208,12 +208,12 @@ pub enum Arrivals {
     },
     /// Open loop at a steady rate.
     Constant {
-        /// Calls due a second.
+        /// Rates tried.
         rate_per_s: f64,
     },
     /// Open loop with exponential gaps.
     Poisson {
-        /// Mean calls due a second.
+        /// Mean calls/s due.
         rate_per_s: f64,
     },
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Stage {
     /// Its length in seconds.
     pub duration_s: f64,
-    /// Calls due a second at its beginning.
+    /// Rates tried at its beginning.
     pub from_per_s: f64,
     /// At its end, which is reached in a straight line.
     pub to_per_s: f64,

@@ -1,4 +1,4 @@
-//! What was counted and clocked: books, latency, effort, time budget, slices.
+//! What was counted and clocked: call counts, latency, work, time budget, slices.
 
 use super::AllDue;
 use serde::{Deserialize, Serialize};
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn books_that_lose_a_call_do_not_balance() {
+    fn counts_that_lose_a_call_do_not_balance() {
         let call_counts = CallCounts {
             due: 10,
             started: 9,

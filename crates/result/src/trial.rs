@@ -267,13 +267,13 @@ impl Headline {
         let (label, sentence) = if paced {
             (
                 "tpmC",
-                "New-Orders committed a minute with TPC-C's keying and think times. Not audited by the TPC and not \
+                "New-Orders committed per minute with TPC-C's keying and think times. Not audited by the TPC and not \
                  comparable with published TPC-C results.",
             )
         } else {
             (
                 "NOPM",
-                "New-Orders committed a minute without keying and think times. Derived from TPC-C; not a TPC result \
+                "New-Orders committed per minute without keying and think times. Derived from TPC-C; not a TPC result \
                  and not comparable with one.",
             )
         };
@@ -292,7 +292,7 @@ impl Headline {
             label: "TPS".to_owned(),
             unit: "transactions/s".to_owned(),
             value,
-            sentence: "Transactions of pgbench's TPC-B-like profile committed a second. Derived from TPC-B; not a TPC \
+            sentence: "Transactions of pgbench's TPC-B-like profile committed per second. Derived from TPC-B; not a TPC \
                        result and not comparable with one."
                 .to_owned(),
         }
@@ -305,7 +305,7 @@ impl Headline {
             label: "throughput".to_owned(),
             unit: Headline::CALLS_PER_S.to_owned(),
             value,
-            sentence: "Calls of all kinds committed a second.".to_owned(),
+            sentence: "Calls of all kinds committed per second.".to_owned(),
         }
     }
 

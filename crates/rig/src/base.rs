@@ -43,7 +43,7 @@ pub(crate) fn make(options: &Options) -> Result<PathBuf, RigError> {
     if !kind.is_dir() || kind.uid() != us || kind.mode() & 0o022 != 0 {
         return Err(RigError::folder(
             &path,
-            "it has to be a folder (no link) of your own that no one else can write to; choose another with \
+            "it has to be a folder (no link) of your own that only you can write to; choose another with \
              STACKMARK_RIG_DIR",
         ));
     }

@@ -148,14 +148,14 @@ pub(crate) fn lives_in(pid: u32, folder: &Path) -> bool {
 }
 
 /// What a program said and how it ended.
-pub(crate) struct Ended {
+pub(crate) struct Exited {
     /// `None` when it had to be killed because its time was over.
     pub(crate) status: Option<ExitStatus>,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-impl Ended {
+impl Exited {
     pub(crate) fn is_success(&self) -> bool {
         self.status.is_some_and(|status| status.success())
     }
@@ -167,7 +167,7 @@ pub(crate) fn run(
     input: &str,
     max: Duration,
     began: impl FnOnce(u32),
-) -> Result<Ended, RigError> {
+) -> Result<Exited, RigError> {
     let name = command.get_program().to_string_lossy().into_owned();
     let failed = |error: std::io::Error| RigError::failed(format!("could not run {name}: {error}"), "");
     let mut child = command
@@ -193,7 +193,7 @@ pub(crate) fn run(
             let _ = child.wait();
         }
         let text = |reader: std::thread::ScopedJoinHandle<'_, String>| reader.join().unwrap_or_default();
-        Ok(Ended { status, out: text(out), err: text(err) })
+        Ok(Exited { status, out: text(out), err: text(err) })
     })
 }
 

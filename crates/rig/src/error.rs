@@ -54,7 +54,7 @@ fn tail(log: &str, kept: Option<&Path>) -> String {
         }
     }
     if let Some(kept) = kept {
-        text.push_str(&format!("\nits log was kept in {}", kept.display()));
+        text.push_str(&format!("\nits log is in {}", kept.display()));
     }
     text
 }

@@ -32,7 +32,7 @@ pub use disk::can_have_own_disk;
 pub use error::RigError;
 pub use find::{Installation, find};
 pub use limits::Limits;
-pub use named::{Standing, down, status, up};
+pub use named::{NamedEngine, down, status, up};
 pub use options::{Engine, Options};
 pub use running::{Running, start};
 pub use state::USER;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// An engine that stays.
 #[derive(Debug, Clone)]
-pub struct Standing {
+pub struct NamedEngine {
     /// Which engine.
     pub engine: Engine,
     /// What it says of its version.
@@ -29,7 +29,7 @@ pub struct Standing {
     password: Secret,
 }
 
-impl Standing {
+impl NamedEngine {
     /// A database of it, through its unix socket; the password is in it, and nothing shows it.
     #[must_use]
     pub fn url(&self, database: &str) -> ServerUrl {
@@ -49,16 +49,16 @@ impl Standing {
     }
 
     pub(crate) fn place(&self) -> Place {
-        let Standing { engine, folder, port, password, .. } = self.clone();
+        let NamedEngine { engine, folder, port, password, .. } = self.clone();
         Place { engine, folder, port, password }
     }
 
-    fn of(folder: &Path, state: State) -> Option<Standing> {
+    fn of(folder: &Path, state: State) -> Option<NamedEngine> {
         let text = std::fs::read_to_string(folder.join("client.conf")).ok()?;
         // The only word of 32 hexadecimal digits, whatever the client's format.
         let password =
             text.split(|letter: char| !letter.is_ascii_hexdigit()).find(|word| word.len() == 32)?;
-        Some(Standing {
+        Some(NamedEngine {
             engine: state.engine,
             version: state.version,
             alive: lives_in(state.pid, folder),
@@ -70,8 +70,8 @@ impl Standing {
         })
     }
 
-    fn read(folder: &Path) -> Option<Standing> {
-        State::read(folder).filter(|state| state.stays).and_then(|state| Standing::of(folder, state))
+    fn read(folder: &Path) -> Option<NamedEngine> {
+        State::read(folder).filter(|state| state.stays).and_then(|state| NamedEngine::of(folder, state))
     }
 }
 
@@ -85,21 +85,21 @@ fn folder(base: &Path, engine: Engine) -> PathBuf {
 /// # Errors
 ///
 /// As for [`crate::start`]. Engines named before the one that failed stay up.
-pub fn up(engines: &[Engine], options: &Options) -> Result<Vec<Standing>, RigError> {
+pub fn up(engines: &[Engine], options: &Options) -> Result<Vec<NamedEngine>, RigError> {
     engines.iter().map(|engine| one_up(*engine, options)).collect()
 }
 
-fn one_up(engine: Engine, options: &Options) -> Result<Standing, RigError> {
+fn one_up(engine: Engine, options: &Options) -> Result<NamedEngine, RigError> {
     let (installation, account, base) = prepare(engine, options)?;
     let path = folder(&base, engine);
     let locked = base::hold(&base)?;
-    let running = match Standing::read(&path) {
+    let running = match NamedEngine::read(&path) {
         Some(standing) if standing.alive => return Ok(standing),
         Some(standing) => {
             let state = State::read(&path).filter(|state| state.stays);
             let home = Home::open(path.clone())?;
             drop(locked);
-            let state = state.ok_or_else(|| RigError::folder(&path, "its state changed under our hands"))?;
+            let state = state.ok_or_else(|| RigError::folder(&path, "another process changed its state"))?;
             crate::cgroup::remove(&state.groups);
             reap(state.pid);
             Running::resumed(installation, options, account, home, standing.password, &state)?
@@ -115,7 +115,7 @@ fn one_up(engine: Engine, options: &Options) -> Result<Standing, RigError> {
         }
     };
     let state = running.leave()?;
-    Standing::of(&path, state).ok_or_else(|| RigError::folder(&path, "it was removed under our hands"))
+    NamedEngine::of(&path, state).ok_or_else(|| RigError::folder(&path, "another process removed it"))
 }
 
 /// Takes note of the end of an engine that this very process had started: PostgreSQL does not start next to a number that
@@ -129,10 +129,10 @@ fn reap(pid: u32) {
 
 /// The engines that stay in the base folder, running or not.
 #[must_use]
-pub fn status(options: &Options) -> Vec<Standing> {
+pub fn status(options: &Options) -> Vec<NamedEngine> {
     let base = base::path(options);
     let base = base.canonicalize().unwrap_or(base);
-    Engine::ALL.into_iter().filter_map(|engine| Standing::read(&folder(&base, engine))).collect()
+    Engine::ALL.into_iter().filter_map(|engine| NamedEngine::read(&folder(&base, engine))).collect()
 }
 
 /// Ends engines that stay and removes their folders, with their data; gives those that were there.
@@ -150,7 +150,7 @@ pub fn down(engines: &[Engine], options: &Options) -> Result<Vec<Engine>, RigErr
     let mut ended = Vec::new();
     for engine in engines {
         let path = folder(&base, *engine);
-        if Standing::read(&path).is_none() {
+        if NamedEngine::read(&path).is_none() {
             continue;
         }
         discard(&path);

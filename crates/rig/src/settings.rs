@@ -32,7 +32,7 @@ impl Settings {
             }
             if engine.technology().places().contains(&key.as_str()) {
                 return Err(RigError::Invalid(format!(
-                    "setting {key} says where a private engine is or who may enter, which is not for options"
+                    "setting {key} sets the address or the access of a private engine and cannot be an option"
                 )));
             }
             self.set(&key, value);

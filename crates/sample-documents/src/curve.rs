@@ -107,7 +107,7 @@ pub fn search() -> Document {
         next_limit: Some(
             "Likely limit above this rate: SQLite's one writer (of the mean response time, pool wait grew most, from 11 ms to 31 ms).".to_owned(),
         ),
-        sentence: "1 220 calls/s met the SLO in 3 of 3 confirmation trials; 1 283 calls/s missed it.".to_owned(),
+        sentence: "1,220 calls/s met the SLO in 3 of 3 confirmation trials; 1,283 calls/s missed it.".to_owned(),
     });
     document
 }

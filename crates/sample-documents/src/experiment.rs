@@ -1,5 +1,5 @@
 //! A sample experiment: what embedding the database gives, twelve variants in five blocks. Every verdict occurs in it, one
-//! variant is void and one never started.
+//! variant is invalid and one never started.
 
 use super::trial::{direct, document, engine_trial, through_http};
 use super::vouchers;
@@ -13,10 +13,10 @@ use result::{
 const BLOCKS: usize = 5;
 const BASE: usize = 0;
 const CONTROL: usize = 1;
-const VOID: usize = 10;
+const INVALID: usize = 10;
 const NOT_STARTED: usize = 11;
 /// Variants with a figure that are compared with the base.
-const HELD: u32 = (VOID - CONTROL - 1) as u32;
+const HELD: u32 = (INVALID - CONTROL - 1) as u32;
 
 /// How the machine did in each block; it hits all variants alike.
 const BLOCK_PACES: [f64; BLOCKS] = [1.00, 1.03, 0.96, 1.01, 0.99];
@@ -152,7 +152,7 @@ pub fn experiment() -> Document {
         for index in &order {
             variants[*index].trials[block] = Some(trials.len());
             let mut trial = trial_of(&sketches[*index], block, *index);
-            if *index == VOID && block >= 3 {
+            if *index == INVALID && block >= 3 {
                 vouchers::fail(&mut trial.audits);
             }
             trials.push(trial);
@@ -194,7 +194,7 @@ pub fn experiment() -> Document {
 
 fn variant((index, sketch): (usize, &Sketch)) -> Variant {
     let (state, reason) = match index {
-        VOID => (VariantState::Invalid, Some("the audit warehouse-ytd failed in 2 of 5 trials")),
+        INVALID => (VariantState::Invalid, Some("the audit warehouse-ytd failed in 2 of 5 trials")),
         NOT_STARTED => (VariantState::NotStarted, Some("no MariaDB server was found on this machine")),
         _ => (VariantState::Measured, None),
     };
@@ -250,15 +250,15 @@ fn comparison(
     let (words, verdict) = match verdict {
         _ if !is_measured => ("has no ratio".to_owned(), Verdict::Inconclusive),
         _ if found.different_work => ("differs in more than the factor".to_owned(), Verdict::NotComparable),
-        measure::Verdict::Better => ("is better in throughput".to_owned(), Verdict::Better),
-        measure::Verdict::Worse => ("is worse in throughput".to_owned(), Verdict::Worse),
+        measure::Verdict::Better => (String::new(), Verdict::Better),
+        measure::Verdict::Worse => (String::new(), Verdict::Worse),
         measure::Verdict::NoDifference { beyond } => {
             (format!("makes no difference beyond ±{:.1} %", beyond * 100.0), Verdict::NoDifference)
         }
         measure::Verdict::Inconclusive => ("is too noisy to tell".to_owned(), Verdict::Inconclusive),
     };
     let party = |variant: &Variant| Party { subject: variant.subject.clone(), label: variant.name.clone() };
-    Comparison {
+    let mut comparison = Comparison {
         factor: sketch.factor.to_owned(),
         factors: sketch.factor.split(" and ").map(str::to_owned).collect(),
         a: party(base),
@@ -274,7 +274,11 @@ fn comparison(
         loss_max: None,
         verdict,
         sentence: format!("{} {words}.", sketch.name),
+    };
+    if let (true, Some(effect)) = (words.is_empty(), comparison.effect()) {
+        comparison.sentence = format!("{}.", result::words::capital(&effect));
     }
+    comparison
 }
 
 fn blocks_of(trials: &[Trial], base: &Variant, variant: &Variant) -> Vec<Block> {

@@ -11,7 +11,7 @@ const DAY_S: u64 = 86_400;
 /// A file and what is in it.
 pub type Found = (PathBuf, Result<Document, ReadError>);
 
-/// What a folder holds after a month: courses of two subjects with new versions, another machine, a void run, a comparison,
+/// What a folder holds after a month: courses of two subjects with new versions, another machine, an invalid run, a comparison,
 /// one that wavers, and files that are not results.
 #[must_use]
 pub fn history() -> Vec<Found> {

@@ -14,7 +14,7 @@ pub(super) fn audits() -> Vec<Audit> {
         ("warehouse-history", "w_ytd equals the sum of h_amount"),
         ("district-history", "d_ytd equals the sum of h_amount of the district"),
         ("customer-balance", "c_balance equals delivered amounts less payments"),
-        ("delivered-orders", "orders less new_order is 2 100 in each district at load"),
+        ("delivered-orders", "orders less new_order is 2,100 in each district at load"),
         ("customer-total", "c_balance + c_ytd_payment equals delivered amounts"),
     ];
     let shape = [
@@ -49,7 +49,7 @@ fn audit(name: &str, family: AuditFamily, clause: Option<String>, sentence: &str
 pub(super) fn fail(audits: &mut [Audit]) {
     audits[0].check = Check::Failed;
     audits[0].sentence = "w_ytd differs from the sum of d_ytd in 1 of 1 warehouses".to_owned();
-    audits[0].violations = vec!["warehouse 1: w_ytd 398 214.11, sum of d_ytd 402 377.90".to_owned()];
+    audits[0].violations = vec!["warehouse 1: w_ytd 398,214.11, sum of d_ytd 402,377.90".to_owned()];
 }
 
 pub(super) fn ledger(new_orders: u64, payments: u64) -> Vec<LedgerCheck> {
@@ -115,7 +115,7 @@ pub(super) fn rules() -> Vec<Rule> {
             "the write lane of SQLite was busy 97 % of the time: this is likely its maximum throughput",
             None,
         ),
-        rule("little", Severity::Ok, "8 clients = 1 817/s × 4.4 ms", None),
+        rule("little", Severity::Ok, "8 clients = 1,817/s × 4.4 ms", None),
         rule("outcome-mix", Severity::Ok, "0.4 % declined, as the workload plans", None),
         rule(
             "steady",

@@ -1,10 +1,10 @@
 //! What the trials of an experiment say: a comparison for each variant that has a base, in each metric, and what becomes of
-//! those of which a trial is void or that could not start.
+//! those of which a trial is invalid or that could not start.
 
-use crate::doubt::Doubt;
 use crate::factors;
+use crate::inconclusive::Inconclusive;
 use crate::metric::Measured;
-use crate::plan::{Criterion, Experiment, Part};
+use crate::plan::{Arm, Criterion, Experiment};
 use benchmark::Benchmark;
 use measure::Terms;
 use result::words::capital;
@@ -20,9 +20,9 @@ pub(crate) struct Findings<'a> {
     pub(crate) metrics: &'a [Measured],
     /// Which of them this is about.
     pub(crate) at: usize,
-    pub(crate) cast: &'a [Part],
+    pub(crate) arms: &'a [Arm],
     /// What has become of each part.
-    pub(crate) standings: &'a [Standing],
+    pub(crate) statuses: &'a [VariantStatus],
     /// For each part its trial in each block.
     pub(crate) of_parts: &'a [Vec<Option<usize>>],
     /// All trials, in the order in which they ran.
@@ -31,7 +31,7 @@ pub(crate) struct Findings<'a> {
 
 /// What has become of a part so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct VariantStatus {
     pub(crate) state: VariantState,
     pub(crate) reason: Option<String>,
 }
@@ -58,7 +58,7 @@ impl<'a> Findings<'a> {
     }
 
     fn in_metric<W: Benchmark>(self) -> Vec<Comparison> {
-        let parts = (0..self.cast.len()).filter(|part| !self.cast[*part].control);
+        let parts = (0..self.arms.len()).filter(|part| !self.arms[*part].control);
         parts.filter_map(|b| Some(self.compared::<W>(self.base_of(b)?, b))).collect()
     }
 
@@ -72,19 +72,19 @@ impl<'a> Findings<'a> {
 
     /// The part that a part is compared with.
     fn base_of(self, part: usize) -> Option<usize> {
-        let base = self.plan.variants[self.cast[part].variant].base?;
+        let base = self.plan.variants[self.arms[part].variant].base?;
         self.part_of(base, false)
     }
 
     fn part_of(self, variant: usize, control: bool) -> Option<usize> {
-        self.cast.iter().position(|part| part.variant == variant && part.control == control)
+        self.arms.iter().position(|part| part.variant == variant && part.control == control)
     }
 
     fn compared<W: Benchmark>(self, a: usize, b: usize) -> Comparison {
         let factors = self.factors(a, b);
         let mut comparison = self.blank::<W>(a, b, &factors);
         let (of_a, of_b) = (self.trials_of(a), self.trials_of(b));
-        // Without trials there is nothing to hold against each other; void ones are shown to differ all the same.
+        // Without trials there is nothing to hold against each other; invalid ones are shown to differ all the same.
         let fields = judge::rules::intended_by_all(factors.iter().map(String::as_str));
         let comparability = judge::rules::comparable(&of_a, &of_b, &fields);
         comparison.key_differences.clone_from(&comparability.key);
@@ -125,8 +125,8 @@ impl<'a> Findings<'a> {
             measure::Verdict::NoDifference { .. } => Verdict::NoDifference,
             measure::Verdict::Inconclusive => Verdict::Inconclusive,
         });
-        let doubt = Doubt { found: &found, terms: &terms };
-        comparison.sentence = self.sentence(&comparison, &doubt, &factors, left_out);
+        let inconclusive = Inconclusive { found: &found, terms: &terms };
+        comparison.sentence = self.sentence(&comparison, &inconclusive, &factors, left_out);
         comparison
     }
 
@@ -141,35 +141,35 @@ impl<'a> Findings<'a> {
     }
 
     fn control_of(self, base: usize) -> Option<usize> {
-        let control = self.part_of(self.cast[base].variant, true);
-        control.filter(|again| self.standings[*again].state == VariantState::Measured)
+        let control = self.part_of(self.arms[base].variant, true);
+        control.filter(|again| self.statuses[*again].state == VariantState::Measured)
     }
 
     /// How many figures are compared with those of a base: of all variants on it that have one, in all metrics. Whoever looks
     /// at three metrics has three chances of a false alarm, as with three variants.
     fn judged_with(self, base: usize) -> u32 {
-        self.in_each().map(|found| found.held_against(base)).sum::<usize>().max(1) as u32
+        self.in_each().map(|found| found.comparison_count(base)).sum::<usize>().max(1) as u32
     }
 
     /// How many variants that have a figure are compared with a base.
-    fn held_against(self, base: usize) -> usize {
-        let locked = (0..self.cast.len()).filter(|part| {
-            !self.cast[*part].control && self.base_of(*part) == Some(base) && self.out(*part).is_none()
+    fn comparison_count(self, base: usize) -> usize {
+        let locked = (0..self.arms.len()).filter(|part| {
+            !self.arms[*part].control && self.base_of(*part) == Some(base) && self.out(*part).is_none()
         });
         if self.out(base).is_none() { locked.count() } else { 0 }
     }
 
     fn blank<W: Benchmark>(self, a: usize, b: usize, factors: &[String]) -> Comparison {
         let party = |part: usize| Party {
-            subject: self.plan.variants[self.cast[part].variant].subject.clone(),
-            label: self.cast[part].name.clone(),
+            subject: self.plan.variants[self.arms[part].variant].subject.clone(),
+            label: self.arms[part].name.clone(),
         };
         Comparison {
             factor: if factors.is_empty() { "nothing (A/A control)".into() } else { together(factors) },
             factors: factors.to_vec(),
             a: party(a),
             b: party(b),
-            metric: self.measured().described::<W>(&self.plan.variants[self.cast[a].variant].plan).column(),
+            metric: self.measured().described::<W>(&self.plan.variants[self.arms[a].variant].plan).column(),
             key_differences: Vec::new(),
             fingerprint_differences: Vec::new(),
             blocks: self.blocks(&self.bases(a), b),
@@ -185,7 +185,7 @@ impl<'a> Findings<'a> {
 
     /// In what two parts differ: as the plan says, or else as it shows.
     fn factors(self, a: usize, b: usize) -> Vec<String> {
-        let [a, b] = [a, b].map(|part| &self.plan.variants[self.cast[part].variant]);
+        let [a, b] = [a, b].map(|part| &self.plan.variants[self.arms[part].variant]);
         if b.factors.is_empty() { factors::between(a, b) } else { b.factors.clone() }
     }
 
@@ -232,9 +232,9 @@ impl<'a> Findings<'a> {
 
     /// Why a part has no figure that may be compared, if so.
     fn out(self, part: usize) -> Option<String> {
-        let (name, standing) = (&self.cast[part].name, &self.standings[part]);
-        let reason = standing.reason.as_deref().unwrap_or("no reason is known");
-        match standing.state {
+        let (name, status) = (&self.arms[part].name, &self.statuses[part]);
+        let reason = status.reason.as_deref().unwrap_or("no reason is known");
+        match status.state {
             VariantState::Measured => self.unbounded(part),
             VariantState::NotStarted => Some(format!("{name} could not be started ({}).", stopped(reason))),
             VariantState::Invalid => Some(format!("{name} is invalid ({}).", stopped(reason))),
@@ -246,11 +246,11 @@ impl<'a> Findings<'a> {
     fn unbounded(self, part: usize) -> Option<String> {
         let trials = self.of_parts[part].iter().flatten().map(|trial| &self.trials[*trial]);
         let lost = trials.filter_map(|trial| self.measured().unbounded(trial)).next()?;
-        let (name, words) = (&self.cast[part].name, self.measured().words());
+        let (name, words) = (&self.arms[part].name, self.measured().words());
         Some(format!("{name} has no {words} to compare: {lost}."))
     }
 
-    /// What the control of a base shows against it, a ratio a block; none where no control was run, or it is void.
+    /// What the control of a base shows against it, a ratio a block; none where no control was run, or it is invalid.
     fn control_ratios(self, base: usize) -> Vec<f64> {
         let Some(again) = self.control_of(base) else { return Vec::new() };
         let blocks = self.blocks(&[base], again);
@@ -259,7 +259,7 @@ impl<'a> Findings<'a> {
 
     /// What the base shows against itself, if it was asked.
     fn noise(self, base: usize, ratios: &[f64]) -> Option<Noise> {
-        let subject = self.plan.variants[self.cast[base].variant].subject.clone();
+        let subject = self.plan.variants[self.arms[base].variant].subject.clone();
         let shown = || interval(&measure::compare(ratios, &self.terms(1)));
         (!ratios.is_empty()).then(|| Noise { subject, blocks: ratios.len() as u32, ratio: shown() })
     }
@@ -267,12 +267,11 @@ impl<'a> Findings<'a> {
     fn sentence(
         self,
         comparison: &Comparison,
-        doubt: &Doubt<'_>,
+        inconclusive: &Inconclusive<'_>,
         factors: &[String],
         left_out: LeftOut,
     ) -> String {
-        let name = capital(&comparison.b.label);
-        let what = match (comparison.verdict, doubt.found.verdict) {
+        let what = match (comparison.verdict, inconclusive.found.verdict) {
             (Verdict::NotComparable, _) => {
                 "They did not do the same work, or more than the factor under study differs: see the differences."
                     .into()
@@ -280,14 +279,13 @@ impl<'a> Findings<'a> {
             (_, measure::Verdict::NoDifference { beyond }) => {
                 format!("No difference beyond ±{:.1} %.", beyond * 100.0)
             }
-            (Verdict::Inconclusive, _) => doubt.sentence(&self.measured().words()),
-            (verdict, _) => {
-                let what = format!("{name} is {} in {}", verdict.words(), self.measured().words());
+            (Verdict::Inconclusive, _) => inconclusive.sentence(&self.measured().words()),
+            (Verdict::Better | Verdict::Worse | Verdict::NoDifference, _) => {
+                let effect = capital(&comparison.effect().unwrap_or_default());
                 if factors.len() > 1 {
-                    let together = together(factors);
-                    format!("{what}; {together} differ together, so none of them is the cause by itself.")
+                    format!("{effect}; {} differ together, so the effect has no single cause.", together(factors))
                 } else {
-                    format!("{what}.")
+                    format!("{effect}.")
                 }
             }
         };
@@ -311,7 +309,7 @@ impl<'a> Findings<'a> {
 }
 
 /// The answers in words, the surest and largest effects first, and what has no ratio last.
-pub(crate) fn answers(comparisons: &[Comparison], measured: &Measured) -> Vec<String> {
+pub(crate) fn answers(comparisons: &[Comparison]) -> Vec<String> {
     let weight = |comparison: &Comparison| {
         let effect = comparison.ratio.map_or(0.0, |ratio| ratio.value.ln().abs());
         match comparison.verdict {
@@ -322,35 +320,7 @@ pub(crate) fn answers(comparisons: &[Comparison], measured: &Measured) -> Vec<St
     };
     let mut sorted: Vec<&Comparison> = comparisons.iter().collect();
     sorted.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
-    let words = |comparison: &Comparison| {
-        let effect = match (comparison.ratio, measured) {
-            (None, _) => None,
-            (Some(_), Measured::Throughput) => comparison.retention(),
-            (Some(ratio), _) => Some(times(comparison, ratio, measured)),
-        };
-        match effect {
-            Some(effect) => format!("{}. {}", capital(&effect), comparison.sentence),
-            None => {
-                format!(
-                    "{} against {}: {}",
-                    capital(&comparison.b.label),
-                    comparison.a.label,
-                    comparison.sentence
-                )
-            }
-        }
-    };
-    sorted.into_iter().map(words).collect()
-}
-
-/// `through HTTP has 1.32 (1.20–1.41) times the p99 of the response time of direct`.
-fn times(comparison: &Comparison, ratio: Interval, measured: &Measured) -> String {
-    let interval = match (ratio.low, ratio.high) {
-        (Some(low), Some(high)) => format!(" ({low:.2}–{high:.2})"),
-        _ => String::new(),
-    };
-    let (a, b) = (&comparison.a.label, &comparison.b.label);
-    format!("{b} has {:.2}{interval} times {} of {a}", ratio.value, measured.words())
+    sorted.into_iter().map(Comparison::answer).collect()
 }
 
 fn interval(found: &measure::Comparison) -> Interval {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::plan::Variant;
+use deploy::EngineOptions;
 use deploy::Spec;
-use deploy::Wishes;
 use model::Workload;
 use result::{AllDue, Document};
 use sql::Dialect;
@@ -11,7 +11,7 @@ use workload_tpcc::Tpcc;
 struct Bed {
     plan: Experiment,
     metrics: Vec<Measured>,
-    standings: Vec<Standing>,
+    statuses: Vec<VariantStatus>,
     of_parts: Vec<Vec<Option<usize>>>,
     trials: Vec<Trial>,
 }
@@ -27,7 +27,7 @@ fn variant(name: &str, subject: &str, base: Option<usize>) -> Variant {
         server_threads: 1,
         server_limits: None,
         relaying: deploy::RelayOptions::default(),
-        spec: Spec::of_wishes(Dialect::Sqlite, 1, &[], &Wishes::default()),
+        spec: Spec::of_wishes(Dialect::Sqlite, 1, &[], &EngineOptions::default()),
         through_checkpoints: false,
         asked: Vec::new(),
     }
@@ -71,13 +71,13 @@ fn bed(metric: &str, direct: &[f64], again: &[f64], http: &[f64]) -> Bed {
         notes: Vec::new(),
         suspicion: None,
     };
-    let standing = Standing { state: VariantState::Measured, reason: None };
-    Bed { plan, metrics, standings: vec![standing; 3], of_parts, trials }
+    let status = VariantStatus { state: VariantState::Measured, reason: None };
+    Bed { plan, metrics, statuses: vec![status; 3], of_parts, trials }
 }
 
 impl Bed {
-    fn cast(&self) -> Vec<Part> {
-        self.plan.cast()
+    fn arms(&self) -> Vec<Arm> {
+        self.plan.arms()
     }
 
     fn all(&self) -> Vec<Comparison> {
@@ -85,8 +85,8 @@ impl Bed {
             plan: &self.plan,
             metrics: &self.metrics,
             at: 0,
-            cast: &self.cast(),
-            standings: &self.standings,
+            arms: &self.arms(),
+            statuses: &self.statuses,
             of_parts: &self.of_parts,
             trials: &self.trials,
         };
@@ -163,7 +163,11 @@ fn each_variant_is_held_against_its_base_and_the_control_against_it_too() {
     assert_eq!((found.factor.as_str(), found.verdict), ("route", Verdict::Worse), "{found:?}");
     assert!((found.ratio.unwrap().value - 0.9).abs() < 1e-3);
     assert!((found.noise.unwrap().ratio.value - 1.0).abs() < 1e-3);
-    assert!(found.sentence.contains("worse in throughput"), "{}", found.sentence);
+    assert!(
+        found.sentence.starts_with("Through HTTP costs 10.0 % of new orders/min vs direct (95 % CI "),
+        "{}",
+        found.sentence
+    );
 }
 
 /// The noise of the machine is in the scatter of the blocks already: demanding it once more hid effects of five times the
@@ -207,7 +211,7 @@ fn several_variants_on_one_base_have_wider_intervals_and_say_so() {
     let mut two = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9));
     two.plan.variants.push(variant("through HTTP, too", "tpcc/sqlite/axum+rusqlite", Some(0)));
     two.of_parts.push(two.of_parts[2].clone());
-    two.standings.push(two.standings[2].clone());
+    two.statuses.push(two.statuses[2].clone());
     let width = |comparison: &Comparison| {
         let ratio = comparison.ratio.unwrap();
         ratio.high.unwrap() - ratio.low.unwrap()
@@ -220,7 +224,7 @@ fn several_variants_on_one_base_have_wider_intervals_and_say_so() {
     // The control stands by itself.
     assert_eq!(both[0].noise, one.noise);
     // A variant without a figure is not a comparison.
-    two.standings[3] = Standing { state: VariantState::Invalid, reason: None };
+    two.statuses[3] = VariantStatus { state: VariantState::Invalid, reason: None };
     assert_eq!(two.all()[0].adjusted_for, None);
 }
 
@@ -262,7 +266,7 @@ fn of_a_void_variant_no_ratio_is_given_at_all() {
     for part in [0, 2] {
         let mut bed = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9));
         let reason = Some("the audit `c1` failed: money is missing.".to_owned());
-        bed.standings[part] = Standing { state: VariantState::Invalid, reason };
+        bed.statuses[part] = VariantStatus { state: VariantState::Invalid, reason };
         let found = bed.only();
         assert!(found.ratio.is_none() && found.minimum_detectable_effect.is_none(), "{found:?}");
         assert!(found.blocks.iter().all(|block| block.ratio.is_none()));
@@ -278,16 +282,17 @@ fn a_base_that_could_not_start_leaves_its_variants_without_a_ratio() {
     let mut bed = bed("throughput", &[], &[], &[]);
     bed.plan.blocks = 5;
     bed.of_parts = vec![vec![None; 5]; 3];
-    bed.standings[0] = Standing { state: VariantState::NotStarted, reason: Some("no postgres here".into()) };
+    bed.statuses[0] =
+        VariantStatus { state: VariantState::NotStarted, reason: Some("no postgres here".into()) };
     let found = bed.only();
     assert_eq!(found.sentence, "No ratio: direct could not be started (no postgres here).");
-    assert!(answers(&[found], &bed.metrics[0])[0].starts_with("Through HTTP against direct: No ratio"));
+    assert!(answers(&[found])[0].starts_with("Through HTTP vs direct: No ratio"));
 }
 
 #[test]
 fn a_void_control_takes_its_own_trials_and_nothing_else() {
     let mut bed = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.9));
-    bed.standings[1] = Standing { state: VariantState::Invalid, reason: None };
+    bed.statuses[1] = VariantStatus { state: VariantState::Invalid, reason: None };
     let found = bed.only();
     assert!(found.noise.is_none() && found.ratio.is_some());
     assert!(found.blocks.iter().all(|block| block.trials.len() == 2));
@@ -308,13 +313,26 @@ fn a_block_is_left_out_where_a_trial_was_interrupted_or_is_missing() {
 fn more_time_is_worse_and_a_loss_of_it_is_a_loss() {
     let slower = bed("p99", &STEADY, &scaled(1.0), &scaled(1.2)).only();
     assert_eq!((slower.verdict, slower.loses_too_much()), (Verdict::Worse, true), "{slower:?}");
-    assert!(slower.sentence.contains("worse in the p99 of the response time"), "{}", slower.sentence);
+    assert!(
+        slower.sentence.starts_with("Through HTTP has 1.20 times the p99 of direct (95 % CI 1."),
+        "{}",
+        slower.sentence
+    );
     let faster = bed("p99", &STEADY, &scaled(1.0), &scaled(0.8)).only();
     assert_eq!((faster.verdict, faster.loses_too_much()), (Verdict::Better, false), "{faster:?}");
     let fewer = bed("throughput", &STEADY, &scaled(1.0), &scaled(0.8)).only();
     assert!(fewer.loses_too_much());
-    let words = answers(&[slower], &Measured::named("p99", Tpcc::KINDS).unwrap());
-    assert!(words[0].starts_with("Through HTTP has 1.20 ("), "{words:?}");
+    assert!(
+        fewer.sentence.starts_with("Through HTTP costs 20.0 % of new orders/min vs direct (95 % CI "),
+        "{}",
+        fewer.sentence
+    );
+    let more = bed("throughput", &STEADY, &scaled(1.0), &scaled(1.2)).only();
+    assert!(
+        more.sentence.starts_with("Through HTTP has 20.0 % more new orders/min than direct"),
+        "{}",
+        more.sentence
+    );
 }
 
 #[test]
@@ -323,7 +341,11 @@ fn of_several_factors_none_is_named_as_the_cause() {
     bed.plan.variants[1].factors = vec!["route".into(), "pool".into()];
     let found = bed.only();
     assert_eq!(found.factor, "route and pool");
-    assert!(found.sentence.contains("route and pool differ together, so none"), "{}", found.sentence);
+    assert!(
+        found.sentence.contains("route and pool differ together, so the effect has no single cause"),
+        "{}",
+        found.sentence
+    );
 }
 
 #[test]
@@ -339,8 +361,7 @@ fn the_surest_and_largest_answer_comes_first() {
     let mut none = of(0.9);
     none.ratio = None;
     none.verdict = Verdict::Inconclusive;
-    let measured = Measured::Throughput;
-    let words = answers(&[none, of(1.0), of(0.9), of(0.5)], &measured);
-    assert!(words[0].contains("50.0 %") && words[1].contains("90.0 %"), "{words:?}");
-    assert!(words[2].contains("No difference") && words[3].contains("against direct"), "{words:?}");
+    let words = answers(&[none, of(1.0), of(0.9), of(0.5)]);
+    assert!(words[0].contains("costs 50.0 %") && words[1].contains("costs 10.0 %"), "{words:?}");
+    assert!(words[2].contains("No difference") && words[3].contains(" vs direct"), "{words:?}");
 }

@@ -41,7 +41,7 @@ pub fn judge(suspicion: &Suspicion, comparison: Option<&Comparison>) -> Confirma
     let sentence = if confirmed {
         format!("confirmed: {words} limits throughput; {measured} (expected: {wanted})")
     } else {
-        format!("not confirmed: {measured} (expected {wanted} if {words} alone limited throughput)")
+        format!("not confirmed: {measured} (expected {wanted} if only {words} limited throughput)")
     };
     Confirmation { suspect, change, ratio_min, ratio_max, confirmed, sentence }
 }

@@ -69,8 +69,8 @@ impl Bounds {
         let max = Nanos(limit.max_ns);
         let beyond: u64 = meant().map(|kind| slower(kind, max)).sum();
         let started: u64 = totals.kinds.iter().map(|kind| kind.call_counts.started).sum();
-        let begun_of_meant: u64 = meant().map(|kind| kind.call_counts.started).sum();
-        let most = begun_of_meant as f64 + (self.due_max - started as f64).max(0.0);
+        let started_of_meant: u64 = meant().map(|kind| kind.call_counts.started).sum();
+        let most = started_of_meant as f64 + (self.due_max - started as f64).max(0.0);
         let allowed = most * (1_000 - place_of(limit)) as f64 / 1_000.0;
         // One more, for whichever way a percentile is rounded to a whole call.
         (beyond as f64 > allowed + 1.0).then(|| {

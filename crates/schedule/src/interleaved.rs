@@ -1,11 +1,11 @@
 //! Experiments and comparisons as a schedule: every variant once in each block, in an order of the block's own.
 
-use crate::Answer;
-use crate::conclude::{self, Findings, Standing};
+use crate::CommandOutcome;
+use crate::conclude::{self, Findings, VariantStatus};
 use crate::confirm;
 use crate::metric::{Measured, rate_unit};
-use crate::plan::{Experiment, Part, Variant};
-use crate::{Next, Schedule, SoFar, Wanted};
+use crate::plan::{Arm, Experiment, Variant};
+use crate::{CompletedTrials, Next, PlannedTrial, Schedule};
 use anyhow::{Result, bail};
 use benchmark::Benchmark;
 use measure::Design;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Interleaved {
-    /// An experiment, or a comparison of two, of which nothing is left where one side is void.
+    /// An experiment, or a comparison of two, of which nothing is left where one side is invalid.
     kind: RunKind,
     experiment: Experiment,
 }
@@ -67,52 +67,52 @@ impl Interleaved {
     }
 
     /// The block of the trial of a number, from 1, and its part by its place in the cast; nothing beyond the last.
-    fn slot(&self, cast: &[Part], number: usize) -> Option<(u32, usize)> {
+    fn slot(&self, arms: &[Arm], number: usize) -> Option<(u32, usize)> {
         let (blocks, seed) = (self.experiment.blocks, self.experiment.seed);
-        let (block, at) = (((number - 1) / cast.len()) as u32, (number - 1) % cast.len());
-        let controls = (1..cast.len()).filter(|part| cast[*part].control);
+        let (block, at) = (((number - 1) / arms.len()) as u32, (number - 1) % arms.len());
+        let controls = (1..arms.len()).filter(|part| arms[*part].control);
         let twins: Vec<(usize, usize)> = controls.map(|control| (control - 1, control)).collect();
-        let design = Design { parts: cast.len(), twins: &twins, blocks, seed };
+        let design = Design { parts: arms.len(), twins: &twins, blocks, seed };
         (block < blocks).then(|| (block, design.order(block)[at]))
     }
 
-    fn wanted(&self, cast: &[Part], number: usize) -> Option<Wanted> {
-        let (block, part) = self.slot(cast, number)?;
-        let Part { variant, name, .. } = &cast[part];
+    fn wanted(&self, arms: &[Arm], number: usize) -> Option<PlannedTrial> {
+        let (block, part) = self.slot(arms, number)?;
+        let Arm { variant, name, .. } = &arms[part];
         let plan = self.experiment.variants[*variant].plan.clone();
         // The same calls on all sides, other ones in every block.
         let plan = drive::Plan { seed: plan.seed + u64::from(block), ..plan };
-        Some(Wanted { round: block, ..Wanted::of(number, name, *variant, plan) })
+        Some(PlannedTrial { round: block, ..PlannedTrial::of(number, name, *variant, plan) })
     }
 
     /// What has become of each part.
-    fn standings(&self, cast: &[Part], so_far: &SoFar) -> Vec<Standing> {
-        let mut standings = vec![Standing { state: VariantState::Measured, reason: None }; cast.len()];
+    fn statuses(&self, arms: &[Arm], so_far: &CompletedTrials) -> Vec<VariantStatus> {
+        let mut statuses = vec![VariantStatus { state: VariantState::Measured, reason: None }; arms.len()];
         let mut stands = |part: usize, state, reason: String| {
-            standings[part] = Standing { state, reason: Some(reason) };
+            statuses[part] = VariantStatus { state, reason: Some(reason) };
         };
         for stopped in &so_far.stopped {
-            let part = stopped.number.and_then(|number| self.slot(cast, number));
+            let part = stopped.number.and_then(|number| self.slot(arms, number));
             match part {
                 Some((_, part)) => stands(part, VariantState::Invalid, stopped.reason.clone()),
-                None => (0..cast.len())
-                    .filter(|part| cast[*part].variant == stopped.variant)
+                None => (0..arms.len())
+                    .filter(|part| arms[*part].variant == stopped.variant)
                     .for_each(|part| stands(part, VariantState::NotStarted, stopped.reason.clone())),
             }
         }
         for (number, trial) in so_far.numbers.iter().zip(&so_far.trials) {
-            if let (Some((_, part)), Some(why)) = (self.slot(cast, *number), trial.why_invalid()) {
+            if let (Some((_, part)), Some(why)) = (self.slot(arms, *number), trial.why_invalid()) {
                 stands(part, VariantState::Invalid, why);
             }
         }
-        standings
+        statuses
     }
 
-    fn found<'a, W: Benchmark>(&'a self, so_far: &'a SoFar) -> Found<'a> {
-        let cast = self.experiment.cast();
-        let mut of_parts = vec![vec![None; self.experiment.blocks as usize]; cast.len()];
+    fn found<'a, W: Benchmark>(&'a self, so_far: &'a CompletedTrials) -> Found<'a> {
+        let arms = self.experiment.arms();
+        let mut of_parts = vec![vec![None; self.experiment.blocks as usize]; arms.len()];
         for (at, number) in so_far.numbers.iter().enumerate() {
-            if let Some((block, part)) = self.slot(&cast, *number) {
+            if let Some((block, part)) = self.slot(&arms, *number) {
                 of_parts[part][block as usize] = Some(at);
             }
         }
@@ -121,8 +121,8 @@ impl Interleaved {
         Found {
             plan: &self.experiment,
             metrics: measured.collect::<Result<_>>().expect("the metrics were read before the run began"),
-            standings: self.standings(&cast, so_far),
-            cast,
+            statuses: self.statuses(&arms, so_far),
+            arms,
             of_parts,
             so_far,
         }
@@ -133,11 +133,11 @@ impl Interleaved {
 struct Found<'a> {
     plan: &'a Experiment,
     metrics: Vec<Measured>,
-    cast: Vec<Part>,
-    standings: Vec<Standing>,
+    arms: Vec<Arm>,
+    statuses: Vec<VariantStatus>,
     /// For each part its trial in each block.
     of_parts: Vec<Vec<Option<usize>>>,
-    so_far: &'a SoFar,
+    so_far: &'a CompletedTrials,
 }
 
 impl Found<'_> {
@@ -146,8 +146,8 @@ impl Found<'_> {
             plan: self.plan,
             metrics: &self.metrics,
             at: 0,
-            cast: &self.cast,
-            standings: &self.standings,
+            arms: &self.arms,
+            statuses: &self.statuses,
             of_parts: &self.of_parts,
             trials: &self.so_far.trials,
         };
@@ -156,7 +156,7 @@ impl Found<'_> {
 
     /// For each block the parts in the order in which they ran.
     fn blocks(&self) -> Vec<Vec<usize>> {
-        let parts = 0..self.cast.len();
+        let parts = 0..self.arms.len();
         let in_block = |block: usize| {
             let mut ran: Vec<(usize, usize)> =
                 parts.clone().filter_map(|part| Some((self.of_parts[part][block]?, part))).collect();
@@ -171,9 +171,9 @@ impl Found<'_> {
     fn experiment<W: Benchmark>(&self, spent: Spent) -> result::Experiment {
         let plan = self.plan;
         let place =
-            |variant: usize| self.cast.iter().position(|part| part.variant == variant && !part.control);
+            |variant: usize| self.arms.iter().position(|part| part.variant == variant && !part.control);
         let variants =
-            self.cast.iter().zip(&self.standings).zip(&self.of_parts).map(|((part, standing), trials)| {
+            self.arms.iter().zip(&self.statuses).zip(&self.of_parts).map(|((part, status), trials)| {
                 let variant = &plan.variants[part.variant];
                 let setting =
                     |(name, value): &(String, String)| Setting { name: name.clone(), value: value.clone() };
@@ -183,12 +183,12 @@ impl Found<'_> {
                     settings: variant.asked.iter().map(setting).collect(),
                     base: if part.control { place(part.variant) } else { variant.base.and_then(place) },
                     control: part.control,
-                    state: standing.state,
-                    reason: standing.reason.clone(),
+                    state: status.state,
+                    reason: status.reason.clone(),
                     trials: trials.clone(),
                 }
             });
-        let first = &plan.variants[self.cast[0].variant].plan;
+        let first = &plan.variants[self.arms[0].variant].plan;
         let mut metrics = self.metrics.iter().map(|measured| measured.described::<W>(first));
         let mut experiment = result::Experiment {
             name: plan.name.clone(),
@@ -202,9 +202,8 @@ impl Found<'_> {
             spent,
             answer: Vec::new(),
         };
-        let remark = experiment.by_metric().zip(&self.metrics);
-        let remark = remark.flat_map(|((_, comparisons), measured)| conclude::answers(comparisons, measured));
-        // What is void is so in every metric.
+        let remark = experiment.by_metric().flat_map(|(_, comparisons)| conclude::answers(comparisons));
+        // What is invalid is so in every metric.
         experiment.answer =
             judge::findings::gathered(remark, |a, b| a == b).into_iter().map(|(remark, _)| remark).collect();
         experiment
@@ -230,11 +229,11 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
     }
 
     fn trials(&self) -> Option<usize> {
-        Some(self.experiment.cast().len() * self.experiment.blocks as usize)
+        Some(self.experiment.arms().len() * self.experiment.blocks as usize)
     }
 
     fn block(&self) -> usize {
-        self.experiment.cast().len()
+        self.experiment.arms().len()
     }
 
     fn in_order(&self) -> bool {
@@ -249,33 +248,33 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
         self.experiment.notes.clone()
     }
 
-    fn next(&self, number: usize, so_far: &SoFar) -> Result<Next> {
-        let cast = self.experiment.cast();
-        let Some((_, part)) = self.slot(&cast, number) else { return Ok(Next::End) };
-        let standings = self.standings(&cast, so_far);
-        let runs = |standing: &Standing| standing.state == VariantState::Measured;
-        // Of two sides one that is void leaves nothing to compare.
-        if self.kind == RunKind::Comparison && !standings.iter().all(runs) {
+    fn next(&self, number: usize, so_far: &CompletedTrials) -> Result<Next> {
+        let arms = self.experiment.arms();
+        let Some((_, part)) = self.slot(&arms, number) else { return Ok(Next::End) };
+        let statuses = self.statuses(&arms, so_far);
+        let runs = |status: &VariantStatus| status.state == VariantState::Measured;
+        // Of two sides one that is invalid leaves nothing to compare.
+        if self.kind == RunKind::Comparison && !statuses.iter().all(runs) {
             return Ok(Next::End);
         }
-        Ok(match self.wanted(&cast, number).filter(|_| runs(&standings[part])) {
+        Ok(match self.wanted(&arms, number).filter(|_| runs(&statuses[part])) {
             Some(wanted) => Next::Trial(wanted),
             None => Next::Skip,
         })
     }
 
-    fn trial(&self, number: usize, _so_far: &SoFar) -> Result<Option<Wanted>> {
-        Ok(self.wanted(&self.experiment.cast(), number))
+    fn trial(&self, number: usize, _so_far: &CompletedTrials) -> Result<Option<PlannedTrial>> {
+        Ok(self.wanted(&self.experiment.arms(), number))
     }
 
-    fn remark(&self, so_far: &SoFar) -> Option<String> {
-        let cast = self.experiment.cast();
-        let (_, part) = self.slot(&cast, *so_far.numbers.last()?)?;
+    fn remark(&self, so_far: &CompletedTrials) -> Option<String> {
+        let arms = self.experiment.arms();
+        let (_, part) = self.slot(&arms, *so_far.numbers.last()?)?;
         let why = so_far.trials.last()?.why_invalid()?;
-        Some(format!("{} is invalid: {why}", cast[part].name))
+        Some(format!("{} is invalid: {why}", arms[part].name))
     }
 
-    fn update(&self, so_far: &SoFar, document: &mut Document) {
+    fn update(&self, so_far: &CompletedTrials, document: &mut Document) {
         let experiment = self.found::<W>(so_far).experiment::<W>(so_far.spent);
         document.experiment = if self.kind == RunKind::Experiment {
             Some(experiment)
@@ -285,7 +284,7 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
         };
     }
 
-    fn conclude(&self, so_far: &SoFar, document: &mut Document) {
+    fn conclude(&self, so_far: &CompletedTrials, document: &mut Document) {
         Schedule::<W>::update(self, so_far, document);
         if self.kind != RunKind::Comparison {
             return;
@@ -309,24 +308,29 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
         ));
     }
 
-    fn shown(&self, so_far: &SoFar) -> Option<result::Experiment> {
+    fn shown(&self, so_far: &CompletedTrials) -> Option<result::Experiment> {
         Some(self.found::<W>(so_far).experiment::<W>(so_far.spent))
     }
 
-    fn answer(&self, so_far: &SoFar, document: &Document, print: &dyn Fn(&str)) -> Result<Answer> {
+    fn answer(
+        &self,
+        so_far: &CompletedTrials,
+        document: &Document,
+        print: &dyn Fn(&str),
+    ) -> Result<CommandOutcome> {
         let Experiment { ref criteria, accept_inconclusive, require_audit, .. } = self.experiment;
         let limited = criteria.iter().any(|criterion| criterion.max_loss.is_some());
         if document.state == State::Interrupted && limited {
             bail!("interrupted before --max-loss could be judged");
         }
         let found = self.found::<W>(so_far);
-        let unsound = found.standings.iter().any(|standing| standing.state != VariantState::Measured);
+        let unsound = found.statuses.iter().any(|status| status.state != VariantState::Measured);
         let unaudited = result::unaudited(&so_far.trials).filter(|_| require_audit);
         if let Some(why) = &unaudited {
             print(why);
         }
-        let answer = Answer::of(&found.comparisons::<W>(), accept_inconclusive);
-        Ok(if unsound || unaudited.is_some() { Answer::Bad } else { answer })
+        let answer = CommandOutcome::of(&found.comparisons::<W>(), accept_inconclusive);
+        Ok(if unsound || unaudited.is_some() { CommandOutcome::Bad } else { answer })
     }
 }
 
@@ -334,7 +338,7 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
 mod tests {
     use super::*;
     use crate::plan::Criterion;
-    use deploy::{Spec, Wishes};
+    use deploy::{EngineOptions, Spec};
     use model::{Mix, Workload};
     use sql::Dialect;
     use workload_tpcc::Tpcc;
@@ -350,7 +354,7 @@ mod tests {
             server_threads: 1,
             server_limits: None,
             relaying: deploy::RelayOptions::default(),
-            spec: Spec::of_wishes(Dialect::Sqlite, 1, &[], &Wishes::default()),
+            spec: Spec::of_wishes(Dialect::Sqlite, 1, &[], &EngineOptions::default()),
             through_checkpoints: false,
             asked: vec![("pool".into(), "8".into())],
         };
@@ -375,7 +379,7 @@ mod tests {
     #[test]
     fn each_base_that_something_is_held_against_runs_once_more() {
         let names = |run: &Interleaved| -> Vec<String> {
-            run.experiment.cast().into_iter().map(|part| part.name).collect()
+            run.experiment.arms().into_iter().map(|part| part.name).collect()
         };
         let mut run = three();
         assert_eq!(names(&run), ["base", "base, again", "B: 8", "alone"]);
@@ -406,8 +410,8 @@ mod tests {
     /// between them.
     #[test]
     fn a_base_and_its_control_lie_around_the_middle_of_each_block() {
-        let (run, cast) = (three(), three().experiment.cast());
-        let parts: Vec<usize> = (1..=12).map(|number| run.slot(&cast, number).unwrap().1).collect();
+        let (run, arms) = (three(), three().experiment.arms());
+        let parts: Vec<usize> = (1..=12).map(|number| run.slot(&arms, number).unwrap().1).collect();
         for block in parts.chunks(4) {
             let place = |part: usize| block.iter().position(|of| *of == part).unwrap();
             assert_eq!(place(0) + place(1), 3, "{block:?}");
@@ -417,8 +421,8 @@ mod tests {
     #[test]
     fn the_same_plan_gives_the_same_trials_so_that_it_can_be_resumed() {
         let folders = || -> Vec<String> {
-            let (run, cast) = (three(), three().experiment.cast());
-            (1..).map_while(|number| run.wanted(&cast, number)).map(|wanted| wanted.folder).collect()
+            let (run, arms) = (three(), three().experiment.arms());
+            (1..).map_while(|number| run.wanted(&arms, number)).map(|wanted| wanted.folder).collect()
         };
         assert_eq!(folders().len(), 12);
         assert_eq!(folders(), folders());

@@ -7,9 +7,9 @@
 mod bracket;
 mod conclude;
 pub mod confirm;
-mod doubt;
 mod early_stop;
 pub mod factors;
+mod inconclusive;
 mod interleaved;
 pub mod metric;
 mod outcome;
@@ -64,13 +64,13 @@ pub trait Schedule<W: Benchmark>: Clone + Serialize {
     ///
     /// # Errors
     /// The trials so far leave nothing to measure.
-    fn next(&self, number: usize, so_far: &SoFar) -> Result<Next>;
+    fn next(&self, number: usize, so_far: &CompletedTrials) -> Result<Next>;
 
     /// The trial of this number, if it has one, whatever has become of its variant.
     ///
     /// # Errors
     /// Those of [`Schedule::next`].
-    fn trial(&self, number: usize, so_far: &SoFar) -> Result<Option<Wanted>> {
+    fn trial(&self, number: usize, so_far: &CompletedTrials) -> Result<Option<PlannedTrial>> {
         Ok(match self.next(number, so_far)? {
             Next::Trial(wanted) => Some(wanted),
             Next::Skip | Next::End => None,
@@ -83,20 +83,20 @@ pub trait Schedule<W: Benchmark>: Clone + Serialize {
     }
 
     /// What the user is told of the last trial.
-    fn remark(&self, _so_far: &SoFar) -> Option<String> {
+    fn remark(&self, _so_far: &CompletedTrials) -> Option<String> {
         None
     }
 
     /// Puts into the document what the trials so far say.
-    fn update(&self, so_far: &SoFar, document: &mut Document);
+    fn update(&self, so_far: &CompletedTrials, document: &mut Document);
 
     /// Puts into the document what they say now that no other follows.
-    fn conclude(&self, so_far: &SoFar, document: &mut Document) {
+    fn conclude(&self, so_far: &CompletedTrials, document: &mut Document) {
         self.update(so_far, document);
     }
 
     /// What those who watch see of an experiment where the document does not say it yet.
-    fn shown(&self, _so_far: &SoFar) -> Option<result::Experiment> {
+    fn shown(&self, _so_far: &CompletedTrials) -> Option<result::Experiment> {
         None
     }
 
@@ -104,7 +104,12 @@ pub trait Schedule<W: Benchmark>: Clone + Serialize {
     ///
     /// # Errors
     /// It says nothing.
-    fn answer(&self, so_far: &SoFar, document: &Document, print: &dyn Fn(&str)) -> Result<Answer>;
+    fn answer(
+        &self,
+        so_far: &CompletedTrials,
+        document: &Document,
+        print: &dyn Fn(&str),
+    ) -> Result<CommandOutcome>;
 }
 
 /// See [`Schedule::end_early`].
@@ -115,7 +120,7 @@ pub type EndEarly<'a> = dyn Fn(Nanos, &Totals) -> Option<String> + 'a;
 #[expect(clippy::large_enum_variant, reason = "there is one a trial, and it is taken apart at once")]
 pub enum Next {
     /// This one is run.
-    Trial(Wanted),
+    Trial(PlannedTrial),
     /// This one is left out, because its variant cannot be measured; others follow.
     Skip,
     /// No other follows.
@@ -124,7 +129,7 @@ pub enum Next {
 
 /// A trial that is wanted.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct PlannedTrial {
     /// Its variant, by its place in [`Schedule::variants`].
     pub variant: usize,
     /// What the load generator does.
@@ -139,17 +144,17 @@ pub struct Wanted {
     pub announcement: String,
 }
 
-impl Wanted {
+impl PlannedTrial {
     /// A trial whose folder is called after its number, from 1, and `label`.
-    pub fn of(number: usize, label: &str, variant: usize, plan: drive::Plan) -> Wanted {
+    pub fn of(number: usize, label: &str, variant: usize, plan: drive::Plan) -> PlannedTrial {
         let folder = trial_name(number, label);
-        Wanted { variant, plan, folder, what: label.into(), round: 0, announcement: String::new() }
+        PlannedTrial { variant, plan, folder, what: label.into(), round: 0, announcement: String::new() }
     }
 }
 
 /// What has come of a run so far.
 #[derive(Debug, Clone, Default)]
-pub struct SoFar {
+pub struct CompletedTrials {
     /// In the order of the document.
     pub trials: Vec<Trial>,
     /// The number of each.
@@ -162,7 +167,7 @@ pub struct SoFar {
     pub spent: Spent,
 }
 
-impl SoFar {
+impl CompletedTrials {
     /// Takes a trial that is there for the next one.
     pub fn push(&mut self, number: usize, variant: usize, trial: Trial) {
         self.numbers.push(number);
@@ -194,7 +199,7 @@ pub struct Stopped {
 
 /// How a command ended that could run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum CommandOutcome {
     /// Done, and nothing is wrong.
     Good,
     /// Done, and something is.
@@ -203,20 +208,20 @@ pub enum Answer {
     Inconclusive,
 }
 
-impl Answer {
+impl CommandOutcome {
     /// Whether comparisons compare the same work, and losses stay within what the user allows, where a limit was set.
     pub fn of<'a>(
         comparisons: impl IntoIterator<Item = &'a Comparison>,
         accept_inconclusive: bool,
-    ) -> Answer {
-        let mut answer = Answer::Good;
+    ) -> CommandOutcome {
+        let mut answer = CommandOutcome::Good;
         for comparison in comparisons {
             if comparison.verdict == Verdict::NotComparable {
-                return Answer::Bad;
+                return CommandOutcome::Bad;
             }
             match comparison.loss() {
-                Some(Loss::Exceeded) => return Answer::Bad,
-                Some(Loss::Inconclusive) if !accept_inconclusive => answer = Answer::Inconclusive,
+                Some(Loss::Exceeded) => return CommandOutcome::Bad,
+                Some(Loss::Inconclusive) if !accept_inconclusive => answer = CommandOutcome::Inconclusive,
                 Some(Loss::Inconclusive | Loss::Met) | None => {}
             }
         }

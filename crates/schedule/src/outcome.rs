@@ -15,7 +15,7 @@ pub(crate) enum Found {
     None,
     /// A percentile of the objective is not known: too few calls, and how to get more.
     NotKnown(String),
-    /// A trial was void, for this reason; nothing is said of rates.
+    /// A trial was invalid, for this reason; nothing is said of rates.
     Invalid(String),
 }
 
@@ -86,7 +86,7 @@ fn next_limit(search: &Search, highest: f64, trials: &[Trial]) -> Option<String>
         })
         .or_else(|| (grown(BudgetPart::ClientWait) > 0.0).then_some(BudgetPart::ClientWait));
     let grew = most.map_or_else(
-        || "no part of a call took longer on average; only the slowest calls did".to_owned(),
+        || "on average no part of a call took longer; only the slowest calls did".to_owned(),
         |part| {
             let ns = |value: f64| super::slo::time(value.max(0.0) as u64);
             format!(

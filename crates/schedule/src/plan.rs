@@ -102,7 +102,7 @@ pub struct Variant {
 
 /// Who takes part in each block: a variant of the plan, or one once more.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct Arm {
     /// Its variant, by its place in the plan.
     pub variant: usize,
     /// Whether it is its base once more: an A/A control, whose trials count for the base as well.
@@ -113,16 +113,16 @@ pub struct Part {
 
 impl Experiment {
     /// Everybody who takes part: the variants in their order, the control of a base right after it.
-    pub fn cast(&self) -> Vec<Part> {
+    pub fn arms(&self) -> Vec<Arm> {
         let variants = &self.variants;
-        let mut cast = Vec::new();
+        let mut arms = Vec::new();
         for (variant, of) in variants.iter().enumerate() {
-            cast.push(Part { variant, control: false, name: of.name.clone() });
+            arms.push(Arm { variant, control: false, name: of.name.clone() });
             if self.control && variants.iter().any(|other| other.base == Some(variant)) {
-                cast.push(Part { variant, control: true, name: format!("{}, again", of.name) });
+                arms.push(Arm { variant, control: true, name: format!("{}, again", of.name) });
             }
         }
-        cast
+        arms
     }
 }
 

@@ -10,7 +10,9 @@ use crate::early_stop::Bounds;
 use crate::outcome::Found;
 use crate::plan::Variant;
 use crate::slo::{Objective, SloResult};
-use crate::{Answer, EndEarly, Next, Schedule, SoFar, UnderLoad, Wanted, has_ended, outcome};
+use crate::{
+    CommandOutcome, CompletedTrials, EndEarly, Next, PlannedTrial, Schedule, UnderLoad, has_ended, outcome,
+};
 use anyhow::{Result, bail};
 use benchmark::Benchmark;
 use measure::Totals;
@@ -71,12 +73,15 @@ impl<W: Benchmark> Schedule<W> for Searching {
         1
     }
 
-    fn next(&self, number: usize, so_far: &SoFar) -> Result<Next> {
+    fn next(&self, number: usize, so_far: &CompletedTrials) -> Result<Next> {
         if so_far.trials.is_empty() {
             let plan = self.capacity();
             let announcement = format!("capacity: a closed loop of {} clients", plan.workers);
             let variant = Schedule::<W>::variants(self).len() - 1;
-            return Ok(Next::Trial(Wanted { announcement, ..Wanted::of(number, "capacity", variant, plan) }));
+            return Ok(Next::Trial(PlannedTrial {
+                announcement,
+                ..PlannedTrial::of(number, "capacity", variant, plan)
+            }));
         }
         let search = self.search::<W>(&so_far.trials)?;
         let (rate, confirming) = match search.next(self.confirm) {
@@ -95,11 +100,11 @@ impl<W: Benchmark> Schedule<W> for Searching {
         let what = if confirming { "confirming " } else { "" };
         let left = seconds(each * f64::from(search.bracket.steps_left(self.confirm)));
         let before = search.steps.iter().filter(|step| step.rate_per_s == rate).count();
-        Ok(Next::Trial(Wanted {
+        Ok(Next::Trial(PlannedTrial {
             what: format!("{rate:.0} calls/s"),
             round: before as u32,
             announcement: format!("step {}: {what}{rate:.0}/s, about {left} left", number - 1),
-            ..Wanted::of(number, &format!("{what}{rate:.0} per s"), 0, plan)
+            ..PlannedTrial::of(number, &format!("{what}{rate:.0} per s"), 0, plan)
         }))
     }
 
@@ -109,7 +114,7 @@ impl<W: Benchmark> Schedule<W> for Searching {
         Some(Box::new(move |ran, totals: &Totals| bounds.why_stop(&objective, &kinds, ran, totals)))
     }
 
-    fn remark(&self, so_far: &SoFar) -> Option<String> {
+    fn remark(&self, so_far: &CompletedTrials) -> Option<String> {
         let search = self.search::<W>(&so_far.trials).ok()?;
         let last = so_far.trials.len() - 1;
         if last == 0 {
@@ -124,7 +129,7 @@ impl<W: Benchmark> Schedule<W> for Searching {
         Some(format!("  {}{early}: {}", if step.met { "met" } else { "missed" }, step.reason))
     }
 
-    fn update(&self, so_far: &SoFar, document: &mut Document) {
+    fn update(&self, so_far: &CompletedTrials, document: &mut Document) {
         let Ok(objective) = Objective::parse(&self.slo, &kinds::<W>()) else { return };
         let search = self.search::<W>(&so_far.trials).ok();
         document.search = Some(Search {
@@ -141,7 +146,7 @@ impl<W: Benchmark> Schedule<W> for Searching {
         }
     }
 
-    fn conclude(&self, so_far: &SoFar, document: &mut Document) {
+    fn conclude(&self, so_far: &CompletedTrials, document: &mut Document) {
         Schedule::<W>::update(self, so_far, document);
         outcome::so_far(document);
         if let Ok(search) = self.search::<W>(&so_far.trials)
@@ -151,13 +156,18 @@ impl<W: Benchmark> Schedule<W> for Searching {
         }
     }
 
-    fn answer(&self, so_far: &SoFar, document: &Document, _say: &dyn Fn(&str)) -> Result<Answer> {
+    fn answer(
+        &self,
+        so_far: &CompletedTrials,
+        document: &Document,
+        _say: &dyn Fn(&str),
+    ) -> Result<CommandOutcome> {
         if document.state == State::Interrupted {
             bail!("interrupted before a rate was confirmed");
         }
         let met = document.search.as_ref().is_some_and(|search| search.highest_per_s.is_some());
         let sound = !so_far.trials.iter().any(Trial::is_invalid_at_any_load);
-        Ok(if met && sound { Answer::Good } else { Answer::Bad })
+        Ok(if met && sound { CommandOutcome::Good } else { CommandOutcome::Bad })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::UnderLoad;
 use crate::plan::Variant;
-use crate::{Answer, Next, Schedule, SoFar, Wanted};
+use crate::{CommandOutcome, CompletedTrials, Next, PlannedTrial, Schedule};
 use anyhow::Result;
 use benchmark::Benchmark;
 use judge::curve::{Loaded, clients, draw_up, load_words};
@@ -68,7 +68,7 @@ impl<W: Benchmark> Schedule<W> for Sweep {
         self.loads.len()
     }
 
-    fn next(&self, number: usize, _so_far: &SoFar) -> Result<Next> {
+    fn next(&self, number: usize, _so_far: &CompletedTrials) -> Result<Next> {
         let Some((block, at)) = self.place(number) else { return Ok(Next::End) };
         let (plan, words) = (self.plan(self.loads[at], block), load_words(self.axis, self.loads[at]));
         let sessions = |clients: u32| self.base.sessions(clients);
@@ -76,10 +76,14 @@ impl<W: Benchmark> Schedule<W> for Sweep {
         let same = |variant: &Variant| sessions(variant.plan.workers) == sessions(plan.workers);
         let variant = variants.iter().position(same).expect("every load has its variant");
         let label = format!("block {} {words}", block + 1);
-        Ok(Next::Trial(Wanted { what: words, round: block, ..Wanted::of(number, &label, variant, plan) }))
+        Ok(Next::Trial(PlannedTrial {
+            what: words,
+            round: block,
+            ..PlannedTrial::of(number, &label, variant, plan)
+        }))
     }
 
-    fn update(&self, so_far: &SoFar, document: &mut Document) {
+    fn update(&self, so_far: &CompletedTrials, document: &mut Document) {
         let blank = |load: &f64| Loaded { load: *load, trials: vec![None; self.blocks as usize] };
         let mut points: Vec<Loaded> = self.loads.iter().map(blank).collect();
         for (index, number) in so_far.numbers.iter().enumerate() {
@@ -93,13 +97,22 @@ impl<W: Benchmark> Schedule<W> for Sweep {
         document.curve = Some(draw_up(self.axis, &points, &so_far.trials, self.base.plan.seed));
     }
 
-    fn conclude(&self, so_far: &SoFar, document: &mut Document) {
+    fn conclude(&self, so_far: &CompletedTrials, document: &mut Document) {
         Schedule::<W>::update(self, so_far, document);
         conclude(document, self.blocks);
     }
 
-    fn answer(&self, so_far: &SoFar, _document: &Document, _say: &dyn Fn(&str)) -> Result<Answer> {
-        Ok(if so_far.trials.iter().any(Trial::is_invalid) { Answer::Bad } else { Answer::Good })
+    fn answer(
+        &self,
+        so_far: &CompletedTrials,
+        _document: &Document,
+        _say: &dyn Fn(&str),
+    ) -> Result<CommandOutcome> {
+        Ok(if so_far.trials.iter().any(Trial::is_invalid) {
+            CommandOutcome::Bad
+        } else {
+            CommandOutcome::Good
+        })
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) async fn serve(
     let pulse = Arc::new(Pulse::new(service.clock, &service.limits));
     let calls = pulse.clone();
     let service = service_fn(move |request| {
-        calls.call_begun();
+        calls.call_started();
         let answer = match service.refuse_host(&request) {
             None => Ok(router.clone().call(request)),
             Some(refused) => Err(refused),
@@ -117,7 +117,7 @@ impl Pulse {
         }
     }
 
-    fn call_begun(&self) {
+    fn call_started(&self) {
         self.in_call.store(true, Ordering::Relaxed);
         self.head_since.store(0, Ordering::Relaxed);
     }

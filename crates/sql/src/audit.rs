@@ -153,7 +153,7 @@ impl InputFinding {
         );
         // A tolerance of half the share would pass what is plainly wrong, so it tells nothing.
         let finding = if calls == 0 || (expected > 0.0 && tolerance >= expected / 2.0) {
-            Finding::of(AuditOutcome::Inconclusive, format!("too few to tell whether {found}"), figure)
+            Finding::of(AuditOutcome::Inconclusive, format!("too few to decide whether {found}"), figure)
         } else if (measured - expected).abs() <= tolerance {
             Finding::of(AuditOutcome::Passed, found, figure)
         } else {

@@ -60,8 +60,7 @@ pub fn durability(flushing: &MySqlFlushing) -> Durability {
             0 => (
                 Tier::Delayed,
                 format!(
-                    "the log is written and flushed every {flush_log_at_timeout} s; a crash of the server alone loses \
-                     what came between"
+                    "the log is written and flushed every {flush_log_at_timeout} s; a crash of the server process loses what came between"
                 ),
             ),
             _ => (Tier::Volatile, "a value that this version does not know".to_owned()),
@@ -141,7 +140,7 @@ pub fn open_error(url: &ServerUrl, number: u16, message: &str) -> OpenError {
         1053 | 1927 => OpenError::Unreachable { what: url.place(), why: message.to_owned() },
         // ER_SECURE_TRANSPORT_REQUIRED.
         3159 => unusable(format!("{message}{}", encryption::demanded(url))),
-        number => unusable(format!("it says {number}: {message}")),
+        number => unusable(format!("error {number}: {message}")),
     }
 }
 

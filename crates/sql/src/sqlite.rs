@@ -174,8 +174,7 @@ impl SqliteUrl {
             );
         }
         if self.mmap > 0 && !(shared_memory && read.is_zero()) {
-            return Err("what is read through a memory map is not delayed, and network file systems offer none; leave \
-                        mmap away, or read_delay and shared_memory=off"
+            return Err("what is read through a memory map is not delayed, and network file systems offer none; leave mmap out, or read_delay and shared_memory=off"
                 .into());
         }
         Ok(self)
@@ -359,7 +358,7 @@ mod tests {
         check("sqlite:b.db?shared_memory=no", Err("one of on, off"));
         check("sqlite:b.db?shared_memory=off", Err("write journal=truncate"));
         check("sqlite:b.db?journal=wal&shared_memory=off", Err("no room for a write-ahead log"));
-        check("sqlite:b.db?mmap=1MiB&read_delay=1ms", Err("leave mmap away"));
+        check("sqlite:b.db?mmap=1MiB&read_delay=1ms", Err("leave mmap out"));
         check(
             "sqlite:b.db?shared_memory=off&journal=truncate",
             Ok((Journal::Truncate, Synchronous::Full, 32 << 20)),

@@ -7,7 +7,7 @@ macro_rules! statements {
     ($($variant:ident = $name:literal),+ $(,)?) => {
         /// The statements, by their names in the workload's files.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        #[expect(missing_docs, reason = "the names are those of the files, which say why")]
+        #[expect(missing_docs, reason = "the names are those of the files, which have the reasons")]
         #[repr(u16)]
         pub enum Stmt { $($variant),+ }
 

@@ -142,7 +142,7 @@ impl Style {
 }
 
 impl How {
-    /// `driver[/style]`, as `serve --how` takes it.
+    /// `driver[/style]`, as `serve --adapter` takes it.
     pub fn path(self) -> String {
         match self.style {
             // An ORM's style is the only one that it has.

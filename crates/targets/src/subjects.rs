@@ -53,7 +53,7 @@ pub const COMBINATIONS: &[Combination] = &[
     direct("tpcb/sqlite/rusqlite/grouped", styled(SQLITE, Style::Grouped), "calls that wait for each other share a durable commit"),
     direct("tpcb/sqlite/sqlx", sqlx(Dialect::Sqlite), "pgbench's transaction on SQLite through sqlx"),
     direct("tpcb/postgres/tokio-postgres", POSTGRES, "pgbench's transaction on PostgreSQL, its own tables"),
-    direct("tpcb/postgres/tokio-postgres/simple", styled(POSTGRES, Style::Simple), "the same by the simple protocol: nothing is prepared, as pgbench does unless told otherwise"),
+    direct("tpcb/postgres/tokio-postgres/simple", styled(POSTGRES, Style::Simple), "the same by the simple protocol: nothing is prepared, as pgbench does by default"),
     direct("tpcb/postgres/sqlx", sqlx(Dialect::Postgres), "pgbench's transaction on PostgreSQL through sqlx"),
     direct("tpcb/mariadb/mysql-async", MYSQL, "pgbench's transaction on MariaDB"),
     direct("tpcb/mariadb/sqlx", sqlx(Dialect::MySql), "pgbench's transaction on MariaDB through sqlx"),

@@ -15,7 +15,7 @@ use targets::Driven;
 pub(crate) fn earlier<W: Driven>(job: &Job<'_, W>, before: &W::Evidence) -> Option<String> {
     let rows = W::pending(before).filter(|rows| *rows > 0 && job.subject.how.style.has_outbox())?;
     Some(format!(
-        "The outbox held {rows} rows of earlier runs. They were published first, and are included in the number of messages, and in \
+        "The outbox held {rows} rows of earlier runs. They were published first and are included in the number of messages, and in \
          the delivery lag where that is measured."
     ))
 }
@@ -36,7 +36,7 @@ impl<W: Driven> Job<'_, W> {
         if trial.state == State::Complete && trial.settled.as_ref().is_some_and(cut) {
             trial.state = State::Interrupted;
         }
-        announce(self.viewer, "auditing");
+        announce(self.reporter, "auditing");
         let claims = W::claims(ledger, true);
         if let Some(own) = self.own {
             let (stored, audits) = own.evidence::<W>()?;

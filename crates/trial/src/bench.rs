@@ -3,7 +3,7 @@
 
 use crate::deployed::Deployed;
 use crate::job::{Before, EndEarly, Job};
-use crate::{Folder, Spectator, folder, validate};
+use crate::{Folder, RunReporter, folder, validate};
 use anyhow::{Result, bail};
 use deploy::subjects::{self, Subject};
 use deploy::{Interrupt, Private, ServerSettings, Spec};
@@ -17,12 +17,12 @@ use std::rc::Rc;
 use targets::Driven;
 
 /// Places that are loaded, and what runs trials on copies of them.
-pub struct Bench<'a, W: Driven> {
+pub struct TrialRunner<'a, W: Driven> {
     scale: u32,
     /// Where each variant is laid, and the sessions of its calls.
     sessions: Vec<(Spec, u32)>,
     folder: &'a Folder,
-    viewer: &'a dyn Spectator,
+    reporter: &'a dyn RunReporter,
     interrupt: &'a Interrupt,
     /// In the order in which they were first asked for.
     deployed: Vec<Deployed<W>>,
@@ -44,7 +44,7 @@ pub struct Prepared {
     deployed: usize,
 }
 
-impl<'a, W: Driven> Bench<'a, W> {
+impl<'a, W: Driven> TrialRunner<'a, W> {
     /// A bench without places, which are loaded when the first variant on them is prepared. Each takes the sessions of any of the
     /// `variants`.
     ///
@@ -54,9 +54,9 @@ impl<'a, W: Driven> Bench<'a, W> {
         scale: u32,
         variants: &[Variant],
         folder: &'a Folder,
-        viewer: &'a dyn Spectator,
+        reporter: &'a dyn RunReporter,
         interrupt: &'a Interrupt,
-    ) -> Result<Bench<'a, W>> {
+    ) -> Result<TrialRunner<'a, W>> {
         let mut sessions = Vec::with_capacity(variants.len());
         for variant in variants {
             let subject = subjects::find(&variant.subject)?;
@@ -64,11 +64,11 @@ impl<'a, W: Driven> Bench<'a, W> {
             sessions.push((variant.spec.clone(), subject.sessions(variant.plan.workers, variant.pool)));
         }
         let private = Rc::new(Private::create(folder.path())?);
-        Ok(Bench {
+        Ok(TrialRunner {
             scale,
             sessions,
             folder,
-            viewer,
+            reporter,
             interrupt,
             deployed: Vec::new(),
             spent: Spent::default(),
@@ -98,7 +98,7 @@ impl<'a, W: Driven> Bench<'a, W> {
             &server,
             &ready.deployment,
             self.folder,
-            self.viewer,
+            self.reporter,
             self.interrupt,
         )?;
         let engine_version = subject
@@ -129,7 +129,7 @@ impl<'a, W: Driven> Bench<'a, W> {
         end_early: Option<EndEarly<'_>>,
         run: &str,
     ) -> Result<Trial> {
-        self.viewer.doing("restoring the data");
+        self.reporter.doing("restoring the data");
         let clock = Monotonic::start();
         self.stop_other_engines(prepared.deployed, true)?;
         let ready = self.deployed[prepared.deployed].ready()?;
@@ -154,7 +154,7 @@ impl<'a, W: Driven> Bench<'a, W> {
             folder: &folder,
             checked_s: Cell::new(0.0),
             what: name.split_once('-').map_or(name, |(_, label)| label),
-            viewer: self.viewer,
+            reporter: self.reporter,
             interrupt: self.interrupt,
             end_early,
         };
@@ -205,7 +205,7 @@ impl<'a, W: Driven> Bench<'a, W> {
             &self.deployed,
             (self.scale, sessions),
             &self.private,
-            self.viewer,
+            self.reporter,
             self.interrupt,
         );
         let audited_s = deployed.audited_s();

@@ -1,6 +1,6 @@
 //! The places of an experiment: where the data of a variant lies, loaded and audited once.
 
-use crate::{Spectator, validate};
+use crate::{RunReporter, validate};
 use anyhow::{Result, bail};
 use benchmark::Chosen;
 use deploy::in_use::{self, InUse};
@@ -45,7 +45,7 @@ impl<W: Driven> Deployed<W> {
         earlier: &[Deployed<W>],
         (scale, sessions): (u32, u32),
         private: &Rc<Private>,
-        viewer: &dyn Spectator,
+        reporter: &dyn RunReporter,
         interrupt: &Interrupt,
     ) -> Deployed<W> {
         let laid = || {
@@ -53,14 +53,14 @@ impl<W: Driven> Deployed<W> {
             // As long as trials have copies made of it.
             let in_use = named.iter().filter_map(|url| in_use::lock_shared(url).transpose());
             let in_use: Vec<InUse> = in_use.collect::<Result<_>>()?;
-            let deployment = Deployment::create_in(private, earlier.len(), spec, &named, sessions, viewer)?;
+            let deployment = Deployment::create_in(private, earlier.len(), spec, &named, sessions, reporter)?;
             match earlier.iter().find_map(|deployed| deployed.template_for(spec)) {
                 Some(template) => {
                     Ok(Ready { deployment, template: Rc::clone(template), audited_s: 0.0, _in_use: in_use })
                 }
                 None => Ok(Ready {
                     _in_use: in_use,
-                    ..Ready::of(deployment, named, (scale, &spec.chosen), viewer, interrupt)?
+                    ..Ready::of(deployment, named, (scale, &spec.chosen), reporter, interrupt)?
                 }),
             }
         };
@@ -105,17 +105,17 @@ impl<W: Driven> Ready<W> {
         deployment: Deployment,
         named: Vec<DbUrl>,
         (scale, chosen): (u32, &Chosen),
-        viewer: &dyn Spectator,
+        reporter: &dyn RunReporter,
         interrupt: &Interrupt,
     ) -> Result<Ready<W>> {
         let databases = if named.is_empty() {
-            deployment.load_template::<W>(scale, viewer, interrupt)?
+            deployment.load_template::<W>(scale, reporter, interrupt)?
         } else {
             // Existing databases are never written to: every trial runs on copies.
             Databases::<W>::existing(named, Some(u64::from(scale)), chosen)?
         };
         let clock = Monotonic::start();
-        let audits = validate::before(&databases, viewer, interrupt)?;
+        let audits = validate::before(&databases, reporter, interrupt)?;
         // A database of another kit is held to all of it too: its copies are measured against each other.
         if let Some(audit) = validate::forbids::<W>(&audits, false) {
             bail!("data audit failed before the first trial ({}): {}", audit.full_name(), audit.sentence);

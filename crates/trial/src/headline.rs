@@ -40,7 +40,7 @@ pub(crate) fn nothing_completed(call_counts: &result::CallCounts) -> Option<Stri
 }
 
 /// Time until the window closes: with so many calls, if they are counted, at their rate so far.
-pub(crate) fn left<W: Driven>(calls: Option<u64>, progress: &drive::Progress<'_, W>) -> Nanos {
+pub(crate) fn left<W: Driven>(calls: Option<u64>, progress: &drive::TrialProgress<'_, W>) -> Nanos {
     let Some(calls) = calls.filter(|_| progress.call_counts.due > 0) else { return progress.left };
     let each = progress.passed.0 as f64 / progress.call_counts.due as f64;
     Nanos((each * calls.saturating_sub(progress.call_counts.due) as f64) as u64).min(progress.left)

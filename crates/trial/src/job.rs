@@ -6,11 +6,11 @@ use crate::headline::{described, fill, left, nothing_completed};
 use crate::own::Own;
 use crate::processes::Throttling;
 use crate::reach::{gone, of_server, reach, reach_started};
-use crate::relaying::{Relayed, Relaying};
+use crate::relaying::{RelayProcess, Relayed};
+use crate::reporter::{RunReporter, SliceView, TrialReporter};
 use crate::settle;
 use crate::steady;
 use crate::validate;
-use crate::viewer::{Following, Sight, Spectator};
 use admin::store;
 use anyhow::{Context, Result, bail};
 use benchmark::Streams;
@@ -58,7 +58,7 @@ pub struct Job<'a, W: Driven> {
     /// What those who watch are told that runs.
     pub what: &'a str,
     /// Who watches.
-    pub viewer: &'a dyn Spectator,
+    pub reporter: &'a dyn RunReporter,
     /// Who may end it.
     pub interrupt: &'a Interrupt,
     /// Asked after each slice of the window.
@@ -116,7 +116,7 @@ impl<W: Driven> Job<'_, W> {
 
         let earlier = stored_before.as_ref().and_then(|before| announced::earlier(self, before));
         document.trials[index].notes.extend(earlier);
-        let relay = Relaying::beside(self)?;
+        let relay = RelayProcess::beside(self)?;
         document.trials[index].notes.extend(relay.note());
         let mut watched = self.watched();
         watched.extend(relay.watched());
@@ -238,7 +238,7 @@ impl<W: Driven> Job<'_, W> {
             server,
             server_failure: None,
             stop: stop.clone(),
-            following: self.viewer.follow(self.what),
+            following: self.reporter.follow(self.what),
             slices_seen: 0,
             progress: self.folder.progress()?,
             slices_written: 0,
@@ -278,7 +278,7 @@ impl<W: Driven> Job<'_, W> {
             {
                 let max = self.plan.settle_max;
                 settle::finish::<W>(&*target, ended, max);
-                settle::settle(self.databases, before, ended, max, self.viewer, self.interrupt, within)
+                settle::settle(self.databases, before, ended, max, self.reporter, self.interrupt, within)
             }
             _ => Ok(None),
         };
@@ -424,7 +424,7 @@ struct Follow<'a, 'j, W: Driven> {
     server: Option<&'a mut Server>,
     server_failure: Option<String>,
     stop: Stop,
-    following: Box<dyn Following>,
+    following: Box<dyn TrialReporter>,
     slices_seen: u32,
     progress: Progress,
     /// How many slices of the time line have been written.
@@ -438,7 +438,7 @@ struct Follow<'a, 'j, W: Driven> {
 
 impl<W: Driven> Follow<'_, '_, W> {
     /// Ends the trial if whoever wants it says so, and notes why.
-    fn end_early(&mut self, progress: &drive::Progress<'_, W>) {
+    fn end_early(&mut self, progress: &drive::TrialProgress<'_, W>) {
         let Some(trial) = self.document.trials.last_mut().filter(|trial| trial.ended_early.is_none()) else {
             return;
         };
@@ -453,7 +453,7 @@ impl<W: Driven> Follow<'_, '_, W> {
         trial.ended_early = Some(why);
     }
 
-    fn write(&mut self, progress: &drive::Progress<'_, W>) -> Result<()> {
+    fn write(&mut self, progress: &drive::TrialProgress<'_, W>) -> Result<()> {
         let collected = progress.collected;
         let Some(trial) = self.document.trials.last_mut() else {
             bail!("the trial is pushed before it runs")
@@ -502,13 +502,13 @@ impl<W: Driven> Observer<W> for Follow<'_, '_, W> {
         }
     }
 
-    fn slice(&mut self, progress: &drive::Progress<'_, W>) {
+    fn slice(&mut self, progress: &drive::TrialProgress<'_, W>) {
         self.end_early(progress);
         let usage = self.watch.as_ref().map(Watch::usage).unwrap_or_default();
         let plan = &self.job.plan;
         let rate_unit = schedule::rate_unit::<W>(plan);
         let rate_seconds = if rate_unit == W::RATE_UNIT { W::RATE_SECONDS } else { 1.0 };
-        self.following.slice(&Sight {
+        self.following.slice(&SliceView {
             subject: self.job.subject,
             plan,
             kinds: W::KINDS,

@@ -3,7 +3,7 @@
 //!
 //! In reading order: `job` (one trial), `validate` (what validates its number), `bench` (places with their data, and trials
 //! on copies of them), `runner` (a schedule, trial by trial), `stored` (what a run that was cut off has). A run's folder is
-//! written as it goes: `folder`, `underway`.
+//! written as it goes: `folder`, `run_state`.
 
 mod announced;
 mod bench;
@@ -19,15 +19,15 @@ mod own;
 mod processes;
 mod reach;
 mod relaying;
+mod reporter;
+mod run_state;
 mod runner;
 mod settle;
 mod steady;
 mod stored;
-mod underway;
 mod validate;
-mod viewer;
 
-pub use bench::Bench;
+pub use bench::TrialRunner;
 pub use consumed::{audit_consumer, consumer_checks};
 pub use destination::{Arrived, Destination, Recorded};
 pub use folder::{ClaimsFile, Folder, document, read_claims};
@@ -36,10 +36,10 @@ pub use lock::{Held, hold};
 pub use own::Own;
 pub use processes::roles;
 pub use reach::{of_server, reach};
+pub use reporter::{RunReporter, SliceView, TrialReporter};
+pub use run_state::{RunContext, RunState, SavedPlan};
 pub use runner::{begin, resume};
 pub use settle::{Interval, finish, settle};
-pub use underway::{Sealed, Site, Underway};
 pub use validate::{
     After, Asking, after, audits, before, conformance, evidence, forbids, no_conformance, reachable,
 };
-pub use viewer::{Following, Sight, Spectator};

@@ -26,7 +26,7 @@ pub fn hold() -> Result<Held> {
 fn hold_file(path: &Path) -> Result<Held> {
     let file = open(path).with_context(|| {
         format!(
-            "could not open {}, which keeps experiments on this machine apart (see {VARIABLE})",
+            "could not open {}, which prevents concurrent experiments on this machine (see {VARIABLE})",
             path.display()
         )
     })?;
@@ -38,7 +38,7 @@ fn hold_file(path: &Path) -> Result<Held> {
         bail!(
             "another experiment is running on this machine ({}); concurrent runs disturb each other\nhint: wait \
              for its end, or set {VARIABLE} to a file of your own if it runs on other cores and disks",
-            if holder.is_empty() { "it has just begun" } else { holder }
+            if holder.is_empty() { "it has just started" } else { holder }
         );
     }
     let locked = Held(file);

@@ -83,7 +83,7 @@ impl Relayed {
 }
 
 /// A relay that stays until what calls have left to it has come to its end.
-pub(crate) struct Relaying {
+pub(crate) struct RelayProcess {
     relay: Option<Server>,
     destination: Destination,
     /// The server or the load generator publishes.
@@ -91,15 +91,15 @@ pub(crate) struct Relaying {
     consumer: Option<Consuming>,
 }
 
-impl Relaying {
+impl RelayProcess {
     /// One for a trial. Whoever started the server that is given by its address has started its relay too.
     ///
     /// # Errors
     /// It cannot be started.
-    pub(crate) fn beside<W: Driven>(job: &Job<'_, W>) -> Result<Relaying> {
+    pub(crate) fn beside<W: Driven>(job: &Job<'_, W>) -> Result<RelayProcess> {
         let publishes = job.subject.publishes();
         let (relay, destination) = (None, Destination::Null);
-        let mut relaying = Relaying { relay, destination, is_embedded: false, consumer: None };
+        let mut relaying = RelayProcess { relay, destination, is_embedded: false, consumer: None };
         if job.url.is_some() || !job.audited {
             return Ok(relaying);
         }

@@ -1,15 +1,15 @@
 //! Carries a schedule out: every trial from a restored state, and written down before the next begins.
 
-use crate::bench::{Bench, Prepared};
+use crate::bench::{Prepared, TrialRunner};
+use crate::run_state::{self, RunContext, RunState};
 use crate::stored::{self, Stored, agrees, trials};
-use crate::underway::{self, Site, Underway};
-use crate::{Folder, Spectator, job};
+use crate::{Folder, RunReporter, job};
 use anyhow::{Result, bail};
 use measure::Monotonic;
 use model::Clock;
 use result::words::seconds;
 use result::{Document, RunKind, Spent, State, Trial};
-use schedule::{Answer, Next, Schedule, SoFar, Stopped, Wanted, has_ended};
+use schedule::{CommandOutcome, CompletedTrials, Next, PlannedTrial, Schedule, Stopped, has_ended};
 use std::marker::PhantomData;
 use std::path::Path;
 use targets::Driven;
@@ -23,10 +23,10 @@ pub fn begin<W: Driven, S: Schedule<W>>(
     kind: RunKind,
     name: &str,
     out: &Path,
-    viewer: &dyn Spectator,
-) -> Result<Answer> {
-    underway::begin(schedule, W::NAME, kind, name, out, viewer, |underway, site| {
-        carry_out::<W, S>(underway, None, site)
+    reporter: &dyn RunReporter,
+) -> Result<CommandOutcome> {
+    run_state::begin(schedule, W::NAME, kind, name, out, reporter, |run_state, site| {
+        carry_out::<W, S>(run_state, None, site)
     })
 }
 
@@ -34,36 +34,39 @@ pub fn begin<W: Driven, S: Schedule<W>>(
 ///
 /// # Errors
 /// What is there is of another machine, engine or load, or those of [`begin`].
-pub fn resume<W: Driven, S: Schedule<W>>(underway: Underway<S>, site: &Site<'_>) -> Result<Answer> {
-    let schedule = &underway.plan;
-    let mut stored = stored::read(site.folder, &underway.id, schedule, &underway.again)?;
+pub fn resume<W: Driven, S: Schedule<W>>(
+    run_state: RunState<S>,
+    site: &RunContext<'_>,
+) -> Result<CommandOutcome> {
+    let schedule = &run_state.plan;
+    let mut stored = stored::read(site.folder, &run_state.id, schedule, &run_state.again)?;
     stored::of_this_machine(stored.so_far.trials.iter())?;
     let done = stored.so_far.trials.len();
-    stored.notes = stored::announce(&underway.id, done, schedule.trials(), stored.notes, site.viewer);
-    carry_out::<W, S>(underway, Some(stored), site)
+    stored.notes = stored::announce(&run_state.id, done, schedule.trials(), stored.notes, site.reporter);
+    carry_out::<W, S>(run_state, Some(stored), site)
 }
 
 /// Carries out what has not been done yet. `stored` is what a run that was cut off has.
 fn carry_out<W: Driven, S: Schedule<W>>(
-    mut underway: Underway<S>,
+    mut run_state: RunState<S>,
     stored: Option<Stored>,
-    site: &Site<'_>,
-) -> Result<Answer> {
+    site: &RunContext<'_>,
+) -> Result<CommandOutcome> {
     let resumed = stored.is_some();
     let stored = stored.unwrap_or_default();
-    let mut runner = Runner::<W, S>::new(&underway, &stored, site);
+    let mut runner = Runner::<W, S>::new(&run_state, &stored, site);
     // What a resumed run has stays as it is until it is sure that it goes on.
     if !resumed {
-        runner.write(&mut underway)?;
+        runner.write(&mut run_state)?;
     }
-    let mut bench = Bench::open(
-        underway.plan.scale(),
-        &underway.plan.variants(),
+    let mut bench = TrialRunner::open(
+        run_state.plan.scale(),
+        &run_state.plan.variants(),
         site.folder,
-        site.viewer,
+        site.reporter,
         site.interrupt,
     )?;
-    let prepared = match runner.prepare(&mut bench, &underway.plan) {
+    let prepared = match runner.prepare(&mut bench, &run_state.plan) {
         Ok(prepared) => prepared,
         Err(error) => {
             match (resumed, site.interrupt.requested()) {
@@ -78,22 +81,22 @@ fn carry_out<W: Driven, S: Schedule<W>>(
             return Err(error);
         }
     };
-    underway.again.clone_from(&stored.again);
-    underway.notes.extend(stored.notes.iter().cloned());
+    run_state.again.clone_from(&stored.again);
+    run_state.notes.extend(stored.notes.iter().cloned());
     runner.document.notes.extend(stored.notes);
     runner.document.notes.extend(bench.notes());
-    runner.write(&mut underway)?;
-    if let Err(error) = runner.trials(&mut bench, &prepared, &mut underway, &stored.again) {
-        runner.give_up(&underway.plan, resumed, &error);
+    runner.write(&mut run_state)?;
+    if let Err(error) = runner.trials(&mut bench, &prepared, &mut run_state, &stored.again) {
+        runner.give_up(&run_state.plan, resumed, &error);
         return Err(error);
     }
     drop(bench);
-    runner.conclude(&mut underway)
+    runner.conclude(&mut run_state)
 }
 
 /// A schedule that is being carried out.
 struct Runner<'a, W: Driven, S: Schedule<W>> {
-    so_far: SoFar,
+    so_far: CompletedTrials,
     document: Document,
     interrupted: bool,
     /// What was spent before this process.
@@ -101,13 +104,13 @@ struct Runner<'a, W: Driven, S: Schedule<W>> {
     /// What the bench has spent.
     spent_here: Spent,
     clock: Monotonic,
-    site: Site<'a>,
+    site: RunContext<'a>,
     schedule: PhantomData<(W, S)>,
 }
 
 impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
-    fn new(underway: &Underway<S>, stored: &Stored, site: &Site<'a>) -> Runner<'a, W, S> {
-        let schedule = &underway.plan;
+    fn new(run_state: &RunState<S>, stored: &Stored, site: &RunContext<'a>) -> Runner<'a, W, S> {
+        let schedule = &run_state.plan;
         let variants = schedule.variants();
         let mut subjects: Vec<&str> = Vec::new();
         for variant in &variants {
@@ -115,31 +118,31 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
                 subjects.push(&variant.subject);
             }
         }
-        let mut document = underway.document(&subjects);
+        let mut document = run_state.document(&subjects);
         document.notes.splice(..0, schedule.notes());
         let mut runner = Runner {
-            so_far: SoFar::default(),
+            so_far: CompletedTrials::default(),
             document,
             interrupted: false,
-            spent_before: underway.spent,
+            spent_before: run_state.spent,
             spent_here: Spent::default(),
             clock: Monotonic::start(),
             site: *site,
             schedule: PhantomData,
         };
-        let SoFar { trials, numbers, variants, .. } = &stored.so_far;
+        let CompletedTrials { trials, numbers, variants, .. } = &stored.so_far;
         for ((trial, number), variant) in trials.iter().zip(numbers).zip(variants) {
             runner.took(schedule, *number, *variant, trial.clone());
         }
         runner.update(schedule);
         let so_far = &runner.so_far;
-        site.viewer.board(&runner.document, &|| schedule.shown(so_far));
+        site.reporter.board(&runner.document, &|| schedule.shown(so_far));
         runner
     }
 
     /// Loads every place and holds every variant to the workload. One that cannot be measured says why, and the others go
     /// on, if there are any.
-    fn prepare(&mut self, bench: &mut Bench<'_, W>, schedule: &S) -> Result<Vec<Option<Prepared>>> {
+    fn prepare(&mut self, bench: &mut TrialRunner<'_, W>, schedule: &S) -> Result<Vec<Option<Prepared>>> {
         let mut prepared = Vec::new();
         for (index, variant) in schedule.variants().iter().enumerate() {
             let ready = bench.prepare(variant);
@@ -159,7 +162,7 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
                 }
                 Err(error) => {
                     let reason = format!("{error:#}");
-                    self.site.viewer.remark(&format!("{} could not be started: {reason}", variant.name));
+                    self.site.reporter.remark(&format!("{} could not be started: {reason}", variant.name));
                     self.so_far.stopped.push(Stopped { variant: index, number: None, reason });
                     None
                 }
@@ -176,18 +179,18 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
     /// run whose turn is over: it would not have run next to the others of its block.
     fn trials(
         &mut self,
-        bench: &mut Bench<'_, W>,
+        bench: &mut TrialRunner<'_, W>,
         prepared: &[Option<Prepared>],
-        underway: &mut Underway<S>,
+        run_state: &mut RunState<S>,
         again: &[u32],
     ) -> Result<()> {
-        let schedule = underway.plan.clone();
+        let schedule = run_state.plan.clone();
         let block_of = |number: usize| ((number - 1) / schedule.block()) as u32;
         let last_stored = self.so_far.numbers.iter().copied().max().unwrap_or(0);
         let has_passed = |number: usize| number <= last_stored && !again.contains(&block_of(number));
         let (started, mut run_here) = (self.clock.now().as_secs_f64(), 0_usize);
         for number in 1.. {
-            underway.again.retain(|block| *block >= block_of(number));
+            run_state.again.retain(|block| *block >= block_of(number));
             if has_passed(number) {
                 continue;
             }
@@ -217,11 +220,11 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
                     format!("trial {number} of {all}: {}{left}", wanted.what)
                 }
             };
-            self.site.viewer.remark(&announcement);
+            self.site.reporter.remark(&announcement);
             self.trial(bench, ready, &schedule, number, &wanted)?;
             run_here += 1;
             self.spent_here = bench.spent();
-            self.write(underway)?;
+            self.write(run_state)?;
             if self.interrupted {
                 break;
             }
@@ -232,13 +235,13 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
     /// Runs one trial.
     fn trial(
         &mut self,
-        bench: &mut Bench<'_, W>,
+        bench: &mut TrialRunner<'_, W>,
         ready: &Prepared,
         schedule: &S,
         number: usize,
-        wanted: &Wanted,
+        wanted: &PlannedTrial,
     ) -> Result<()> {
-        self.site.viewer.place(&wanted.what, wanted.round + 1);
+        self.site.reporter.place(&wanted.what, wanted.round + 1);
         if schedule.in_order() {
             // Those that a run of before has measured after it: what is resumed once more must not take them for ours.
             self.site.folder.discard_trials(|other| other > number)?;
@@ -255,7 +258,7 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
             Err(error) if !schedule.has_others() => return Err(error),
             Err(error) => {
                 let reason = format!("{error:#}");
-                self.site.viewer.remark(&format!("{}: {reason}", wanted.what));
+                self.site.reporter.remark(&format!("{}: {reason}", wanted.what));
                 self.so_far.stopped.push(Stopped { variant: wanted.variant, number: Some(number), reason });
             }
         }
@@ -266,7 +269,7 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
     fn took(&mut self, schedule: &S, number: usize, variant: usize, trial: Trial) {
         self.so_far.push(number, variant, trial);
         if let Some(remark) = schedule.remark(&self.so_far) {
-            self.site.viewer.remark(&remark);
+            self.site.reporter.remark(&remark);
         }
     }
 
@@ -278,16 +281,16 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
     }
 
     /// Writes down what there is. Only between trials: nothing of it disturbs what is measured.
-    fn write(&mut self, underway: &mut Underway<S>) -> Result<()> {
-        self.update(&underway.plan);
-        underway.spent = self.so_far.spent;
-        underway.put(self.site.folder)?;
-        let partial = partial(&self.document, underway.plan.trials(), self.site.folder);
+    fn write(&mut self, run_state: &mut RunState<S>) -> Result<()> {
+        self.update(&run_state.plan);
+        run_state.spent = self.so_far.spent;
+        run_state.put(self.site.folder)?;
+        let partial = partial(&self.document, run_state.plan.trials(), self.site.folder);
         self.document.notes.push(partial);
         let put = self.site.folder.put_document(&self.document);
         self.document.notes.pop();
         put?;
-        self.site.viewer.board(&self.document, &|| underway.plan.shown(&self.so_far));
+        self.site.reporter.board(&self.document, &|| run_state.plan.shown(&self.so_far));
         Ok(())
     }
 
@@ -311,22 +314,22 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
         }
         self.update(schedule);
         self.document.state = State::Failed;
-        self.document.notes.push(format!("It could not go on: {error:#}"));
+        self.document.notes.push(format!("It could not be continued: {error:#}"));
         // What cannot be written leaves the last state, which says that it is running.
         let _ = self.site.folder.put_document(&self.document);
     }
 
     /// Draws the conclusions, writes everything, and says what came of it.
-    fn conclude(mut self, underway: &mut Underway<S>) -> Result<Answer> {
-        let (folder, viewer) = (self.site.folder, self.site.viewer);
-        self.update(&underway.plan);
+    fn conclude(mut self, run_state: &mut RunState<S>) -> Result<CommandOutcome> {
+        let (folder, reporter) = (self.site.folder, self.site.reporter);
+        self.update(&run_state.plan);
         self.document.state = if self.interrupted { State::Interrupted } else { State::Complete };
-        underway.plan.conclude(&self.so_far, &mut self.document);
-        underway.spent = self.so_far.spent;
-        underway.put(folder)?;
+        run_state.plan.conclude(&self.so_far, &mut self.document);
+        run_state.spent = self.so_far.spent;
+        run_state.put(folder)?;
         let interrupted = self.document.state == State::Interrupted;
         if interrupted {
-            let partial = partial(&self.document, underway.plan.trials(), folder);
+            let partial = partial(&self.document, run_state.plan.trials(), folder);
             self.document.notes.push(partial);
         }
         if interrupted && self.so_far.trials.is_empty() {
@@ -338,11 +341,11 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
             );
         }
         let json = folder.put_document(&self.document)?;
-        viewer.publish(folder, &self.document, &json)?;
+        reporter.publish(folder, &self.document, &json)?;
         if interrupted {
-            viewer.remark(&goes_on(folder));
+            reporter.remark(&goes_on(folder));
         }
-        underway.plan.answer(&self.so_far, &self.document, &|text| viewer.remark(text))
+        run_state.plan.answer(&self.so_far, &self.document, &|text| reporter.remark(text))
     }
 }
 
@@ -359,5 +362,5 @@ fn partial(document: &Document, all: Option<usize>, folder: &Folder) -> String {
 
 /// The command that goes on with an interrupted run.
 fn goes_on(folder: &Folder) -> String {
-    format!("`stackmark resume {}` goes on", folder.path().display())
+    format!("`stackmark resume {}` continues it", folder.path().display())
 }

@@ -3,7 +3,7 @@
 use crate::validate;
 use admin::store;
 use anyhow::{Context, Result};
-use deploy::{Databases, Interrupt, Viewer, announce};
+use deploy::{Databases, Interrupt, Reporter, announce};
 use measure::{Latencies, Monotonic, quantiles};
 use model::{Clock, Nanos, Target};
 use result::{Settled, Settlement};
@@ -31,7 +31,7 @@ pub fn settle<W: Driven>(
     before: &W::Evidence,
     clock: Monotonic,
     max: Nanos,
-    viewer: &dyn Viewer,
+    reporter: &dyn Reporter,
     interrupt: &Interrupt,
     within: Interval,
 ) -> Result<Option<Settled>> {
@@ -48,7 +48,7 @@ pub fn settle<W: Driven>(
     if pending_first > 0 {
         let max_s = max.as_secs_f64();
         let what = format!("waiting for {pending_first} acknowledged results to arrive, at most {max_s} s");
-        announce(viewer, &what);
+        announce(reporter, &what);
     }
     while pending_last > 0 && took < max && (asked_before || !interrupt.requested()) {
         std::thread::sleep(LOOK_EVERY.into());
@@ -89,9 +89,7 @@ pub(crate) fn settlement<W: Driven>(urls: &[DbUrl], within: Interval) -> Result<
         kind = Some(settling.kind);
         for row in store(url).rows(&settling.query, &[within.from, within.to])? {
             let numbers: Option<Vec<i64>> = row.iter().map(Value::int).collect();
-            numbers
-                .and_then(|row| listed.enter(&row))
-                .context("a store said something else than was asked")?;
+            numbers.and_then(|row| listed.enter(&row)).context("a store answered another question")?;
         }
     }
     Ok(kind.and_then(|kind| listed.settlement(kind)))

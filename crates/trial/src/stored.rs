@@ -1,13 +1,13 @@
 //! What a run that was cut off has: its trials that have ended, each of which is the one that is wanted in its place.
 
-use crate::Spectator;
+use crate::RunReporter;
 use crate::bench::{Prepared, without_lines};
 use crate::folder::{Folder, now};
 use anyhow::{Result, bail};
 use benchmark::Benchmark;
 use model::RetryPolicy;
 use result::{Arrivals, Machine, Plan, Trial};
-use schedule::{Schedule, SoFar, has_ended};
+use schedule::{CompletedTrials, Schedule, has_ended};
 use std::mem::discriminant;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ const ROUNDING: f64 = 1e-9;
 /// What is there.
 #[derive(Debug, Default)]
 pub(crate) struct Stored {
-    pub(crate) so_far: SoFar,
+    pub(crate) so_far: CompletedTrials,
     /// Blocks that are run again, because a trial in them cannot be used.
     pub(crate) again: Vec<u32>,
     /// What a reader must know of the interruption, a sentence each.
@@ -104,7 +104,7 @@ pub(crate) fn read_trial(folder: &Path, run: &str, name: &str) -> Result<Option<
     let document = result::read(&path).map_err(|error| error.to_string())?;
     let id = format!("{run}/{name}");
     if document.id != id {
-        return Err(format!("it says that it is {}, and not {id}", document.id));
+        return Err(format!("it is {}, not {id}", document.id));
     }
     Ok(document.trials.first().filter(|trial| has_ended(trial)).map(without_lines))
 }
@@ -167,13 +167,13 @@ pub(crate) fn announce(
     done: usize,
     all: Option<usize>,
     found: Vec<String>,
-    viewer: &dyn Spectator,
+    reporter: &dyn RunReporter,
 ) -> Vec<String> {
     let trials = trials(done, all);
     let are = if trials == "1 trial" { "is" } else { "are" };
-    viewer.remark(&format!("going on with {id}: {trials} {are} done"));
+    reporter.remark(&format!("going on with {id}: {trials} {are} done"));
     for note in &found {
-        viewer.remark(note);
+        reporter.remark(note);
     }
     let cut_off = format!("It was cut off after {trials}, and went on at {}.", now().readable());
     std::iter::once(cut_off).chain(found).collect()
@@ -215,9 +215,9 @@ mod tests {
     use model::Workload;
     use result::Document;
     use result::State;
-    use schedule::Answer;
+    use schedule::CommandOutcome;
     use schedule::plan::Variant;
-    use schedule::{Next, Wanted};
+    use schedule::{Next, PlannedTrial};
     use serde::Serialize;
     use std::fs;
     use workload_tpcc::Tpcc;
@@ -249,16 +249,21 @@ mod tests {
             self.in_order
         }
 
-        fn next(&self, number: usize, _so_far: &SoFar) -> Result<Next> {
+        fn next(&self, number: usize, _so_far: &CompletedTrials) -> Result<Next> {
             let plan = drive::Plan { workers: number as u32, ..drive::Plan::default() };
             let label = ["a", "b", "c", "d"].get(number - 1);
-            Ok(label.map_or(Next::End, |label| Next::Trial(Wanted::of(number, label, 0, plan))))
+            Ok(label.map_or(Next::End, |label| Next::Trial(PlannedTrial::of(number, label, 0, plan))))
         }
 
-        fn update(&self, _so_far: &SoFar, _document: &mut Document) {}
+        fn update(&self, _so_far: &CompletedTrials, _document: &mut Document) {}
 
-        fn answer(&self, _so_far: &SoFar, _document: &Document, _say: &dyn Fn(&str)) -> Result<Answer> {
-            Ok(Answer::Good)
+        fn answer(
+            &self,
+            _so_far: &CompletedTrials,
+            _document: &Document,
+            _say: &dyn Fn(&str),
+        ) -> Result<CommandOutcome> {
+            Ok(CommandOutcome::Good)
         }
     }
 

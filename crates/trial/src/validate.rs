@@ -1,7 +1,7 @@
 //! What vouches for a number: conformance before the run, audits of the stored data before and after it.
 
 use crate::reach::{of_server, reach_started};
-use crate::{Folder, Spectator};
+use crate::{Folder, RunReporter};
 use admin::{AuditGroup, AuditQuery, AuditRows, store};
 use anyhow::{Context, Result};
 use benchmark::{Past, check_of, family_of};
@@ -42,10 +42,10 @@ pub fn conformance<W: Driven>(
     server: &ServerSettings,
     deployment: &Deployment,
     folder: &Folder,
-    viewer: &dyn Spectator,
+    reporter: &dyn RunReporter,
     interrupt: &Interrupt,
 ) -> Result<Conformance> {
-    viewer.doing(&format!("checking the answers of {}", subject.path));
+    reporter.doing(&format!("checking the answers of {}", subject.path));
     let urls = match deployment.empty("conformance") {
         Ok(urls) => urls,
         // On the user's server we may not be allowed to make a database, and make calls on none but our own.
@@ -58,7 +58,7 @@ pub fn conformance<W: Driven>(
     let quiet = Interrupt::default();
     let options = LoadOptions { seed: W::GOLDEN_LOAD_SEED, threads: 1, fresh: true, references: false };
     let (databases, _) =
-        Databases::<W>::load(&urls, &W::tiny_over(urls.len() as u32), options, viewer, &quiet)
+        Databases::<W>::load(&urls, &W::tiny_over(urls.len() as u32), options, reporter, &quiet)
             .context("could not load the data for conformance")?;
     let clock = Monotonic::start();
     let size = &databases.size;
@@ -122,7 +122,7 @@ fn hold<W: Driven>(target: &TrialTarget<W>, size: &W::Extent) -> Result<Conforma
             vectors: 0,
             random_calls: 0,
             duration_s: 0.0,
-            sentence: "A call was answered wrongly.".into(),
+            sentence: "A call had a wrong answer.".into(),
             mismatches: vec![disagreement.to_string()],
         },
     })
@@ -251,10 +251,10 @@ fn past_of<W: Driven>(databases: &Databases<W>, before: &W::Evidence) -> Past {
 /// Audits before anything ran.
 pub fn before<W: Driven>(
     databases: &Databases<W>,
-    viewer: &dyn Spectator,
+    reporter: &dyn RunReporter,
     interrupt: &Interrupt,
 ) -> Result<Vec<result::Audit>> {
-    viewer.doing("auditing the data before the first call");
+    reporter.doing("auditing the data before the first call");
     let past = past_of(databases, &evidence::<W>(&databases.urls())?);
     let asking = Asking { past, when: AuditWhen::BeforeRun, threads: 0 };
     let audits = audits::<W>(&databases.parts(), asking, None, interrupt)?;

@@ -72,7 +72,7 @@ pub(crate) fn about<W: Driven>(target: &HttpTarget<W>, notes: &Shared<W>) -> Res
         }
         found
     })?;
-    let rule = "/about says who answers, and /health that calls are taken";
+    let rule = "/about names the server, and /health reports that it accepts calls";
     Ok(Rule::of(crate::ABOUT, rule, found.checked, found.failures))
 }
 

@@ -105,7 +105,7 @@ impl Contract {
         };
         if media == "application/problem+json" && value["status"] != reply.status {
             return Some(format!(
-                "the problem document says status {}, the answer has {}",
+                "the status in the problem document is {}, and that of the response {}",
                 value["status"], reply.status
             ));
         }

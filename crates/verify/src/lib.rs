@@ -298,7 +298,7 @@ fn of_answers<W: Driven>(notes: &mut Notes<W>) -> Vec<Rule> {
         ),
         one(
             "headers",
-            "answers have the headers that go with what they say, such as the etag of a version",
+            "responses have the headers that match their body, such as the etag of a version",
             &mut notes.headers,
             "the workload has no such headers",
         ),
@@ -310,7 +310,7 @@ fn of_answers<W: Driven>(notes: &mut Notes<W>) -> Vec<Rule> {
         ),
         one(
             idle::NAME,
-            "connections stay open from call to call, and for 150 s without a call",
+            "connections stay open between calls, for at least 150 s",
             &mut notes.kept_open,
             "no call was answered",
         ),
@@ -324,7 +324,7 @@ fn stored<W: Driven>(
     notes: &Shared<W>,
 ) -> Result<Vec<Rule>> {
     let (stored, stored_rule) = ("stored", "what was acknowledged is stored, and nothing else");
-    let (audits, audits_rule) = ("audits", "the stored data keeps to the conditions of the workload");
+    let (audits, audits_rule) = ("audits", "the stored data meets the conditions of the workload");
     let (Some(witness), Some(before)) = (witness, before) else {
         return Ok(vec![
             Rule::unchecked(stored, stored_rule, "no --db"),

@@ -152,8 +152,8 @@ async fn single_call<W: Driven>(session: &mut Raw<W>, call: &W::Call) -> Result<
 
 /// Makes each call on a session of its own, all of them before the first answer is waited for.
 async fn at_once<W: Driven>(sessions: &mut [Raw<W>], calls: &[W::Call]) -> Vec<Result<W::Outcome, Fault>> {
-    let mut efforts: Vec<CallWork> = calls.iter().map(|_| CallWork::default()).collect();
-    let runs = sessions.iter_mut().zip(calls).zip(&mut efforts);
+    let mut works: Vec<CallWork> = calls.iter().map(|_| CallWork::default()).collect();
+    let runs = sessions.iter_mut().zip(calls).zip(&mut works);
     type Run<'a, W> =
         Pin<Box<dyn Future<Output = Result<<W as model::Workload>::Outcome, Fault>> + Send + 'a>>;
     let mut runs: Vec<Run<'_, W>> =

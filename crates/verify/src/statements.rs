@@ -16,7 +16,7 @@ const CALLS: u32 = 20;
 
 pub(crate) const NAME: &str = "statements";
 pub(crate) const RULE: &str =
-    "every call reaches the engine, which executes as many statements as the server says or more";
+    "every call reaches the engine, which executes at least as many statements as the server reports";
 
 /// Makes calls of each kind, and has them counted.
 pub(crate) fn statements<W: Driven>(

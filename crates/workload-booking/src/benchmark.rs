@@ -8,8 +8,8 @@ use crate::{
 use anyhow::{Context, Result, bail};
 use benchmark::keyed::Effect;
 use benchmark::{
-    Benchmark, Inquiry, Kit, Look, Of, Parameter, Past, Rehearsal, Streams, input_checks, ledger_checks,
-    message_checks,
+    Benchmark, ForeignDatabase, Inquiry, Look, Of, Parameter, Past, Rehearsal, Streams, input_checks,
+    ledger_checks, message_checks,
 };
 use model::rows::Dataset;
 use model::{Mix, Skewed};
@@ -112,11 +112,11 @@ impl Benchmark for Bookings {
         size.events.into()
     }
 
-    fn auditable(_: &dyn Look, _: &[String]) -> Result<Kit<Cardinality>> {
+    fn auditable(_: &dyn Look, _: &[String]) -> Result<ForeignDatabase<Cardinality>> {
         bail!("no other tool has data of this workload\nhint: `stackmark load booking` makes it")
     }
 
-    fn recognise(_: &dyn Look, _: &[String], load: &str) -> Result<Kit<Cardinality>> {
+    fn recognise(_: &dyn Look, _: &[String], load: &str) -> Result<ForeignDatabase<Cardinality>> {
         bail!("it does not hold the events of the bookings\nhint: `{load}` makes them")
     }
 

@@ -23,7 +23,7 @@ pub(crate) fn races(size: &Cardinality, salt: u32, round: u32) -> Vec<Race<Booki
     let mut races = vec![
         Race {
             name: "repeated-key",
-            rule: "one key at the same moment from several connections books once, and all are answered alike",
+            rule: "concurrent bookings with one key from several connections book once, with the same answer to all",
             before: look(same),
             together: vec![
                 raced(Booking { key: key(1, 0), event: same, user: user(0), quantity: 1 });

@@ -4,7 +4,7 @@ use crate::{
     Cardinality, Claims, Data, FoodCatalogue, Inputs, Ledger, Oracle, SCALE_MAX, Stored, audit, input,
 };
 use anyhow::{Context, Result, bail};
-use benchmark::{Benchmark, Kit, Look, Past, Rehearsal, Streams, input_checks, ledger_checks};
+use benchmark::{Benchmark, ForeignDatabase, Look, Past, Rehearsal, Streams, input_checks, ledger_checks};
 use model::Mix;
 use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
@@ -49,11 +49,11 @@ impl Benchmark for FoodCatalogue {
         size.foods.into()
     }
 
-    fn auditable(_: &dyn Look, _: &[String]) -> Result<Kit<Cardinality>> {
+    fn auditable(_: &dyn Look, _: &[String]) -> Result<ForeignDatabase<Cardinality>> {
         bail!("no other tool has data of this workload\nhint: `stackmark load catalogue` makes it")
     }
 
-    fn recognise(_: &dyn Look, _: &[String], load: &str) -> Result<Kit<Cardinality>> {
+    fn recognise(_: &dyn Look, _: &[String], load: &str) -> Result<ForeignDatabase<Cardinality>> {
         bail!("it does not hold the catalogue's data\nhint: `{load}` makes it")
     }
 

@@ -316,11 +316,11 @@ fn check_list(list: &List, listed: &Listed) -> Result<(), &'static str> {
             let before = u64::from(page - 1) * u64::from(list.size);
             let wanted = total.saturating_sub(before).min(list.size.into());
             if u64::from(listed.count) != wanted {
-                return Err("the page does not hold as many foods as the total says");
+                return Err("the page has another number of foods than its total");
             }
         }
         (From::After(..), None) => {}
-        (From::Page(_), None) => return Err("the page does not say how many foods there are in all"),
+        (From::Page(_), None) => return Err("the page has no total"),
         (From::After(..), Some(_)) => return Err("a total was not asked for"),
     }
     let Some(ends) = &listed.ends else { return Ok(()) };

@@ -3,7 +3,7 @@
 use crate::audit::{self, Context as AuditContext};
 use crate::{BRANCHES_MAX, Call, Cardinality, Claims, Data, Inputs, Ledger, StoredTally, Tpcb, hottest_rows};
 use anyhow::{Context, Result, bail};
-use benchmark::{Benchmark, Kit, Look, Past, Streams, input_checks, ledger_checks};
+use benchmark::{Benchmark, ForeignDatabase, Look, Past, Streams, input_checks, ledger_checks};
 use model::Mix;
 use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
@@ -82,7 +82,7 @@ impl Benchmark for Tpcb {
         size.shard(call.bid) as usize
     }
 
-    fn auditable(store: &dyn Look, tables: &[String]) -> Result<Kit<Cardinality>> {
+    fn auditable(store: &dyn Look, tables: &[String]) -> Result<ForeignDatabase<Cardinality>> {
         let missing: Vec<_> =
             TABLES.into_iter().filter(|wanted| tables.iter().all(|table| table != wanted)).collect();
         if !missing.is_empty() {
@@ -91,12 +91,12 @@ impl Benchmark for Tpcb {
         let found = store.rows(&audit::scale(store.dialect())?)?;
         let branches = found.first().and_then(|row| row.first()?.int()).unwrap_or(0);
         match u32::try_from(branches) {
-            Ok(branches) if branches > 0 => Ok(Kit {
+            Ok(branches) if branches > 0 => Ok(ForeignDatabase {
                 name: "pgbench".into(),
                 ours: false,
                 size: Cardinality::standard(branches),
                 notes: vec![
-                    "pgbench empties its history before a run unless it is told not to: what it held then is not audited."
+                    "pgbench empties its history before a run by default: earlier rows are not audited."
                         .into(),
                 ],
             }),
@@ -105,7 +105,7 @@ impl Benchmark for Tpcb {
     }
 
     /// A database of `pgbench -i` is what this workload runs on.
-    fn recognise(store: &dyn Look, tables: &[String], _load: &str) -> Result<Kit<Cardinality>> {
+    fn recognise(store: &dyn Look, tables: &[String], _load: &str) -> Result<ForeignDatabase<Cardinality>> {
         Tpcb::auditable(store, tables)
     }
 

@@ -198,7 +198,7 @@ const GROUPS: &[Asked<Context>] = &[
             Ask::shape(
                 "all_local",
                 "2.4.2.2",
-                "an order says rightly whether all its lines come from its own warehouse",
+                "o_all_local of each order is 1 if and only if all its lines come from its own warehouse",
                 &["warehouse", "district", "order", "said to be local", "remote lines"],
             ),
             Ask::shape(

@@ -3,11 +3,11 @@
 use crate::audit::{self, Context as AuditContext};
 use crate::conformance::GOLDEN_LOAD_SEED;
 use crate::{
-    Cardinality, Claims, DISTRICTS, Data, Inputs, Knowledge, Ledger, StoredTally, Tpcc, WAREHOUSES_MAX, kind,
-    kit,
+    Cardinality, Claims, DISTRICTS, Data, Inputs, Knowledge, Ledger, StoredTally, Tpcc, WAREHOUSES_MAX,
+    foreign_schema, kind,
 };
 use anyhow::{Context, Result, bail};
-use benchmark::{Benchmark, Kit, LOAD_SEED, Look, Past, Streams, input_checks, ledger_checks};
+use benchmark::{Benchmark, ForeignDatabase, LOAD_SEED, Look, Past, Streams, input_checks, ledger_checks};
 use model::Mix;
 use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
@@ -62,13 +62,13 @@ impl Benchmark for Tpcc {
         u64::from(size.warehouses)
     }
 
-    fn auditable(store: &dyn Look, tables: &[String]) -> Result<Kit<Cardinality>> {
+    fn auditable(store: &dyn Look, tables: &[String]) -> Result<ForeignDatabase<Cardinality>> {
         if tables.is_empty() {
             bail!("TPC-C needs the tables {}", TABLES.join(", "));
         }
         if store.dialect() != Dialect::Sqlite {
             // Differences that would only be in the way of a run are told and do not keep anyone from auditing.
-            if let Ok(kit) = kit::Kit::recognise(store.dialect(), &store.columns()?) {
+            if let Ok(kit) = foreign_schema::ForeignSchema::recognise(store.dialect(), &store.columns()?) {
                 return known(store, kit);
             }
         }
@@ -80,8 +80,8 @@ impl Benchmark for Tpcc {
         let count = store.rows("select count(*) from warehouse")?;
         let warehouses = count.first().and_then(|row| row.first()?.int()).unwrap_or(0);
         match u32::try_from(warehouses) {
-            Ok(warehouses) if warehouses > 0 => Ok(Kit {
-                name: "another kit".into(),
+            Ok(warehouses) if warehouses > 0 => Ok(ForeignDatabase {
+                name: "another tool".into(),
                 ours: false,
                 size: Cardinality::standard(warehouses),
                 notes: Vec::new(),
@@ -90,14 +90,13 @@ impl Benchmark for Tpcc {
         }
     }
 
-    fn recognise(store: &dyn Look, _tables: &[String], load: &str) -> Result<Kit<Cardinality>> {
+    fn recognise(store: &dyn Look, _tables: &[String], load: &str) -> Result<ForeignDatabase<Cardinality>> {
         if store.dialect() == Dialect::Sqlite {
             bail!(
-                "a run cannot know what it started from\nhint: `stackmark audit tpcc --db …` checks databases of other \
-                 kits; `{load}` with another file makes one to run on"
+                "a run cannot know what it started from\nhint: `stackmark audit tpcc --db …` checks databases of other tools; `{load}` with another file makes one to run on"
             );
         }
-        let kit = kit::Kit::recognise(store.dialect(), &store.columns()?)
+        let kit = foreign_schema::ForeignSchema::recognise(store.dialect(), &store.columns()?)
             .context("TPC-C cannot run on these tables")?;
         known(store, kit)
     }
@@ -201,16 +200,16 @@ impl Benchmark for Tpcc {
 }
 
 /// A database of another kit with the standard's tables, and how much it holds.
-fn known(store: &dyn Look, kit: kit::Kit) -> Result<Kit<Cardinality>> {
-    let rows = store.rows(&kit::discover_query()?)?;
+fn known(store: &dyn Look, kit: foreign_schema::ForeignSchema) -> Result<ForeignDatabase<Cardinality>> {
+    let rows = store.rows(&foreign_schema::discover_query()?)?;
     let figures: Option<Vec<i64>> =
         rows.first().and_then(|row| row.iter().map(Value::int).collect::<Option<Vec<i64>>>());
     let size = figures.and_then(|figures| Cardinality::discovered(&figures));
     let name = match kit.name {
-        Some(name) => format!("another kit, by its tables {name}"),
-        None => "another kit".into(),
+        Some(name) => format!("another tool, by its tables {name}"),
+        None => "another tool".into(),
     };
-    Ok(Kit {
+    Ok(ForeignDatabase {
         name,
         ours: false,
         size: size.context("it has no warehouse, or not the same number of rows in each")?,

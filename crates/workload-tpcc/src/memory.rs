@@ -156,7 +156,10 @@ impl Memory {
             }
             (Call::StockLevel(call), Outcome::Short(short)) => {
                 let least = i64::from(call.threshold) <= *STOCK.start();
-                ensure(!least || short.low_stock == 0, "items are said to be lower in stock than any can be")
+                ensure(
+                    !least || short.low_stock == 0,
+                    "more items are reported below the threshold than possible",
+                )
             }
             _ => Ok(()),
         }

@@ -104,7 +104,7 @@ pub fn schema(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
 }
 
 /// How a transaction's body ended.
-enum Ended {
+enum BodyEnd {
     Commit(Outcome),
     RollBack(Outcome),
 }
@@ -144,11 +144,11 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
             Call::StockLevel(call) => self.stock_level(call).await,
         };
         match ended {
-            Ok(Ended::Commit(outcome)) => {
+            Ok(BodyEnd::Commit(outcome)) => {
                 self.conn.commit().await?;
                 Ok(outcome)
             }
-            Ok(Ended::RollBack(outcome)) => {
+            Ok(BodyEnd::RollBack(outcome)) => {
                 self.conn.rollback().await?;
                 Ok(outcome)
             }
@@ -161,7 +161,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
     }
 
     /// 2.4.2.2.
-    async fn new_order(&mut self, call: &NewOrder) -> Result<Ended, Fault> {
+    async fn new_order(&mut self, call: &NewOrder) -> Result<BodyEnd, Fault> {
         let &NewOrder { w_id, d_id, c_id, ref lines } = call;
         let w_tax = self.one(Stmt::WarehouseTax, &[w_id.into()], |row| rate(row, 0)).await?;
         let (o_id, d_tax) = self
@@ -186,14 +186,14 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
             let number = index as i64 + 1;
             let Some(line) = self.order_line(call, o_id, number, &lines[index]).await? else {
                 // 2.4.2.3: the item number is not valid, and everything so far is undone.
-                return Ok(Ended::RollBack(Outcome::Unused(Unused { o_id, c_last, c_credit })));
+                return Ok(BodyEnd::RollBack(Outcome::Unused(Unused { o_id, c_last, c_credit })));
             };
             amounts += line.ol_amount;
             taken[index] = Some(line);
         }
         let placed: ArrayVec<PlacedLine, LINES_MAX> = taken.into_iter().flatten().collect();
         let total_amount = order_total(amounts, c_discount, w_tax, d_tax);
-        Ok(Ended::Commit(Outcome::Placed(Placed {
+        Ok(BodyEnd::Commit(Outcome::Placed(Placed {
             o_id,
             o_entry_d,
             c_last,
@@ -254,7 +254,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
     }
 
     /// 2.5.2.2.
-    async fn payment(&mut self, call: &Payment) -> Result<Ended, Fault> {
+    async fn payment(&mut self, call: &Payment) -> Result<BodyEnd, Fault> {
         let &Payment { w_id, d_id, c_w_id, c_d_id, customer, h_amount: amount } = call;
         let (w_name, warehouse) = self
             .returning(Stmt::PayWarehouse, Stmt::ReadPaidWarehouse, &[w_id.into(), amount.into()], |row| {
@@ -301,11 +301,11 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
             Param::Text(&h_data),
         ];
         let h_date = self.one(Stmt::InsertHistory, &history, |row| row.int(0)).await?;
-        Ok(Ended::Commit(Outcome::Paid(Paid { h_date, warehouse, district, customer, c_data })))
+        Ok(BodyEnd::Commit(Outcome::Paid(Paid { h_date, warehouse, district, customer, c_data })))
     }
 
     /// 2.6.2.2.
-    async fn order_status(&mut self, call: &OrderStatus) -> Result<Ended, Fault> {
+    async fn order_status(&mut self, call: &OrderStatus) -> Result<BodyEnd, Fault> {
         let &OrderStatus { w_id, d_id, customer } = call;
         let c_id = self.identify(w_id, d_id, customer).await?;
         let key: [Param<'_>; 3] = [w_id.into(), d_id.into(), c_id.into()];
@@ -325,16 +325,16 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         let lines = self.lines.iter().copied().take(LINES_MAX).collect();
         let report =
             OrderReport { c_id, c_first, c_middle, c_last, c_balance, o_id, o_entry_d, o_carrier_id, lines };
-        Ok(Ended::Commit(Outcome::Status(report)))
+        Ok(BodyEnd::Commit(Outcome::Status(report)))
     }
 
     /// 2.7.4.2, all ten districts in one transaction.
-    async fn delivery(&mut self, call: &Delivery) -> Result<Ended, Fault> {
+    async fn delivery(&mut self, call: &Delivery) -> Result<BodyEnd, Fault> {
         let mut o_ids = ArrayVec::new();
         for d_id in 1..=DISTRICTS {
             o_ids.push(self.deliver_district(call, d_id).await?);
         }
-        Ok(Ended::Commit(Outcome::Delivered(Delivered { o_ids })))
+        Ok(BodyEnd::Commit(Outcome::Delivered(Delivered { o_ids })))
     }
 
     /// The oldest order of a district, or none where there is nothing to deliver.
@@ -359,12 +359,12 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
     }
 
     /// 2.8.2.2.
-    async fn stock_level(&mut self, call: &StockLevel) -> Result<Ended, Fault> {
+    async fn stock_level(&mut self, call: &StockLevel) -> Result<BodyEnd, Fault> {
         let &StockLevel { w_id, d_id, threshold } = call;
         let next = self.one(Stmt::NextOrderId, &[w_id.into(), d_id.into()], |row| row.int(0)).await?;
         let recent = [w_id.into(), d_id.into(), next.into(), threshold.into()];
         let low_stock = self.one(Stmt::LowStock, &recent, |row| id(row, 0)).await?;
-        Ok(Ended::Commit(Outcome::Short(Short { low_stock })))
+        Ok(BodyEnd::Commit(Outcome::Short(Short { low_stock })))
     }
 
     /// 2.5.2.2: by last name, the customer at position ⌈n/2⌉ of all who have it, sorted by first name.

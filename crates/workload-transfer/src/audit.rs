@@ -85,7 +85,7 @@ const GROUPS: &[Asked<Cardinality>] = &[
             Ask::condition(
                 "account_entries",
                 "ledger",
-                "each account holds what it was opened with and what its entries say",
+                "the balance of each account is its opening balance plus its entries",
                 &["account", "balance", "in entries", "entries"],
             ),
             Ask::condition("negative_balances", "accounts", "no account is in debt", &["account", "balance"]),
@@ -98,7 +98,7 @@ const GROUPS: &[Asked<Cardinality>] = &[
             Ask::shape(
                 "shard_range",
                 "data",
-                "the store says which accounts it has",
+                "the store records which accounts it has",
                 &["ranges", "first account", "last account"],
             ),
         ],
@@ -127,7 +127,7 @@ const GROUPS: &[Asked<Cardinality>] = &[
             Ask::condition(
                 "inbox_entries",
                 "ledger",
-                "what came from another store was given to its account once, or to no one where it was refused",
+                "a credit from another store was applied to its account once, or not at all if it was refused",
                 &["run", "worker", "sequence", "source", "target", "amount", "state", "credited"],
             ),
             Ask::condition(
@@ -163,7 +163,7 @@ const GROUPS: &[Asked<Cardinality>] = &[
             Ask::shape(
                 "transfer_shape",
                 "transfers",
-                "transfers are what may be asked for, and declined only where the source held less",
+                "transfers are valid, and declined only if the balance of the source was too low",
                 &["run", "worker", "sequence", "source", "target", "amount", "state", "balance"],
             ),
         ],

@@ -9,8 +9,8 @@ use crate::{
 use anyhow::{Context, Result, bail};
 use benchmark::keyed::Effect;
 use benchmark::{
-    Benchmark, Inquiry, Kit, Look, MessageCheck, Past, Rehearsal, Settling, Streams, input_checks,
-    ledger_checks, whole_checks,
+    Benchmark, ForeignDatabase, Inquiry, Look, MessageCheck, Past, Rehearsal, Settling, Streams,
+    input_checks, ledger_checks, whole_checks,
 };
 use model::rows::Dataset;
 use model::{Mix, Skewed};
@@ -96,11 +96,11 @@ impl Benchmark for Transfers {
         size.shard_of(call.account()) as usize
     }
 
-    fn auditable(_: &dyn Look, _: &[String]) -> Result<Kit<Cardinality>> {
+    fn auditable(_: &dyn Look, _: &[String]) -> Result<ForeignDatabase<Cardinality>> {
         bail!("no other tool has data of this workload\nhint: `stackmark load transfer` makes it")
     }
 
-    fn recognise(_: &dyn Look, _: &[String], load: &str) -> Result<Kit<Cardinality>> {
+    fn recognise(_: &dyn Look, _: &[String], load: &str) -> Result<ForeignDatabase<Cardinality>> {
         bail!("it does not hold the accounts of the transfers\nhint: `{load}` makes them")
     }
 

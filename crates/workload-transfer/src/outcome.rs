@@ -170,7 +170,7 @@ pub(crate) fn check(call: &Call, outcome: &Outcome) -> Result<(), &'static str> 
         (Call::ReadTransfer { source, .. }, Outcome::Found { target, amount, .. }) => {
             match target != source && (1..=AMOUNT_MAX).contains(amount) {
                 true => Ok(()),
-                false => Err("a transfer is stored that no one may ask for"),
+                false => Err("an invalid transfer is stored"),
             }
         }
         (Call::ReadTransfer { .. }, Outcome::Declined(Decline::NoSuchTransfer)) => Ok(()),

@@ -31,7 +31,7 @@ pub(crate) fn races(size: &Cardinality, salt: u32, round: u32) -> Vec<Race<Trans
         },
         Race {
             name: "reused-key",
-            rule: "of two transfers under one key one is made, and the other is told so",
+            rule: "of two transfers with one key one is made, and the other is rejected",
             before: vec![held(one)],
             together: vec![raced(key(2, 0), one, other), raced(key(2, 0), one, third)],
             after: vec![held(one)],
@@ -121,7 +121,7 @@ fn reused(raced: &Raced<Transfers>) -> Result<(), String> {
     let moved = raced.met().filter(|outcome| matches!(outcome, Outcome::Moved { .. })).count() as i64;
     let told = raced.met().filter(|outcome| **outcome == Outcome::Declined(Decline::KeyReused)).count();
     if moved > 1 || (raced.met().count() == 2 && before > 0 && (moved, told) != (1, 1)) {
-        return Err(format!("one of them was to be made and one told of it; {moved} were made, {told} told"));
+        return Err(format!("one of them must be made and one rejected; {moved} were made, {told} rejected"));
     }
     held(before.saturating_sub(moved), after)
 }
@@ -218,8 +218,8 @@ mod tests {
             check("reused-key", &[10], &[told(), moved(State::Completed, 9)], &[9], None);
             check("reused-key", &[10], &[moved(state, 9), busy()], &[9], None);
             let both = [moved(state, 9), moved(State::Completed, 8)];
-            check("reused-key", &[10], &both, &[8], Some("2 were made, 0 told"));
-            check("reused-key", &[10], &[told(), told()], &[10], Some("0 were made, 2 told"));
+            check("reused-key", &[10], &both, &[8], Some("2 were made, 0 rejected"));
+            check("reused-key", &[10], &[told(), told()], &[10], Some("0 were made, 2 rejected"));
             check("reused-key", &[10], &[moved(state, 9), told()], &[8], Some("9 should be left, and 8 are"));
         }
     }

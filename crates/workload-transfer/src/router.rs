@@ -65,7 +65,7 @@ impl Router {
         for (at, store) in stores.iter_mut().enumerate() {
             let ranges = ranges(store).await.map_err(|fault| (at, fault.to_string()))?;
             let &[range] = &ranges[..] else {
-                return Err((at, format!("it says {} times which accounts it holds", ranges.len())));
+                return Err((at, format!("its record of accounts exists {} times", ranges.len())));
             };
             held.push(range);
         }

@@ -6,7 +6,7 @@ use crate::{Cardinality, Claims, Inputs, Ledger, StoredBox, Toy, audit, sql};
 use ::sql::audit::Group;
 use ::sql::{Catalogue, Dialect, Value};
 use anyhow::{Context, Result, bail};
-use benchmark::{Benchmark, Kit, Look, Past, Streams, ledger_checks};
+use benchmark::{Benchmark, ForeignDatabase, Look, Past, Streams, ledger_checks};
 use model::Mix;
 use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
@@ -46,11 +46,11 @@ impl Benchmark for Toy {
         u64::from(size.boxes)
     }
 
-    fn auditable(_: &dyn Look, _: &[String]) -> Result<Kit<Cardinality>> {
+    fn auditable(_: &dyn Look, _: &[String]) -> Result<ForeignDatabase<Cardinality>> {
         bail!("no other tool loads the toy's data")
     }
 
-    fn recognise(_: &dyn Look, _: &[String], load: &str) -> Result<Kit<Cardinality>> {
+    fn recognise(_: &dyn Look, _: &[String], load: &str) -> Result<ForeignDatabase<Cardinality>> {
         bail!("no other tool loads the toy's data\nhint: `{load}`")
     }
 

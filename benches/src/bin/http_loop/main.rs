@@ -7,7 +7,7 @@ mod allocations;
 mod gets;
 
 use adapter_http::{Expected, HttpSession, HttpTarget};
-use drive::{Plan, Progress, Stop};
+use drive::{Plan, Stop, TrialProgress};
 use measure::Monotonic;
 use model::{CallWork, Fault, Home, Inputs as _, Nanos, OpenError, Session, Stack, Target, Wire};
 use stackmark_benches::data::Folder;
@@ -142,7 +142,7 @@ fn run_ours<W: Wire>(url: &str, connections: u32, load: &Load<'_, W>) -> Run {
         load.ledger,
         Monotonic::start(),
         &Stop::new(),
-        &mut |_: &Progress<'_, W>| resident.push(process::resident_bytes()),
+        &mut |_: &TrialProgress<'_, W>| resident.push(process::resident_bytes()),
     );
     let trial = trial.expect("the plan is valid and the server answers");
     assert_eq!(trial.failure, None, "a trial that fails is not a measurement");

@@ -167,7 +167,7 @@ fn an_answer_may_come_in_single_bytes_in_chunks_and_after_an_interim_one() {
 }
 
 #[test]
-fn the_servers_timing_is_added_to_the_effort() {
+fn the_servers_timing_is_added_to_the_work() {
     let work = with_servers(async {
         let url = posing(|mut peer, _| async move {
             let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nserver-timing: total;dur=2.5, db;dur=1, commit;dur=1.25\r\n\

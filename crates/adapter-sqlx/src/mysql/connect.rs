@@ -82,7 +82,7 @@ fn suits(url: &ServerUrl, version: &str) -> Result<(), OpenError> {
         return Err(unusable(
             url,
             &format!(
-                "it says that it is MySQL {version}; the statements need MariaDB's `insert … returning`, so MariaDB \
+                "it is MySQL {version}; the statements need MariaDB's `insert … returning`, so MariaDB \
                  10.6 or newer"
             ),
         ));

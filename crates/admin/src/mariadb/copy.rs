@@ -40,8 +40,8 @@ pub(crate) fn copy(
     for name in &names {
         let shown = format!("show create table {}.{}", ident(&template.database), ident(name));
         let created: Option<(String, String)> = session.wait(async |conn| conn.query_first(shown).await)?;
-        let (_, statement) =
-            created.ok_or_else(|| Cause::other(format!("the server does not say how {name} was made")))?;
+        let (_, statement) = created
+            .ok_or_else(|| Cause::other(format!("the server does not show the definition of {name}")))?;
         session.batch(&statement)?;
     }
     tables.sort_by_key(|(_, rows)| std::cmp::Reverse(*rows));

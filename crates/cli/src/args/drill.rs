@@ -8,41 +8,42 @@ use std::time::Duration;
 
 #[derive(Debug, Args)]
 pub(crate) struct Drill {
-    /// What to strike: `workload/engine/how`, for example `transfer/postgres/axum+tokio-postgres/2pc`; what is left out gets
-    /// its default.
+    /// Subject to test: `workload/engine/adapter`, for example `transfer/postgres/axum+tokio-postgres/2pc`.
     pub(crate) subject: String,
-    /// Faults, one after the other, each with its own load and audits.
+    /// Number of faults, injected one after the other, each with its own load and audits.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) faults: u32,
-    /// Strike only these: `generator`, `server`, `engine` (of any store), `relay`, `broker`, `consumer`, `storage` (of SQLite's files); optionally
-    /// with the fault, `server:kill`, `engine:pause`, `server:cut-off`, `engine:power-cut`, `relay:kill-after-publishing`,
-    /// `broker:disk-full` (needs root on Linux).
+    /// Inject faults only into these: `generator`, `server`, `engine` (of any store), `relay`, `broker`,
+    /// `consumer`, `storage` (of SQLite's files); optionally with the fault: `server:kill`, `engine:pause`,
+    /// `server:cut-off`, `engine:power-cut`, `relay:kill-after-publishing`, `broker:disk-full` (needs root on
+    /// Linux).
     #[arg(long, value_delimiter = ',', value_name = "COMPONENT[:FAULT]")]
     pub(crate) only: Vec<String>,
-    /// Only cut the power of the storage. For PostgreSQL and MariaDB that needs root on Linux.
+    /// Inject power cuts of the storage only. For PostgreSQL and MariaDB this needs root on Linux.
     #[arg(long, conflicts_with = "only")]
     pub(crate) power_cut: bool,
-    /// Stores that the data is split over, each with an engine of its own [default: 2 where calls cross them, otherwise 1].
+    /// Number of stores that the data is split over, each with its own engine [default: 2 if calls cross
+    /// stores, otherwise 1].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(super::SHARDS_MAX)))]
     pub(crate) shards: Option<u32>,
     #[command(flatten)]
     pub(crate) amounts: Amounts,
-    /// Calls a second, by an open loop.
+    /// Rate of the open loop in calls/s.
     #[arg(long, default_value_t = 200.0, value_parser = rate)]
     pub(crate) rate: f64,
-    /// Clients that share them.
+    /// Clients: the most calls in flight at once.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) clients: u32,
-    /// Which kinds of call are made instead of the workload's own mix: `cross-transfer=1` for nothing but transfers between stores.
+    /// Kinds of call instead of the workload's mix: `cross-transfer=1` for transfers between stores only.
     #[arg(long, value_name = "KIND=WEIGHT,…", value_parser = weights)]
     pub(crate) mix: Option<Weights>,
     /// Seed of the faults, their moments and the calls.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// How long a call may take before it is given up as in doubt.
+    /// Longest time of a call; after it the call is in doubt.
     #[arg(long, default_value = "10s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) deadline: Duration,
-    /// How long what is still on its way is waited for before the stored data is audited.
+    /// Longest wait for acknowledged work to settle before the stored data is audited.
     #[arg(long, default_value = "60s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) settle: Duration,
     /// Destination of messages: `file`, or `kafka`, a topic on a private broker; faults are then also injected into the broker

@@ -24,10 +24,10 @@ pub(crate) struct ExportK6 {
     pub(crate) workload: String,
     #[command(flatten)]
     pub(crate) amounts: Amounts,
-    /// Clients (VUs), each with calls of its own and one of them in flight.
+    /// Clients (VUs), each with its own calls, one at a time.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) clients: u32,
-    /// Calls in the script, over all clients; rounded up to the same number for each.
+    /// Calls in the script over all clients, rounded up to the same number for each.
     #[arg(long, value_name = "N", default_value_t = 4_000, value_parser = calls, allow_hyphen_values = true)]
     pub(crate) calls: u64,
     #[command(flatten)]

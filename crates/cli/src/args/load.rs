@@ -8,17 +8,18 @@ use std::time::Duration;
 /// What each trial of a sweep or a search has in common.
 #[derive(Debug, Args, Clone)]
 pub(crate) struct LoadArgs {
-    /// Measured time of a trial.
+    /// Measurement window of each trial.
     #[arg(long, default_value = "20s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) duration: Duration,
-    /// Warm-up before it.
+    /// Warm-up before the measurement window.
     #[arg(long, default_value = "5s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) warmup: Duration,
-    /// Where the engine counts its log: how long the warm-up may go on until the log of a call stays the same [default: four
-    /// times --warmup].
+    /// Longest warm-up: on engines that count their WAL the warm-up continues until the WAL per commit is
+    /// stable [default: four times --warmup].
     #[arg(long, value_parser = span, allow_hyphen_values = true)]
     pub(crate) warmup_max: Option<Duration>,
-    /// Have a private PostgreSQL write everything back at least twice within the measured time, which is then 75 s at least.
+    /// Complete at least two checkpoints of a private PostgreSQL within the measurement window, which must be
+    /// at least 75 s.
     #[arg(long, conflicts_with = "warmup_max")]
     pub(crate) through_checkpoints: bool,
     #[command(flatten)]
@@ -26,16 +27,17 @@ pub(crate) struct LoadArgs {
     /// Arrival process of an open loop.
     #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson)]
     pub(crate) arrivals: ArrivalsArg,
-    /// How long a call may take before it is given up as in doubt.
+    /// Longest time of a call; after it the call is in doubt.
     #[arg(long, default_value = "30s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) deadline: Duration,
-    /// How long after the window calls due in it may still end; a search waits 5 s at most.
+    /// Longest wait after the window for calls that were due in it; a search waits at most 5 s.
     #[arg(long, default_value = "30s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) drain: Duration,
-    /// How long what is still on its way then is waited for before the stored data is audited.
+    /// Longest wait after that for acknowledged work to settle before the stored data is audited.
     #[arg(long, default_value = "60s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) settle: Duration,
-    /// Threads of the load generator for an asynchronous subject; a direct subject on SQLite has one a client.
+    /// Threads of the load generator for an asynchronous subject; a direct subject on SQLite has one per
+    /// client.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_024))]
     pub(crate) generator_threads: u32,
     /// Seed of inputs, arrivals, and the order of trials.

@@ -13,25 +13,26 @@ use std::time::Duration;
 
 #[derive(Debug, Args, Clone)]
 pub(crate) struct Out {
-    /// Folder in which each run gets one of its own.
+    /// Folder that receives a new folder for each run.
     #[arg(long, default_value = "results")]
     pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, Args, Clone, Default)]
 pub(crate) struct LiveArgs {
-    /// Show the run on a web page while it goes on: at this address, or at a free port of 127.0.0.1 that is printed.
+    /// Serve a live web page of the run at this address [default address: a free port of 127.0.0.1, which is
+    /// printed].
     #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:0", value_parser = live::listen)]
     pub(crate) live: Option<SocketAddr>,
-    /// Serve the counters of the run to Prometheus at this address, under /metrics.
+    /// Serve metrics of the run for Prometheus at this address, under /metrics.
     #[arg(long, value_name = "ADDR", value_parser = live::listen)]
     pub(crate) metrics: Option<SocketAddr>,
 }
 
 #[derive(Debug, Args, Clone, Default)]
 pub(crate) struct Checks {
-    /// Exit with 1, and say why, if any audit of the stored data did not run: at --url without --db no one looks at the
-    /// data, and a second Ctrl-C ends the audits.
+    /// Exit status 1 if an audit of the stored data did not run: with --url and without --db the data is not
+    /// audited, and a second Ctrl-C ends the audits.
     #[arg(long)]
     pub(crate) require_audit: bool,
 }
@@ -50,15 +51,15 @@ impl PlanArgs {
 
 #[derive(Debug, Args, Clone, Default)]
 pub(crate) struct MixArgs {
-    /// Which kinds of call are made instead of the workload's own mix, and their weights in relation to each other:
-    /// `new-order=45,payment=43`. Kinds that are left out are not called.
+    /// Kinds of call instead of the workload's mix, with their relative weights: `new-order=45,payment=43`.
+    /// Other kinds are not called.
     #[arg(long, value_name = "KIND=WEIGHT,…", value_parser = weights)]
     pub(crate) mix: Option<Weights>,
-    /// Make calls of this kind alone: `payment`.
+    /// Only this kind of call: `payment`.
     #[arg(long, value_name = "KIND", conflicts_with = "mix")]
     pub(crate) only: Option<String>,
-    /// Draw the rows of calls unevenly: `zipf:0.99`, or `hot:10:50%` for ten rows that get half of the draws. What the rows
-    /// are says the page of the workload [default: as the workload draws them].
+    /// Skewed choice of rows: `zipf:0.99`, or `hot:10:50%` for ten rows that get half of the draws. See the
+    /// workload's page for the rows [default: the workload's distribution].
     #[arg(long, value_name = "SKEW")]
     pub(crate) skew: Option<Skew>,
 }
@@ -90,55 +91,58 @@ impl MixArgs {
 
 #[derive(Debug, Args, Clone)]
 pub(crate) struct PlanArgs {
-    /// Clients, each with one call in flight [default: 8; with --think spec ten a warehouse].
+    /// Clients, each with one call in flight [default: 8; with --think spec ten per warehouse].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) clients: Option<u32>,
-    /// Measured time [default: 60s; with --calls as long as they take, a day at most].
+    /// Measurement window [default: 60s; with --calls as long as they take, at most a day].
     #[arg(long, value_parser = span, allow_hyphen_values = true)]
     pub(crate) duration: Option<Duration>,
-    /// End the measured time when so many calls have been made in it, over all clients.
+    /// Number of calls after which the measurement window ends, over all clients.
     #[arg(long, value_name = "N", value_parser = calls, allow_hyphen_values = true, conflicts_with = "through_checkpoints")]
     pub(crate) calls: Option<u64>,
-    /// Warm-up before it.
+    /// Warm-up before the measurement window.
     #[arg(long, default_value = "10s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) warmup: Duration,
-    /// Where the engine counts its log: how long the warm-up may go on until the log of a call stays the same [default: four
-    /// times --warmup].
+    /// Longest warm-up: on engines that count their WAL the warm-up continues until the WAL per commit is
+    /// stable [default: four times --warmup].
     #[arg(long, value_parser = span, allow_hyphen_values = true)]
     pub(crate) warmup_max: Option<Duration>,
-    /// Have a private PostgreSQL write everything back at least twice within the measured time, which is then 75 s at least.
+    /// Complete at least two checkpoints of a private PostgreSQL within the measurement window, which must be
+    /// at least 75 s.
     #[arg(long, conflicts_with = "warmup_max")]
     pub(crate) through_checkpoints: bool,
-    /// Open loop: calls per second over all clients, due whether or not earlier ones were answered.
+    /// Rate of an open loop in calls/s over all clients: calls are due whether or not earlier ones have
+    /// ended.
     #[arg(long, group = "open_loop", conflicts_with = "think", value_parser = rate, allow_hyphen_values = true)]
     pub(crate) rate: Option<f64>,
-    /// Open loop in stages, each with its length and calls per second: `30s@100,1m@500,10s@2000`; `30s@100~500` goes from 100 to 500
-    /// in a straight line. Their sum is the measured time.
+    /// Stages of an open loop, each with its length and rate in calls/s: `30s@100,1m@500,10s@2000`;
+    /// `30s@100~500` rises linearly from 100 to 500. Their sum is the measurement window.
     #[arg(long, group = "open_loop", conflicts_with_all = ["think", "duration", "calls", "warmup_max", "through_checkpoints"], value_parser = stages, allow_hyphen_values = true)]
     pub(crate) stages: Option<Stages>,
     /// Arrival process of an open loop.
     #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson, requires = "open_loop")]
     pub(crate) arrivals: ArrivalsArg,
-    /// Think times: `spec` for the keying and think times of the standard, ten terminals a warehouse; `100ms` for as long after
-    /// each answer; `exp:100ms` for a negative exponential time with that mean, cut at ten times it; or `none`.
+    /// Think times: `spec` for the keying and think times of the standard with ten clients per warehouse;
+    /// `100ms` for a fixed time after each call; `exp:100ms` for a negative exponential time with that mean,
+    /// cut at ten times the mean; or `none`.
     #[arg(long, default_value = "none", value_parser = think, allow_hyphen_values = true)]
     pub(crate) think: ThinkArg,
     #[command(flatten)]
     pub(crate) mix: MixArgs,
-    /// Whether Delivery is done while its terminal waits, or queued and done within 80 s.
+    /// Execution of Delivery: while its client waits, or queued and executed within 80 s.
     #[arg(long, value_enum, default_value_t = DeliveryArg::Inline)]
     pub(crate) delivery: DeliveryArg,
-    /// How long a call may take before it is given up as in doubt.
+    /// Longest time of a call; after it the call is in doubt.
     #[arg(long, default_value = "30s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) deadline: Duration,
-    /// How long after the window calls due in it may still end.
+    /// Longest wait after the window for calls that were due in it.
     #[arg(long, default_value = "30s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) drain: Duration,
-    /// How long what has been acknowledged and is still on its way then, such as an event that no one has read, is waited for
+    /// Longest wait after that for acknowledged work to settle, such as events that are not published yet,
     /// before the stored data is audited.
     #[arg(long, default_value = "60s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) settle: Duration,
-    /// Threads of the load generator for an HTTP subject; a direct subject on SQLite has one a client.
+    /// Threads of the load generator for an HTTP subject; a direct subject on SQLite has one per client.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_024))]
     pub(crate) generator_threads: u32,
     /// Seed of inputs, arrivals and think times.

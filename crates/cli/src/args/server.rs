@@ -10,7 +10,7 @@ use std::time::Duration;
 
 #[derive(Debug, Args, Clone, Default)]
 pub(crate) struct ServerArgs {
-    /// Sessions behind the HTTP server [default: as many as clients, 64 at most].
+    /// Database sessions of the HTTP server [default: as many as clients, at most 64].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4_096))]
     pub(crate) pool: Option<u32>,
     /// Threads of the HTTP server besides its sessions [default: half the cores].
@@ -74,14 +74,14 @@ pub(crate) struct Relay {
     pub(crate) workload: String,
     /// Driver and style of the calls [default: the engine's first subject in style `saga` or `outbox`].
     #[arg(long, env = "STACKMARK_HOW")]
-    pub(crate) how: Option<String>,
+    pub(crate) adapter: Option<String>,
     /// The stores, in order: `shard-0=URL` and so on. From the environment the others are `STACKMARK_DB_1` and so on.
     #[arg(long, env = "STACKMARK_DB", hide_env_values = true, required = true, value_name = "[NAME=]URL")]
     pub(crate) db: Vec<String>,
     /// Listen address of the HTTP endpoints /health and /about; port 0 picks a free one.
     #[arg(long, env = "STACKMARK_LISTEN", default_value = "127.0.0.1:0")]
     pub(crate) listen: SocketAddr,
-    /// How long the key of a transfer is kept from when it was made.
+    /// Retention time of a transfer's idempotency key.
     #[arg(long, default_value = "24h", value_parser = span, allow_hyphen_values = true)]
     pub(crate) keep_keys: Duration,
     /// Destination of the messages of an outbox: `file:PATH` (a line of JSON for each, appended); `kafka://[USER@]HOST:PORT/TOPIC`
@@ -96,7 +96,7 @@ pub(crate) struct Relay {
     /// Maximum messages per batch.
     #[arg(long, env = "STACKMARK_BATCH", default_value_t = relay::BATCH, value_parser = clap::value_parser!(u32).range(1..=i64::from(relay::BATCH_MAX)))]
     pub(crate) batch: u32,
-    /// End by SIGKILL when a batch was acknowledged, before its rows are removed: for drills.
+    /// Exit by SIGKILL after a batch was acknowledged, before its rows are removed: for drills.
     #[arg(long, hide = true, env = "STACKMARK_ENDS_AFTER_PUBLISHING", value_parser = clap::builder::BoolishValueParser::new())]
     pub(crate) ends_after_publishing: bool,
     /// Stop when standard input ends, so that the relay ends with its parent process.

@@ -14,8 +14,8 @@ pub(crate) const SHARDS_MAX: u32 = 64;
 /// How the data is split.
 #[derive(Debug, Args, Clone, Default)]
 pub(crate) struct Shards {
-    /// Stores that the data is split over, each with an engine of its own: `tpcb` by branch, whose calls then stay within a
-    /// store.
+    /// Number of stores that the data is split over, each with its own engine: `tpcb` by branch, so that
+    /// calls stay within a store.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(SHARDS_MAX)))]
     pub(crate) shards: Option<u32>,
 }

@@ -73,7 +73,7 @@ pub(crate) fn of_experiment(document: &Document, experiment: &Experiment) -> Boa
     let unit = document.trials.first().map_or_else(String::new, |trial| trial.headline.unit.clone());
     let rows = experiment.variants.iter().map(|variant| {
         let rates: Vec<f64> = variant.trials.iter().filter_map(|trial| rate(document, *trial)).collect();
-        // A void side leaves nothing to compare, whatever its earlier blocks gave.
+        // An invalid side leaves nothing to compare, whatever its earlier blocks gave.
         let base = variant.base.and_then(|base| experiment.variants.get(base));
         let base = base.filter(|base| base.state == VariantState::Measured);
         let found = experiment.comparisons.iter().find(|comparison| {
@@ -144,7 +144,7 @@ fn of_search(document: &Document, search: &Search) -> Board {
         says: format!("{}: {}", if step.met { "met" } else { "missed" }, step.reason),
     });
     Board {
-        title: format!("highest rate that keeps {}", search.slo),
+        title: format!("highest rate that meets {}", search.slo),
         done: search.steps.len(),
         planned: None,
         unit: "trials",

@@ -164,7 +164,7 @@ impl Counters {
         let mut page = Page::default();
         page.family("stackmark_build_info", "gauge", "The version of stackmark that measures.");
         page.sample("stackmark_build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
-        page.family("stackmark_trials_total", "counter", "Trials begun by this command.");
+        page.family("stackmark_trials_total", "counter", "Trials started by this command.");
         page.sample("stackmark_trials_total", &[], self.trials);
         self.present(&mut page);
         self.calls(&mut page);
@@ -215,7 +215,7 @@ impl Counters {
             now.in_flight.unwrap_or(0.0),
         );
         gauge(
-            "stackmark_away",
+            "stackmark_unavailable",
             "1 while the engine or the server is unavailable.",
             f64::from(u8::from(now.away)),
         );
@@ -257,10 +257,10 @@ impl Counters {
                 page.sample("stackmark_retries_total", &labels, of_kind.retries);
             }
         }
-        page.family("stackmark_calls_never_begun_total", "counter", "Calls that were due and dropped.");
+        page.family("stackmark_calls_dropped_total", "counter", "Calls that were due and dropped.");
         for ((subject, variant), sums) in &all {
             let labels = [("subject", &**subject), ("variant", variant)];
-            page.sample("stackmark_calls_never_begun_total", &labels, sums.dropped);
+            page.sample("stackmark_calls_dropped_total", &labels, sums.dropped);
         }
         page.family("stackmark_warmup_calls_total", "counter", "Calls that were due in warm-ups.");
         for ((subject, variant), sums) in &all {

@@ -1,10 +1,10 @@
 //! What one slice shows of a trial, as plain data.
 
-use measure::EffortSums;
+use measure::WorkSums;
 use result::{BudgetPart, Role};
 use serde::Serialize;
 use std::collections::VecDeque;
-use trial::Sight;
+use trial::SliceView;
 
 /// Rates kept for the small curve in the terminal.
 const RATES_MAX: usize = 48;
@@ -87,7 +87,7 @@ pub(crate) struct Busy {
 /// What is remembered from slice to slice.
 #[derive(Debug, Default)]
 pub(crate) struct Pulse {
-    sums: EffortSums,
+    sums: WorkSums,
     budget: Vec<Part>,
     rates: VecDeque<f64>,
 }
@@ -130,7 +130,7 @@ pub(crate) trait Shown {
     fn counted(&self) -> Counted;
 }
 
-impl Shown for Sight<'_> {
+impl Shown for SliceView<'_> {
     fn left_s(&self) -> f64 {
         self.left.as_secs_f64()
     }
@@ -154,7 +154,7 @@ impl Shown for Sight<'_> {
         let (slice, call_counts) = (self.slice(), self.call_counts);
         let headline = self.kinds_counted()[0];
         let times = slice.times.get(headline).copied().unwrap_or_default();
-        let mut sums = EffortSums::default();
+        let mut sums = WorkSums::default();
         for kind in &self.totals.kinds {
             sums += kind.work;
         }
@@ -230,10 +230,10 @@ impl Shown for Sight<'_> {
 }
 
 /// Where the response time of the calls went that committed between two sums; nothing if none did.
-fn budget_since(before: &EffortSums, now: &EffortSums) -> Option<Vec<Part>> {
+fn budget_since(before: &WorkSums, now: &WorkSums) -> Option<Vec<Part>> {
     let later = now.budget()?;
     let earlier = before.budget().unwrap_or_default();
-    let total = |response_ns: f64, sums: &EffortSums| response_ns * sums.calls as f64;
+    let total = |response_ns: f64, sums: &WorkSums| response_ns * sums.calls as f64;
     let whole = total(later.response_ns, now) - total(earlier.response_ns, before);
     (now.calls > before.calls && whole > 0.0).then(|| {
         BudgetPart::ALL
@@ -252,14 +252,14 @@ mod tests {
     use super::*;
     use model::Nanos;
 
-    fn sums(calls: u64, statements_ms: u64, commit_ms: u64) -> EffortSums {
-        EffortSums {
+    fn sums(calls: u64, statements_ms: u64, commit_ms: u64) -> WorkSums {
+        WorkSums {
             calls,
             response: Nanos::from_millis(statements_ms + commit_ms),
             service: Nanos::from_millis(statements_ms + commit_ms),
             statements_time: Nanos::from_millis(statements_ms),
             commit: Nanos::from_millis(commit_ms),
-            ..EffortSums::default()
+            ..WorkSums::default()
         }
     }
 
@@ -276,6 +276,6 @@ mod tests {
     #[test]
     fn without_a_new_call_there_is_no_budget() {
         assert_eq!(budget_since(&sums(10, 5, 5), &sums(10, 5, 5)), None);
-        assert_eq!(budget_since(&EffortSums::default(), &EffortSums::default()), None);
+        assert_eq!(budget_since(&WorkSums::default(), &WorkSums::default()), None);
     }
 }

@@ -124,13 +124,13 @@ fn duration(ns: u64) -> String {
     if value < 9.95 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
 }
 
-/// A whole number, thousands apart.
+/// A whole number with commas between thousands.
 fn thousands(value: f64) -> String {
     let digits = format!("{:.0}", value.max(0.0));
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(' ');
+            out.push(',');
         }
         out.push(digit);
     }
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(lines.len(), 6, "{view}");
         let expected = [
             "direct, block 2 of 5  [================                ]  50 %  measured, 30 s left",
-            "  rate    41 230 new orders/min, mean 40 870  ▂▃▅█",
+            "  rate    41,230 new orders/min, mean 40,870  ▂▃▅█",
             "  times   new-order p50 4.6 ms   p99 14 ms   in flight 7.9 of 8",
             "  errors  conflicts 12, refused 0, in doubt 1 (3 in the last slice)   declined 1.0 %, retries 40",
             "  budget  █████████████████▓▓▓▓▓▓▓▓▒▒▒  █ statements 61 %  ▓ commit 30 %  ▒ pool wait 9 %",

@@ -181,7 +181,7 @@ pub(crate) fn listen(text: &str) -> Result<SocketAddr> {
         text.strip_prefix("localhost:").map_or_else(|| text.to_owned(), |port| format!("127.0.0.1:{port}"));
     match text.parse() {
         Ok(addr) => Ok(addr),
-        Err(_) => bail!("write an address and a port such as 127.0.0.1:9000, or a port alone"),
+        Err(_) => bail!("write an address and a port such as 127.0.0.1:9000, or only a port"),
     }
 }
 

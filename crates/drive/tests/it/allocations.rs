@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "a counting allocator must implement an unsafe trait; it only passes on")]
 
 use crate::toy::{self, Call, Numbers, Outcome, Posted, Toy};
-use drive::{Arrivals, Plan, Progress, RatePerSecond, Stop};
+use drive::{Arrivals, Plan, RatePerSecond, Stop, TrialProgress};
 use measure::Monotonic;
 use model::{AnyTarget, CallWork, Fault, Home, Nanos, OpenError, Session, Stack, StatementTimes, Target};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -149,7 +149,10 @@ fn watched<const TASK: bool>(arrivals: Arrivals) -> (u64, u64) {
     let target = Arc::new(AnyTarget::new(Watching::<TASK>(Arc::clone(&seen))));
     let (inputs, clock, stop) = (|_| Numbers::new(0), Monotonic::start(), Stop::new());
     let trial =
-        drive::run(&plan, &target, inputs, Posted::default, clock, &stop, &mut |_: &Progress<'_, Toy>| {});
+        drive::run(&plan, &target, inputs, Posted::default, clock, &stop, &mut |_: &TrialProgress<
+            '_,
+            Toy,
+        >| {});
     let trial = trial.expect("the plan is valid and the target opens");
     assert!(trial.slices.len() >= 50);
     (seen.calls.load(Ordering::Relaxed), seen.allocations.load(Ordering::Relaxed))

@@ -1,7 +1,7 @@
 //! Whole trials on the real clock, with sessions of both homes.
 
 use crate::toy::{self, Call, Numbers, Outcome, Posted, Toy};
-use drive::{Arrivals, Deferred, Observer, Plan, Progress, RatePerSecond, RunError, Stop, Trial};
+use drive::{Arrivals, Deferred, Observer, Plan, RatePerSecond, RunError, Stop, Trial, TrialProgress};
 use measure::{Monotonic, Phase, Slice};
 use model::{CallWork, Clock, Fault, Home, Nanos, OpenError, Session, Stack, Target};
 use std::sync::Arc;
@@ -119,7 +119,7 @@ fn run<const TASK: bool>(plan: &Plan, target: AtOnce<TASK>, stop: &Stop) -> Resu
     let target = Arc::new(target);
     let later_each = if plan.deferred.is_some() { 4 } else { 0 };
     let inputs = |_| Numbers::new(later_each);
-    drive::run(plan, &target, inputs, Posted::default, Monotonic::start(), stop, &mut |_: &Progress<
+    drive::run(plan, &target, inputs, Posted::default, Monotonic::start(), stop, &mut |_: &TrialProgress<
         '_,
         Toy,
     >| {})
@@ -168,7 +168,7 @@ fn a_call_that_nothing_can_make_impossible_is_not_declined() {
     // Every fourth call is deferred, and may not be declined.
     let trial = run(&plan, AtOnce::<true>::with(|script| script.no_at = 99), &Stop::new()).unwrap();
     let failure = trial.failure.expect("it was declined all the same");
-    assert!(failure.contains("later: a call was declined that nothing can make impossible"), "{failure}");
+    assert!(failure.contains("later: a call was declined that cannot be declined"), "{failure}");
     let declined: u64 = trial.totals.kinds.iter().map(|kind| kind.call_counts.declined).sum();
     assert_eq!(declined + trial.warmup.declined, 0);
 }
@@ -183,7 +183,7 @@ fn every_slice_is_observed_once_and_in_order() {
         Posted::default,
         Monotonic::start(),
         &Stop::new(),
-        &mut |progress: &Progress<'_, Toy>| {
+        &mut |progress: &TrialProgress<'_, Toy>| {
             assert_eq!(progress.call_counts.balance(), Ok(()));
             // The time that a mean is taken over is that of the slices that it counts, however late it is reported.
             let measured = progress.slices.iter().filter(|slice| slice.phase == Phase::Measured);
@@ -218,7 +218,7 @@ impl Observer<Toy> for Edges {
     fn closed(&mut self) {
         self.closed.extend(self.clock.map(|clock| clock.now()));
     }
-    fn slice(&mut self, _: &Progress<'_, Toy>) {}
+    fn slice(&mut self, _: &TrialProgress<'_, Toy>) {}
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_stop_request_ends_the_trial_early_with_a_valid_result() {
         let stop = Stop::new();
         let (asks, clock) = (stop.clone(), Monotonic::start());
         let target = Arc::new(AtOnce::<false>::new());
-        let mut observe = |progress: &drive::Progress<'_, Toy>| {
+        let mut observe = |progress: &drive::TrialProgress<'_, Toy>| {
             if progress.slice().phase == Phase::Measured {
                 asks.request();
             }
@@ -279,7 +279,7 @@ fn a_plan_that_cannot_be_carried_out_opens_nothing() {
         Posted::default,
         Monotonic::start(),
         &Stop::new(),
-        &mut |_: &Progress<'_, Toy>| {},
+        &mut |_: &TrialProgress<'_, Toy>| {},
     );
     assert!(matches!(result, Err(RunError::Plan(_))));
     assert_eq!(target.opened.load(Ordering::Relaxed), 0);
@@ -318,8 +318,11 @@ fn a_session_that_hangs_costs_a_deadline_and_not_the_trial() {
     let target = Arc::new(AtOnce::<true>::with(|script| script.hang_at = 20));
     let (inputs, clock, stop) = (|_| Numbers::new(0), Monotonic::start(), Stop::new());
     let trial =
-        drive::run(&plan, &target, inputs, Posted::default, clock, &stop, &mut |_: &Progress<'_, Toy>| {})
-            .unwrap();
+        drive::run(&plan, &target, inputs, Posted::default, clock, &stop, &mut |_: &TrialProgress<
+            '_,
+            Toy,
+        >| {})
+        .unwrap();
     let call_counts = trial.totals.call_counts();
     // A machine that does not run us for 60 ms costs other calls their deadline as well.
     assert!(call_counts.in_doubt >= 3 && call_counts.balance() == Ok(()), "{call_counts:?}");

@@ -5,7 +5,7 @@ use result::Severity::{Bad, Ok as Fine};
 use result::Trial;
 
 #[test]
-fn books_that_lose_a_call_void_the_number() {
+fn counts_that_lose_a_call_make_the_result_invalid() {
     check("call-accounting", &direct(), Fine, "accounted for");
     let bad = |change: fn(&mut Trial), words: &str| after(change, "call-accounting", Bad, words);
     bad(|trial| trial.overall.call_counts.committed -= 1, "the columns of all kinds do not add up");

@@ -20,7 +20,7 @@ pub(super) fn checkpoints(trial: &Trial) -> Option<Rule> {
     let (timed, asked) = (total("checkpoints by time")?, total("checkpoints by wal")?);
     // With several of its own the beginnings are in what is measured; others may have asked for theirs for another reason.
     if timed >= 2.0 {
-        return fine(format!("the interval held {:.0} checkpoints", timed + asked));
+        return fine(format!("{:.0} checkpoints in the window", timed + asked));
     }
     let number = timed + asked;
     let held = format!("{number:.0} {}", if number == 1.0 { "checkpoint" } else { "checkpoints" });
@@ -28,20 +28,18 @@ pub(super) fn checkpoints(trial: &Trial) -> Option<Rule> {
     if let Some((first, last)) = settling.filter(|(first, last)| *first > last * (1.0 + MORE_MAX)) {
         return warning(
             format!(
-                "a commit wrote {} of log in the first quarter of the interval and {} in the last ({held}): after a \
-                 checkpoint each page is logged whole when it is first changed, and the rate is partly that of this \
-                 beginning",
+                "WAL per commit was {} in the first quarter of the window and {} in the last ({held}): after a checkpoint the first change of a page is logged as a full page, which lowers the rate at first",
                 figures::bytes(first as u64),
                 figures::bytes(last as u64)
             ),
-            "warm up for longer (--warmup-max), until the log of a call stays the same",
+            "warm up for longer (--warmup-max), until the WAL per commit is stable",
         );
     }
     let sentence = match number {
         0.0 => "no checkpoint fell into the interval: the rate leaves out what writing all changed pages back costs, and \
                 logging them whole afterwards"
             .to_owned(),
-        _ => format!("{held} fell into the interval: the rate depends on where in it that was"),
+        _ => format!("{held}: the rate depends on when it happened"),
     };
     hint(sentence, MEASURE_SEVERAL)
 }
@@ -90,9 +88,9 @@ pub(super) mod tests {
     #[test]
     fn what_the_interval_held_of_checkpoints_is_said() {
         check("checkpoints", &trial(0.0, 7e3, 7e3), Info, "no checkpoint fell into");
-        check("checkpoints", &trial(1.0, 7e3, 7e3), Info, "1 checkpoint fell into");
-        check("checkpoints", &trial(3.0, 7e3, 7e3), Fine, "held 3 checkpoints");
-        check("checkpoints", &trial(2.0, 15.4e3, 7.2e3), Fine, "held 2 checkpoints");
+        check("checkpoints", &trial(1.0, 7e3, 7e3), Info, "1 checkpoint: the rate");
+        check("checkpoints", &trial(3.0, 7e3, 7e3), Fine, "3 checkpoints in the window");
+        check("checkpoints", &trial(2.0, 15.4e3, 7.2e3), Fine, "2 checkpoints in the window");
         // Someone else on the server asked for these.
         let mut asked = trial(0.0, 15.4e3, 7.2e3);
         asked.engine.as_mut().unwrap().gauges[3].total = Some(2.0);

@@ -431,7 +431,7 @@ fn shared_differences(a: &[&Trial], b: &[&Trial]) -> Vec<FingerprintDifference> 
 }
 
 fn kind_differences(name: &str, a: &Work, b: &Work) -> Vec<FingerprintDifference> {
-    // A kind that one side never committed says nothing about its work; the books show that it is missing.
+    // A kind that one side never committed says nothing about its work; the call counts show that it is missing.
     if a.committed == 0.0 || b.committed == 0.0 {
         return Vec::new();
     }

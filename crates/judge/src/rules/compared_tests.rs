@@ -249,7 +249,7 @@ fn a_side_that_changes_between_its_own_trials_is_found() {
     assert!(found.different_work);
 }
 
-/// What the fingerprints say after New-Order's effort was changed on B, with `committed` calls on each side.
+/// What the fingerprints say after New-Order's work was changed on B, with `committed` calls on each side.
 fn fingerprint(committed: u64, change: impl FnOnce(&mut CallWork)) -> Vec<String> {
     let (mut a, _) = pair();
     a.kinds[0].tally.call_counts.committed = committed;
@@ -300,7 +300,7 @@ fn a_side_that_does_not_tell_its_work_is_not_shown_to_do_the_same() {
     assert_eq!(found.fingerprint.len(), 3);
     assert_eq!(found.fingerprint[0].b, 0.0);
     assert!(found.different_work);
-    // A kind that one side never committed is shown by the books instead.
+    // A kind that one side never committed is shown by the call counts instead.
     let (a, b) = changed(|trial| trial.kinds[0].tally.call_counts.committed = 0);
     assert_eq!(same(&a, &b, &[]).fingerprint, []);
 }

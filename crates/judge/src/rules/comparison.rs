@@ -53,7 +53,7 @@ fn key(comparison: &Comparison) -> Option<Rule> {
 fn fingerprint(comparison: &Comparison) -> Option<Rule> {
     let differences = &comparison.fingerprint_differences;
     if differences.is_empty() {
-        return fine("a call takes the same work on both sides");
+        return fine("the work per call is equal on both sides");
     }
     let words = |intended: bool| -> Vec<String> {
         differences
@@ -68,7 +68,7 @@ fn fingerprint(comparison: &Comparison) -> Option<Rule> {
     let unintended = words(false);
     if unintended.is_empty() {
         let sentence =
-            format!("{} changes the work of a call: {}", comparison.factor, listed(&some_of(&words(true))));
+            format!("{} changes the work per call: {}", comparison.factor, listed(&some_of(&words(true))));
         return note(sentence);
     }
     bad(
@@ -103,7 +103,7 @@ fn noise(comparison: &Comparison) -> Option<Rule> {
         }
         Some(_) => warning(
             format!(
-                "the A/A control shows a bias: {} measured twice gave {words}; chance alone does so in one control of 20",
+                "the A/A control shows a bias: {} measured twice gave {words}; by chance this happens in one of 20 controls",
                 comparison.a.label
             ),
             "run again; if it shows a bias again, find what differs between trials before using the ratio",
@@ -199,10 +199,10 @@ mod tests {
         });
         assert_eq!(few.severity, Info);
         assert_eq!(judged("noise", |comparison| comparison.noise = None).severity, Info);
-        let mut void = sample_documents::compared(&sample_documents::comparison()).clone();
-        void.ratio = None;
+        let mut invalid = sample_documents::compared(&sample_documents::comparison()).clone();
+        invalid.ratio = None;
         assert!(
-            judge_comparison(&void).iter().all(|rule| rule.name != "noise"),
+            judge_comparison(&invalid).iter().all(|rule| rule.name != "noise"),
             "no ratio, nothing to judge"
         );
     }

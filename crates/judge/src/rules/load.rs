@@ -103,7 +103,9 @@ pub(super) fn co_located(trial: &Trial) -> Option<Rule> {
     );
     if part >= GENERATOR_HEAVY && load.busy() >= FULL * load.cores {
         return warning(
-            format!("{sentence}, so the system did not have the whole machine and would be faster alone"),
+            format!(
+                "{sentence}, so the system did not have the whole machine and would be faster on an idle machine"
+            ),
             "run the server on another machine and name it with --url",
         );
     }

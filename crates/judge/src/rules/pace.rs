@@ -57,7 +57,7 @@ pub(super) fn little(trial: &Trial) -> Option<Rule> {
     // A call that is across the beginning or the end of the interval counts whole or not at all.
     let calls_a_client = calls_per_s * trial.measured_s / all.max(1.0);
     let margin = LITTLE_MARGIN + 1.0 / calls_a_client.max(1.0);
-    let found = format!("{} were in a call on average", figures::short(busy));
+    let found = format!("on average {} were in a call", figures::short(busy));
     // At the end of the interval each client may be in a call as long as the longest, all of which counts.
     let longest_ns = trial.overall.latency.iter().map(|latency| latency.response.max_ns).max().unwrap_or(0);
     let over =
@@ -228,7 +228,7 @@ pub(super) fn steady(trial: &Trial) -> Option<Rule> {
             "check for another process, a checkpoint, or a cache that filled up",
         ),
         Steadiness::Steady => match slow(&rates) {
-            0 => fine(format!("the rate held over {} slices", rates.len())),
+            0 => fine(format!("the rate was steady over {} slices", rates.len())),
             slow => warning(
                 format!(
                     "{slow} of {} slices ran {} or more slower than the rest; something else may have used the machine",

@@ -25,7 +25,7 @@ pub(super) fn regime(trial: &Trial) -> Option<Rule> {
         let also = if elsewhere.is_empty() { String::new() } else { format!("; and {}", listed(&elsewhere)) };
         return warning(
             format!("{turn}, latencies and costs all of it{also}"),
-            "for the costs of one state alone, shorten --duration to end before the change, or load data that lasts longer; or start with data that \
+            "for the costs of one state, shorten --duration to end before the change, or load data that lasts longer; or start with data that \
              is in the later state",
         );
     }

@@ -198,7 +198,7 @@ fn processors(load: &Load) -> Option<Rule> {
     if taken >= GENERATOR_HEAVY {
         let rule = warning(
             format!(
-                "{found}: other processes used {} of that; the system would be faster alone",
+                "{found}: other processes used {} of that; the system would be faster on an idle machine",
                 whole_percent(taken)
             ),
             "run the generator on another machine, or keep the machine free of others",
@@ -439,7 +439,7 @@ fn nobody(trial: &Trial, load: &Load) -> Option<Found> {
     let bound = room.bound().map_or_else(String::new, |bound| format!("; {bound}"));
     if let Some((name, suspect)) = room.nearly_full() {
         let sentence = format!("{found}, but {}{bound}", nearly(name));
-        let advice = "reduce its use per call or provide more of it: more clients alone bring little";
+        let advice = "reduce its use per call or provide more of it: more clients bring little";
         return Some(full(suspect, hint(sentence, advice)?));
     }
     let rule = hint(

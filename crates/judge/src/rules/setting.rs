@@ -21,7 +21,7 @@ pub(super) fn fingerprint(trial: &Trial) -> Option<Rule> {
                 "the statements behind {} are not known, so nothing shows that another subject does the same work",
                 listed(&unknown)
             ),
-            "have the server tell its work in the header `stackmark-work`",
+            "let the server report its work in the header `stackmark-work`",
         );
     }
     let odd: Vec<String> = committed()
@@ -106,10 +106,7 @@ pub(super) fn durability(trial: &Trial) -> Option<Rule> {
     let tier = trial.stack.durability.tier;
     if trial.stack.durability.claimed {
         let word = trial.stack.durability.word();
-        return note(format!(
-            "the server {word}, which is its word and was not read back: {}",
-            tier.meaning()
-        ));
+        return note(format!("durability: {word}, not read back: {}", tier.meaning()));
     }
     match tier {
         Tier::Durable | Tier::Volatile if in_memory(trial) => warning(

@@ -55,7 +55,7 @@ const ROWS: [Row; 27] = [
             slice.kinds[1].declined = slice.kinds[1].committed / 2;
         });
     }),
-    row("checkpoints", Warning, "logged whole", |trial| {
+    row("checkpoints", Warning, "full page", |trial| {
         *trial = super::checkpoints::tests::trial(0.0, 15.4e3, 7.2e3);
     }),
     row("gap", Bad, "suspended for 6 s at 20 s", |trial| {
@@ -91,7 +91,7 @@ const ROWS: [Row; 27] = [
     row("hot-rows", Warning, "waits for those rows", |trial| {
         trial.stack.engine = "postgres".to_owned();
     }),
-    row("co-located", Warning, "would be faster alone", |trial| {
+    row("co-located", Warning, "would be faster on an idle machine", |trial| {
         let mut server = trial.processes[0].clone();
         trial.processes[0].roles.truncate(1);
         trial.processes[0].cpu_user_s = 1.2 * trial.measured_s;
@@ -188,10 +188,10 @@ fn what_is_missing_of_the_interval_decides_what_a_gap_is_worth() {
         assert!(found.sentence.contains(words), "{}", found.sentence);
     };
     let gap = |kind, from_s, duration_s| Gap { kind, from_s, duration_s };
-    check(gap(GapKind::Suspended, 12.0, 3_600.0), Bad, "the machine slept for 3 600 s, at 12 s");
+    check(gap(GapKind::Suspended, 12.0, 3_600.0), Bad, "the machine slept for 3,600 s, at 12 s");
     check(gap(GapKind::Stalled, 12.0, 0.7), Warning, "1 % of the measured time is missing (0.7 s)");
     check(gap(GapKind::Stalled, -8.0, 4.0), Info, "the window is not affected");
-    check(gap(GapKind::ClockStep, 5.0, -3_600.0), Info, "set back by 3 600 s at 5 s");
+    check(gap(GapKind::ClockStep, 5.0, -3_600.0), Info, "set back by 3,600 s at 5 s");
     check(gap(GapKind::ClockStep, 5.0, 60.0), Info, "set forward by 60 s");
 }
 
@@ -312,7 +312,7 @@ fn data_that_nobody_looked_at_is_unverified() {
 #[test]
 fn what_a_server_says_of_itself_is_not_repeated_as_a_fact() {
     let claimed = |trial: &mut Trial| trial.stack.durability.claimed = true;
-    let words = "the server says it is durable, which is its word and was not read back";
+    let words = "durability: durable (reported by the server), not read back";
     after(claimed, "durability", Info, words);
 }
 

@@ -161,7 +161,7 @@ fn maximum_throughput_is_only_said_where_the_system_was_full() {
     check("saturation", &trial, Info, "maximum throughput on this machine");
     trial.processes[1].cpu_user_s = 2.6 * trial.measured_s;
     trial.processes[0].cpu_user_s = 1.2 * trial.measured_s;
-    check("saturation", &trial, Warning, "the system would be faster alone");
+    check("saturation", &trial, Warning, "the system would be faster on an idle machine");
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn a_pace_that_sets_the_rate_is_named() {
     check("think-cap", &trial, Fine, "waiting for answers");
     trial.plan.clients = 1_000;
     check("think-cap", &trial, Info, "99 % of their time keying and thinking");
-    check("little", &trial, Fine, "of 1 000 clients");
+    check("little", &trial, Fine, "of 1,000 clients");
 }
 
 #[test]
@@ -300,7 +300,7 @@ fn reshape(trial: &mut Trial, factor: impl Fn(f64) -> f64) {
 
 #[test]
 fn a_rate_that_did_not_hold_is_not_steady() {
-    check("steady", &direct(), Fine, "the rate held over 60 slices");
+    check("steady", &direct(), Fine, "the rate was steady over 60 slices");
     check("steady", &sample_documents::trial().trials[0], Warning, "3 of 60 slices ran 20 %");
     after(
         |trial| reshape(trial, |t_s| 1.0 - 0.4 * t_s / 60.0),
@@ -321,7 +321,7 @@ fn a_rate_that_did_not_hold_is_not_steady() {
     let rest = trial.slices.last_mut().unwrap();
     rest.duration_s = 0.1;
     rest.kinds.clear();
-    check("steady", &trial, Fine, "the rate held over 59 slices");
+    check("steady", &trial, Fine, "the rate was steady over 59 slices");
 }
 
 #[test]
@@ -400,7 +400,7 @@ fn a_process_held_back_by_its_limit_is_named() {
         }
     };
     is_silent("throttled", &direct());
-    after(limited(0), "throttled", Fine, "no process was held back");
+    after(limited(0), "throttled", Fine, "no process was throttled");
     after(limited(540), "saturation", Info, "the limit is likely what sets");
 }
 

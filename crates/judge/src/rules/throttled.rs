@@ -31,7 +31,7 @@ pub(super) fn throttled(trial: &Trial) -> Option<Rule> {
         })
         .collect();
     if held.is_empty() {
-        return fine("no process was held back by its limit");
+        return fine("no process was throttled by its limit");
     }
     warning(format!("{}: throughput is that of the limit", listed(&held)), "raise the limit and run again")
 }

@@ -69,8 +69,7 @@ pub(super) fn connect(url: &ServerUrl) -> Result<(PgConnection, Facts), OpenErro
     postgres::writable(url, facts.in_recovery)?;
     if !english(&facts.messages) {
         return Err(unusable(format!(
-            "its errors are in the language of lc_messages={}, and Diesel tells deadlocks and timeouts by nothing but their \
-             text; `alter role \"{}\" set lc_messages = 'C'` makes them English",
+            "its errors are in the language of lc_messages={}, and Diesel recognises deadlocks and timeouts only by their text; `alter role \"{}\" set lc_messages = 'C'` makes them English",
             facts.messages, url.user
         )));
     }

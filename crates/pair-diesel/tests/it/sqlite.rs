@@ -53,7 +53,7 @@ fn it_stands_on_what_rusqlite_stands_on() {
 }
 
 #[test]
-fn an_effort_says_what_was_done() {
+fn work_says_what_was_done() {
     let folder = tempfile::tempdir().unwrap();
     let url = tiny_file(folder.path(), "a.db");
     let order = |items: [u32; 5]| {

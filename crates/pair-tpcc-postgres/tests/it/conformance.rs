@@ -49,29 +49,27 @@ fn order(items: [u32; 5]) -> Call {
 }
 
 /// Statements, commits and rows of an order, of one with an item twice, of one with an unused item, and of a delivery.
-async fn efforts<T: Target<Tpcc>>(target: T) -> Vec<(u32, u32, u32, u32)> {
+async fn works<T: Target<Tpcc>>(target: T) -> Vec<(u32, u32, u32, u32)> {
     let mut session = target.open(0).await.unwrap();
     let delivery = Call::Delivery(Delivery { w_id: 2, o_carrier_id: 1 });
     let calls = [order([5, 4, 3, 2, 1]), order([5, 4, 5, 2, 1]), order([5, 101, 3, 2, 1]), delivery];
-    let mut efforts = Vec::new();
+    let mut works = Vec::new();
     for (index, call) in calls.iter().enumerate() {
         let mut work = CallWork::default();
         let outcome = session.run(call, &mut work).await.unwrap();
         assert_eq!(matches!(outcome, Outcome::Unused(_)), index == 2, "{outcome:?}");
         assert!(work.spent.statements > model::Nanos::ZERO);
-        efforts.push((work.attempts, work.statements, work.rows, work.commits));
+        works.push((work.attempts, work.statements, work.rows, work.commits));
     }
-    efforts
+    works
 }
 
 #[test]
-fn an_effort_says_what_was_sent() {
-    let url = tiny("efforts");
-    let piped =
-        wait(async { efforts(PipelinedTarget::reach(&url, Monotonic::start()).await.unwrap()).await });
+fn work_says_what_was_sent() {
+    let url = tiny("works");
+    let piped = wait(async { works(PipelinedTarget::reach(&url, Monotonic::start()).await.unwrap()).await });
     assert_eq!(piped, [(1, 2, 6, 1), (1, 3, 6, 1), (1, 3, 6, 0), (1, 1, 10, 1)]);
-    let called =
-        wait(async { efforts(ProcedureTarget::reach(&url, Monotonic::start()).await.unwrap()).await });
+    let called = wait(async { works(ProcedureTarget::reach(&url, Monotonic::start()).await.unwrap()).await });
     assert_eq!(called, [(1, 1, 1, 1), (1, 1, 1, 1), (1, 1, 0, 0), (1, 1, 1, 1)]);
 }
 

@@ -62,7 +62,7 @@ fn headline(document: &Document, drill: &Drill) -> Headline {
         String::new()
     };
     Headline {
-        void: failed > 0,
+        invalid: failed > 0,
         badges: vec![badge],
         words: vec![format!("{found}{of}.")],
         ..Headline::default()

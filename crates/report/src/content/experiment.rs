@@ -8,7 +8,7 @@ use crate::html::budget::Bar;
 use crate::html::spectrum::{self, Lane, OVERLAID_MAX};
 use crate::html::{Markup, forest, stacked, values};
 use crate::pooled::PooledKind;
-use crate::variants::{self, ByMetric, Row, Standing};
+use crate::variants::{self, ByMetric, Row, VariantStatus};
 use judge::rules::judge_comparison;
 use judge::{engine_findings, figures, findings};
 use result::{Check, Document, Experiment, Process, Rule, Severity, Side, Verdict};
@@ -49,9 +49,9 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
         Block::Gap,
     ]);
     blocks.extend(further.iter().flat_map(|by| [effects_chart(by), verdicts(by).into(), Block::Gap]));
-    let unmeasured = rows.iter().filter(|row| !row.standing.is_measured());
+    let unmeasured = rows.iter().filter(|row| !row.status.is_measured());
     blocks.extend(unmeasured.map(|row| {
-        let name = format!("{}, {}", row.variant.name, row.standing.words());
+        let name = format!("{}, {}", row.variant.name, row.status.words());
         Block::fact(name, row.reason()).at(Level::Brief)
     }));
     blocks.push(Block::Caption(variants::confidence(&all).join(" ")));
@@ -59,7 +59,7 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
     let units = units.into_iter().cloned().map(Block::Caption);
     let rules_of = rules_of(headline, further).into_iter().map(Block::Rule);
     blocks.push(Block::Late(units.chain(rules_of).chain(rules(document)).collect()));
-    let waits_of = rows.iter().filter(|row| row.standing.is_measured()).filter_map(|row| {
+    let waits_of = rows.iter().filter(|row| row.status.is_measured()).filter_map(|row| {
         let name = format!("engine sessions of {}", row.variant.name);
         Some(Block::fact(name, variants::waits_words(row)?).at(Level::Brief))
     });
@@ -104,13 +104,15 @@ pub(super) fn answer(experiment: &Experiment) -> Vec<String> {
 }
 
 /// How it is meant.
-pub(super) fn tone(standing: Standing) -> Tone {
-    match standing {
-        Standing::Held(Verdict::Better) => Tone::Good,
-        Standing::Held(Verdict::Worse | Verdict::Inconclusive) => Tone::Warn,
-        Standing::Held(Verdict::NotComparable) | Standing::Invalid => Tone::Bad,
-        Standing::Held(Verdict::NoDifference) | Standing::Base | Standing::Control => Tone::Plain,
-        Standing::NotStarted => Tone::Warn,
+pub(super) fn tone(status: VariantStatus) -> Tone {
+    match status {
+        VariantStatus::Held(Verdict::Better) => Tone::Good,
+        VariantStatus::Held(Verdict::Worse | Verdict::Inconclusive) => Tone::Warn,
+        VariantStatus::Held(Verdict::NotComparable) | VariantStatus::Invalid => Tone::Bad,
+        VariantStatus::Held(Verdict::NoDifference) | VariantStatus::Base | VariantStatus::Control => {
+            Tone::Plain
+        }
+        VariantStatus::NotStarted => Tone::Warn,
     }
 }
 
@@ -132,11 +134,11 @@ fn overview<'a>(experiment: &Experiment, rows: &[Row<'_>]) -> Vec<Block<'a>> {
         under.push(row.variant.subject.clone());
         under.extend(settings_words(row));
         under.extend(row.weak_tier().map(|tier| format!("{}: {}", tier.word(), tier.meaning())));
-        under.extend((!row.standing.is_measured()).then(|| row.reason().to_owned()));
-        let times = row.pooled.kinds.get(headline_kind(row)).filter(|_| row.standing.is_measured());
+        under.extend((!row.status.is_measured()).then(|| row.reason().to_owned()));
+        let times = row.pooled.kinds.get(headline_kind(row)).filter(|_| row.status.is_measured());
         table.row([
             Cell::Detailed(row.label(), under),
-            Cell::Badge(tone(row.standing), row.standing.words().to_owned()),
+            Cell::Badge(tone(row.status), row.status.words().to_owned()),
             figures::or_none(row.mean, figures::with_margin).into(),
             figures::or_none(row.effect, variants::effect_words).into(),
             time(times.and_then(|kind| kind.p50_ns)).into(),
@@ -155,10 +157,10 @@ fn overview<'a>(experiment: &Experiment, rows: &[Row<'_>]) -> Vec<Block<'a>> {
 fn verdicts(by: &ByMetric<'_>) -> Table {
     let titles = [words("variant"), words("verdict"), figure(by.metric.column()), figure("effect, 95 %")];
     let caption = format!("{} of the variants", figures::capital(by.metric.words()));
-    Table::new(caption, titles).of(by.rows.iter().filter(|row| row.standing.is_measured()).map(|row| {
+    Table::new(caption, titles).of(by.rows.iter().filter(|row| row.status.is_measured()).map(|row| {
         [
             row.label().into(),
-            Cell::Badge(tone(row.standing), row.standing.words().to_owned()),
+            Cell::Badge(tone(row.status), row.status.words().to_owned()),
             figures::or_none(row.mean, figures::with_margin).into(),
             figures::or_none(row.effect, variants::effect_words).into(),
         ]
@@ -179,7 +181,7 @@ fn headline_kind(row: &Row<'_>) -> usize {
 /// Findings of the comparisons, said with the variant's name, or once where they say the same of several. What
 /// differs between two variants does so whatever is compared, so of further metrics only their own noise is told.
 fn rules_of(headline: &ByMetric<'_>, further: &[ByMetric<'_>]) -> Vec<Rule> {
-    let measured = |row: &&Row<'_>| row.standing.is_measured() && row.comparison.is_some();
+    let measured = |row: &&Row<'_>| row.status.is_measured() && row.comparison.is_some();
     let is_alone = headline.rows.iter().filter(measured).count() == 1;
     let of_row = |row: &Row<'_>| {
         let rules = row.comparison.map(judge_comparison).unwrap_or_default();
@@ -219,7 +221,7 @@ fn blocks_of_all(experiment: &Experiment, by: &ByMetric<'_>) -> Table {
     columns.extend((1..=experiment.blocks.len()).map(|block| figure(format!("block {block}"))));
     let caption = format!("Values in {}, and under them their ratios to the base", by.metric.column());
     let mut table = Table::new(caption, columns).folded("Every block as a table");
-    for row in by.rows.iter().filter(|row| row.standing.is_measured()) {
+    for row in by.rows.iter().filter(|row| row.status.is_measured()) {
         let mut values = row.values.clone();
         values.resize(experiment.blocks.len(), None);
         let cells = values.into_iter().enumerate().map(|(block, value)| {
@@ -256,7 +258,7 @@ fn overlaid_spectra(markup: &mut Markup, rows: &[Row<'_>]) {
         .into_iter()
         .filter_map(|row| Some((row.label(), row.pooled.kinds.get(headline_kind(row))?)))
         .collect();
-    let measured = rows.iter().filter(|row| row.standing.is_measured()).count();
+    let measured = rows.iter().filter(|row| row.status.is_measured()).count();
     let caption = format!(
         "All blocks together. Height is the square root of the share of calls, so that rare slow calls stay in sight. \
          Under the pointer: the share of calls that were at least as fast.{}",
@@ -275,12 +277,12 @@ fn overlaid_spectra(markup: &mut Markup, rows: &[Row<'_>]) {
 
 /// The bases, and the variants with the largest effects, in their order.
 fn worth_a_line<'r, 'a>(rows: &'r [Row<'a>]) -> Vec<&'r Row<'a>> {
-    let distance = |row: &Row<'_>| match row.standing {
-        Standing::Base => f64::INFINITY,
-        Standing::Control => -1.0,
+    let distance = |row: &Row<'_>| match row.status {
+        VariantStatus::Base => f64::INFINITY,
+        VariantStatus::Control => -1.0,
         _ => row.effect.map_or(0.0, |effect| effect.value.max(f64::MIN_POSITIVE).ln().abs()),
     };
-    let mut order: Vec<usize> = (0..rows.len()).filter(|i| rows[*i].standing.is_measured()).collect();
+    let mut order: Vec<usize> = (0..rows.len()).filter(|i| rows[*i].status.is_measured()).collect();
     order.sort_by(|a, b| distance(&rows[*b]).total_cmp(&distance(&rows[*a])));
     order.truncate(OVERLAID_MAX);
     order.sort_unstable();
@@ -288,7 +290,7 @@ fn worth_a_line<'r, 'a>(rows: &'r [Row<'a>]) -> Vec<&'r Row<'a>> {
 }
 
 fn times_table(rows: &[Row<'_>]) -> Table {
-    let measured = || rows.iter().filter(|row| row.standing.is_measured());
+    let measured = || rows.iter().filter(|row| row.status.is_measured());
     let names: Vec<&str> = measured()
         .next()
         .map_or_else(Vec::new, |first| first.pooled.kinds.iter().map(|kind| kind.name).collect());
@@ -313,7 +315,7 @@ fn bars_of<'a>(rows: &[Row<'_>], pair: Option<&Pair<'_, '_>>) -> Vec<Block<'a>> 
     if let Some(pair) = pair {
         return pair::bars(pair);
     }
-    let shown = rows.iter().filter(|row| row.standing.is_measured() && row.standing != Standing::Control);
+    let shown = rows.iter().filter(|row| row.status.is_measured() && row.status != VariantStatus::Control);
     let bar = |row: &Row<'_>| {
         let budget = row.pooled.budget?;
         Some(Bar { name: row.label().into(), budget, full_ns: budget.response_ns, apart: false })
@@ -326,7 +328,7 @@ fn bars_of<'a>(rows: &[Row<'_>], pair: Option<&Pair<'_, '_>>) -> Vec<Block<'a>> 
 fn waits(rows: &[Row<'_>]) -> Table {
     let titles = [words("variant"), words("state"), figure("share of time"), words("which is")];
     let mut table = Table::new("Engine wait events", titles);
-    for row in rows.iter().filter(|row| row.standing.is_measured()) {
+    for row in rows.iter().filter(|row| row.status.is_measured()) {
         for (i, (name, share)) in row.pooled.waits().into_iter().take(3).enumerate() {
             let label = if i == 0 { row.label() } else { String::new() };
             let meaning = engine_findings::meaning(name).to_owned();
@@ -340,7 +342,7 @@ fn waits(rows: &[Row<'_>]) -> Table {
 fn costs<'a>(rows: &[Row<'_>], is_pair: bool) -> Vec<Block<'a>> {
     let measured: Vec<&Row<'_>> = rows
         .iter()
-        .filter(|row| row.standing.is_measured() && row.standing != Standing::Control)
+        .filter(|row| row.status.is_measured() && row.status != VariantStatus::Control)
         .filter(|row| row.pooled.cpu_ms_per_1000(None).is_some())
         .collect();
     let processes = measured.iter().flat_map(|row| &row.pooled.trials).flat_map(|trial| &trial.processes);
@@ -382,7 +384,7 @@ fn differences(rows: &[Row<'_>], all: bool) -> Table {
     };
     let titles = [words("variant"), words("differs"), words(""), words("base"), words("variant")];
     let mut table = Table::new(caption, titles).breaking();
-    for row in rows.iter().filter(|row| row.standing.is_measured()) {
+    for row in rows.iter().filter(|row| row.status.is_measured()) {
         let shown = row.differences().into_iter().filter(|(.., intended)| all || !intended);
         for (i, ([field, a, b], intended)) in shown.enumerate() {
             let badge = match intended {
@@ -398,7 +400,7 @@ fn differences(rows: &[Row<'_>], all: bool) -> Table {
 
 fn all_differences<'a>(rows: &[Row<'_>]) -> Block<'a> {
     let table = differences(rows, true);
-    let none = "No variant differs from its base in the comparison key or in the work of a call.";
+    let none = "No variant differs from its base in the comparison key or in the work per call.";
     let block = if table.is_empty() { Block::Sentence(none.to_owned()) } else { table.into() };
     block.at(Level::Page)
 }
@@ -459,7 +461,7 @@ fn trials<'a>(document: &Document, experiment: &Experiment, rows: &[Row<'_>]) ->
             let Some((index, trial)) = found else { continue };
             let [p50, p99] = times(trial);
             let failed = trial.audits.iter().any(|audit| audit.check == Check::Failed);
-            let rate = row.standing.is_measured().then_some(trial.headline.value);
+            let rate = row.status.is_measured().then_some(trial.headline.value);
             let passed = findings::passed_of(trial.audits.iter().map(|audit| audit.check));
             table.row([
                 (index + 1).to_string().into(),

@@ -85,10 +85,10 @@ fn key_words(series: &Series) -> String {
     words.join(" · ")
 }
 
-/// The value of a run with its interval, or that it is void.
+/// The value of a run with its interval, or that it is invalid.
 pub(crate) fn value_words(point: &Point) -> String {
     let value = figures::with_margin(point.value);
-    if point.void { format!("invalid ({value})") } else { value }
+    if point.invalid { format!("invalid ({value})") } else { value }
 }
 
 /// The tail of a run, or the sign for none.
@@ -98,7 +98,7 @@ pub(crate) fn p99_words(point: &Point) -> String {
 
 /// The latest run that counts, and the one before it that does.
 fn latest(series: &Series) -> Option<(&Point, Option<&Point>)> {
-    let mut valid = series.points.iter().rev().filter(|point| !point.void);
+    let mut valid = series.points.iter().rev().filter(|point| !point.invalid);
     Some((valid.next()?, valid.next()))
 }
 
@@ -110,7 +110,7 @@ fn against(point: &Point, before: &Point) -> String {
 fn overview(courses: &[&Series]) -> Table {
     let columns = super::columns(["subject", "runs", "latest", "of the run before", "p99", "when"], 1..5);
     Table::new("Of the valid runs", columns).of(courses.iter().enumerate().map(|(index, series)| {
-        let valid = series.points.iter().filter(|point| !point.void).count();
+        let valid = series.points.iter().filter(|point| !point.invalid).count();
         let found = latest(series);
         [
             Cell::Link(format!("#{}", anchor(index)), series.subject.clone(), vec![key_words(series)]),
@@ -170,16 +170,16 @@ fn sentence(series: &Series) -> String {
                 "; their intervals do not meet"
             });
         }
-        let values = || series.points.iter().filter(|point| !point.void).map(|point| point.value.value);
+        let values = || series.points.iter().filter(|point| !point.invalid).map(|point| point.value.value);
         let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
         let exclusive = |value| figures::value_alone(Interval { value, low: None, high: None });
-        message.push_str(&format!(". All runs lie between {} and {}", exclusive(least), exclusive(most)));
+        message.push_str(&format!(". All runs are between {} and {}", exclusive(least), exclusive(most)));
     }
     message.push('.');
-    match series.points.iter().filter(|point| point.void).count() {
+    match series.points.iter().filter(|point| point.invalid).count() {
         0 => (),
         1 => message.push_str(" One run is invalid and not counted."),
-        void => message.push_str(&format!(" {void} runs are invalid and not counted.")),
+        invalid => message.push_str(&format!(" {invalid} runs are invalid and not counted.")),
     }
     message
 }
@@ -202,7 +202,7 @@ fn runs<'p>(caption: &str, series: &Series, points: impl Iterator<Item = &'p Poi
 }
 
 fn audits(point: &Point) -> Cell {
-    Cell::Badge(if point.void { Tone::Bad } else { Tone::Good }, point.audits.clone())
+    Cell::Badge(if point.invalid { Tone::Bad } else { Tone::Good }, point.audits.clone())
 }
 
 /// Series that have no course yet.

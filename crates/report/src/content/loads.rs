@@ -180,7 +180,7 @@ pub(super) fn search<'a>(document: &'a Document, search: &'a Search) -> Vec<Bloc
 
 fn steps<'a>(search: &Search) -> Block<'a> {
     let columns = [words("step"), figure("rate/s"), words("outcome"), words(""), words("why")];
-    let caption = "Every rate in calls due a second, in the order of trial";
+    let caption = "All rates in calls/s due, in the order of the trials";
     let rows = search.steps.iter().enumerate().map(|(i, step)| {
         let (tone, word) = if step.met { (Tone::Good, "met") } else { (Tone::Warn, "missed") };
         [

@@ -6,7 +6,7 @@ use crate::block::{Badge, Block, Headline, Level, Number, Table, figure, words};
 use crate::html::Markup;
 use crate::html::budget::Bar;
 use crate::html::spectrum::{self, Lane};
-use crate::variants::{Row, Standing};
+use crate::variants::{Row, VariantStatus};
 use judge::figures;
 use result::{BudgetPart, Comparison, Experiment, Side};
 
@@ -19,7 +19,7 @@ pub(super) struct Pair<'r, 'a> {
 
 /// It, if the experiment is one.
 pub(super) fn pair<'r, 'a>(rows: &'r [Row<'a>]) -> Option<Pair<'r, 'a>> {
-    let mut others = rows.iter().filter(|row| row.standing != Standing::Control);
+    let mut others = rows.iter().filter(|row| row.status != VariantStatus::Control);
     let (a, b) = (others.next()?, others.next()?);
     let comparison = b.comparison.filter(|_| others.next().is_none())?;
     Some(Pair { comparison, a, b })
@@ -37,17 +37,12 @@ pub(super) fn verdict(experiment: &Experiment, pair: &Pair<'_, '_>) -> Headline 
         unit: format!("{} · {} relative to {}", comparison.metric, comparison.b.label, comparison.a.label),
         label: String::new(),
     });
-    let mut words = answer(experiment);
-    let retention = comparison.retention().filter(|_| comparison.higher_is_better());
-    let retention = retention.map(|text| format!("{}, {}.", figures::capital(&text), comparison.metric));
-    // What is said of further metrics comes after it.
-    words.splice(1..1, retention);
     let party =
         |letter: &str, party: &result::Party| [letter.to_owned(), party.label.clone(), party.subject.clone()];
     Headline {
         number,
-        badges: vec![Badge::new(tone(pair.b.standing), pair.b.standing.words())],
-        words,
+        badges: vec![Badge::new(tone(pair.b.status), pair.b.status.words())],
+        words: answer(experiment),
         parties: vec![party("A", &comparison.a), party("B", &comparison.b)],
         ..Headline::default()
     }
@@ -58,7 +53,7 @@ pub(super) fn blocks<'a>(pair: &Pair<'_, '_>) -> Block<'a> {
     let comparison = pair.comparison;
     let mut titles = columns(["block", "order", &comparison.a.label, &comparison.b.label], 2..);
     titles.extend(comparison.ratio.map(|_| figure("ratio B/A")));
-    let is_invalid = !pair.a.standing.is_measured() || !pair.b.standing.is_measured();
+    let is_invalid = !pair.a.status.is_measured() || !pair.b.status.is_measured();
     let rows = comparison.blocks.iter().enumerate().map(|(i, block)| {
         let rate = |side: Side| figures::or_none(block.rate(side).filter(|_| !is_invalid), figures::short);
         let ratio = comparison.ratio.map(|_| figures::or_none(block.ratio, figures::percent));
@@ -100,12 +95,11 @@ pub(super) fn bars<'a>(pair: &Pair<'_, '_>) -> Vec<Block<'a>> {
             bars.push(Bar { name, budget, full_ns, apart });
         }
     }
-    let caption = "All blocks together. The two bars of a call share one scale, so the longer is the slower; labels \
-                   are shares of the bar.";
+    let caption = "All blocks together. Both bars of a call have the same scale, so the longer bar is slower; labels are shares of the bar.";
     budgets("call", bars, caption, Level::Page)
 }
 
-/// Where the difference of the mean response time lies, over all calls.
+/// Difference of the mean response time by part, over all calls.
 pub(super) fn difference(pair: &Pair<'_, '_>) -> Option<Table> {
     let (a, b) = pair.a.pooled.budget.zip(pair.b.pooled.budget)?;
     let titles = [
@@ -116,7 +110,7 @@ pub(super) fn difference(pair: &Pair<'_, '_>) -> Option<Table> {
         figure("share of it").at(Level::Page),
     ];
     let whole_ns = b.response_ns - a.response_ns;
-    let mut table = Table::new("Where the difference of the mean response time lies", titles);
+    let mut table = Table::new("Difference of the mean response time by part", titles);
     let mut row = |name: &str, ns_a: f64, ns_b: f64| {
         let change = figures::change(ns_b - ns_a, a.response_ns);
         let is_news = change != "0" && figures::change(whole_ns, a.response_ns) != "0";

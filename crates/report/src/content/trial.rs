@@ -55,7 +55,7 @@ pub(crate) fn trial(trial: &Trial) -> Vec<Block<'_>> {
 }
 
 /// The number, its name, its tier, and the few figures that people ask for next.
-fn headline(trial: &Trial, void: bool) -> Headline {
+fn headline(trial: &Trial, invalid: bool) -> Headline {
     let (headline, durability) = (&trial.headline, &trial.stack.durability);
     let estimate = figures::estimate(headline.value);
     let is_good = durability.tier == Tier::Durable && !durability.claimed;
@@ -78,7 +78,7 @@ fn headline(trial: &Trial, void: bool) -> Headline {
         badges.push(Badge::new(tone, trial.state.word()));
     }
     Headline {
-        void,
+        invalid,
         number: Some(Number {
             // Of a run that was killed in its warm-up no rate is known.
             value: if trial.measured_s > 0.0 { estimate.value } else { figures::NONE.to_owned() },
@@ -359,9 +359,9 @@ fn statements(trial: &Trial) -> Block<'_> {
 fn fingerprint(trial: &Trial) -> Block<'_> {
     let columns = super::columns(["call", "statements", "rows", "attempts", "commits"], 1..);
     let mut table =
-        Table::new("Work fingerprint: what a committed call takes", columns).folded("The work of a call");
-    let efforts = trial.kinds.iter().filter_map(|kind| Some((kind.name.as_str(), kind.tally.work?)));
-    for (name, work) in efforts.chain(trial.overall.work.map(|work| ("all calls", work))) {
+        Table::new("Work fingerprint: what a committed call takes", columns).folded("Work per call");
+    let works = trial.kinds.iter().filter_map(|kind| Some((kind.name.as_str(), kind.tally.work?)));
+    for (name, work) in works.chain(trial.overall.work.map(|work| ("all calls", work))) {
         let cells = [work.statements, work.rows, work.attempts, work.commits];
         table.row([name.to_owned()].into_iter().chain(cells.map(|cell| figures::trimmed(cell, 2))));
     }

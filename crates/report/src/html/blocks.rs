@@ -80,7 +80,7 @@ fn link(markup: &mut Markup, target: &str, text: &str) {
 }
 
 fn headline(markup: &mut Markup, headline: &Headline) {
-    let class = if headline.void { "headline invalid" } else { "headline" };
+    let class = if headline.invalid { "headline invalid" } else { "headline" };
     markup.element("div", &[("class", class)], |band| {
         band.element("div", &[("class", "number")], |column| {
             if let Some(number) = &headline.number {

@@ -94,7 +94,7 @@ fn foot(canvas: &mut Canvas, curve: &Curve, x: Scale) {
     }
     let what = match curve.axis {
         Axis::Clients => "clients",
-        Axis::Rate => "calls due a second",
+        Axis::Rate => "calls/s due",
     };
     canvas.text((canvas.width - 20.0, HEIGHT - 10.0), what, Paint::Muted, Hold::Right);
 }

@@ -33,7 +33,7 @@ pub(crate) fn deployment(markup: &mut Markup, trial: &Trial) {
     let listed = rows.iter().flatten().map(|part| format!("{}: {}", part.title, part.lines.join(", ")));
     let machine = &trial.machine;
     let place = format!(
-        "Cores kept busy in the measured window and peak memory, of what each may use. {} of a machine with {} and {}.",
+        "CPU cores used in the measurement window and peak memory, of the limit of each. {} of a machine with {} and {}.",
         if trial.data.remote { "The engine is remote; the rest is part" } else { "All are part" },
         figures::counted(machine.cores.into(), "core"),
         figures::bytes(machine.memory_bytes)

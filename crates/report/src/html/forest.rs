@@ -2,7 +2,7 @@
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, cut_to, names_width, round_step};
 use super::markup::Markup;
-use crate::variants::{Row, Standing, effect_words};
+use crate::variants::{Row, VariantStatus, effect_words};
 use result::{Metric, Verdict};
 
 /// Where the first row is.
@@ -43,15 +43,15 @@ pub(crate) fn render(markup: &mut Markup, metric: &Metric, rows: &[Row<'_>]) {
     if rows.iter().all(|row| row.effect.is_none()) {
         return;
     }
-    let (measured, void): (Vec<&Row<'_>>, Vec<&Row<'_>>) =
-        rows.iter().partition(|row| row.standing.is_measured());
+    let (measured, invalid): (Vec<&Row<'_>>, Vec<&Row<'_>>) =
+        rows.iter().partition(|row| row.status.is_measured());
     let mut legend = vec![
         Key::new("diamond s1", "better"),
         Key::new("diamond s2", "worse"),
         Key::new("diamond none-told", "neither"),
         Key::new("dot faint", "one block"),
     ];
-    if rows.iter().any(|row| row.standing == Standing::Held(Verdict::NotComparable)) {
+    if rows.iter().any(|row| row.status == VariantStatus::Held(Verdict::NotComparable)) {
         let key = Key::new("diamond bad-told", "not comparable");
         legend.insert(3, key);
     }
@@ -63,14 +63,14 @@ pub(crate) fn render(markup: &mut Markup, metric: &Metric, rows: &[Row<'_>]) {
         "{} ({}) relative to the base of each variant, with 95\u{a0}% intervals. {better} of 100\u{a0}% is better.{}",
         judge::figures::capital(metric.words()),
         metric.unit,
-        if axis(&measured).1 { " The axis is in powers of ten." } else { "" }
+        if axis(&measured).1 { " Logarithmic axis." } else { "" }
     );
     let title = format!("Effect of each variant on {}", metric.words());
     let figure = Figure { title: &title, caption: &caption, description: description(rows), legend };
     figure.draw(
         markup,
-        |narrow| TOP + pitch(narrow) * measured.len() as f64 + 30.0 + WORDS * void.len() as f64,
-        |canvas| draw(canvas, &measured, &void, metric.higher_is_better),
+        |narrow| TOP + pitch(narrow) * measured.len() as f64 + 30.0 + WORDS * invalid.len() as f64,
+        |canvas| draw(canvas, &measured, &invalid, metric.higher_is_better),
     );
 }
 
@@ -78,8 +78,8 @@ fn description(rows: &[Row<'_>]) -> String {
     let told: Vec<String> = rows
         .iter()
         .map(|row| match row.effect {
-            Some(effect) => format!("{}: {}, {}", row.label(), effect_words(effect), row.standing.words()),
-            None => format!("{}: {}", row.label(), row.standing.words()),
+            Some(effect) => format!("{}: {}, {}", row.label(), effect_words(effect), row.status.words()),
+            None => format!("{}: {}", row.label(), row.status.words()),
         })
         .collect();
     format!("Effects with their intervals around 100\u{a0}%. {}.", told.join("; "))
@@ -106,8 +106,8 @@ fn axis(rows: &[&Row<'_>]) -> ((f64, f64), bool) {
     (ends, false)
 }
 
-fn draw(canvas: &mut Canvas, rows: &[&Row<'_>], void: &[&Row<'_>], higher_is_better: bool) {
-    let places = places(canvas, &[rows, void].concat());
+fn draw(canvas: &mut Canvas, rows: &[&Row<'_>], invalid: &[&Row<'_>], higher_is_better: bool) {
+    let places = places(canvas, &[rows, invalid].concat());
     let (ends, is_log) = axis(rows);
     let span = (places.left, places.right);
     let x = if is_log { Scale::log(ends, span) } else { Scale::linear(ends, span) };
@@ -145,9 +145,9 @@ fn draw(canvas: &mut Canvas, rows: &[&Row<'_>], void: &[&Row<'_>], higher_is_bet
         }
         draw_row(canvas, row, &places, x, top);
     }
-    for (i, row) in void.iter().enumerate() {
+    for (i, row) in invalid.iter().enumerate() {
         let y = bottom + 30.0 + WORDS * (i as f64 + 0.4);
-        let words = format!("{}: {}", row.standing.words(), row.reason());
+        let words = format!("{}: {}", row.status.words(), row.reason());
         if canvas.narrow {
             let words = format!("{}, {words}", row.variant.name);
             canvas.text((places.left, y), &cut_to(&words, canvas.width - 16.0), Paint::Muted, Hold::Left);
@@ -179,7 +179,7 @@ fn draw_row(canvas: &mut Canvas, row: &Row<'_>, places: &Places, x: Scale, top: 
     } else {
         (top + 17.0, top + 17.0, top + 15.0)
     };
-    let words = row.standing.words();
+    let words = row.status.words();
     if canvas.narrow {
         let room = canvas.width - 24.0 - words.chars().count() as f64 * 6.4;
         canvas.text((places.left, name_y), &cut_to(&row.label(), room), Paint::Ink, Hold::Left);
@@ -195,15 +195,15 @@ fn draw_row(canvas: &mut Canvas, row: &Row<'_>, places: &Places, x: Scale, top: 
     for ratio in blocks.filter_map(|block| block.ratio) {
         canvas.dot((x.at(ratio), y + 11.0), 2.2, Paint::Muted);
     }
-    canvas.interval(x, y, effect, paint(row.standing));
+    canvas.interval(x, y, effect, paint(row.status));
 }
 
 /// The colour of a verdict; its place and its words say the same.
-pub(super) fn paint(standing: Standing) -> Paint {
-    match standing {
-        Standing::Held(Verdict::Better) => Paint::Series(1),
-        Standing::Held(Verdict::Worse) => Paint::Series(2),
-        Standing::Held(Verdict::NotComparable) => Paint::Bad,
+pub(super) fn paint(status: VariantStatus) -> Paint {
+    match status {
+        VariantStatus::Held(Verdict::Better) => Paint::Series(1),
+        VariantStatus::Held(Verdict::Worse) => Paint::Series(2),
+        VariantStatus::Held(Verdict::NotComparable) => Paint::Bad,
         _ => Paint::Muted,
     }
 }

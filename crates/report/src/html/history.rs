@@ -41,8 +41,8 @@ pub(crate) fn values(section: &mut Markup, series: &Series) {
     let has_interval = |point: &Point| point.value.low.is_some();
     let name = if points.iter().any(has_interval) { "run, 95\u{a0}% interval" } else { "run" };
     let mut legend = vec![Key::new("dot s1", name)];
-    if points.iter().any(|point| point.void) {
-        legend.push(Key::new("ring", "void"));
+    if points.iter().any(|point| point.invalid) {
+        legend.push(Key::new("ring", "invalid"));
     }
     if points.iter().any(|point| !point.changes.is_empty()) {
         legend.push(Key::new("triangle", "a version or the machine changed"));
@@ -71,7 +71,7 @@ pub(crate) fn values(section: &mut Markup, series: &Series) {
         |_| HEIGHT,
         |canvas| {
             let (x, y) = axes(canvas, points, high, &figures::short);
-            let valid = points.iter().enumerate().filter(|(_, point)| !point.void);
+            let valid = points.iter().enumerate().filter(|(_, point)| !point.invalid);
             let line: Vec<(f64, f64)> =
                 valid.map(|(index, point)| (x.at(index as f64), y.at(point.value.value))).collect();
             course(canvas, &line);
@@ -88,7 +88,7 @@ pub(crate) fn response_times(section: &mut Markup, series: &Series) {
     let points = &series.points;
     let times: Vec<Interval> = points
         .iter()
-        .filter(|point| !point.void)
+        .filter(|point| !point.invalid)
         .filter_map(|point| Some(Interval { value: point.p99_ns?, low: None, high: None }))
         .collect();
     if times.len() < 2 {
@@ -103,11 +103,11 @@ pub(crate) fn response_times(section: &mut Markup, series: &Series) {
     };
     figure.write(
         section,
-        Some(readout(points, |point| if point.void { "void".to_owned() } else { p99_words(point) })),
+        Some(readout(points, |point| if point.invalid { "invalid".to_owned() } else { p99_words(point) })),
         |_| HEIGHT,
         |canvas| {
             let (x, y) = axes(canvas, points, headroom(times.iter().copied()), &time_words);
-            let known = points.iter().enumerate().filter(|(_, point)| !point.void);
+            let known = points.iter().enumerate().filter(|(_, point)| !point.invalid);
             let line: Vec<(f64, f64)> =
                 known.filter_map(|(index, point)| Some((x.at(index as f64), y.at(point.p99_ns?)))).collect();
             course(canvas, &line);
@@ -195,11 +195,11 @@ fn radius(runs: usize) -> f64 {
 }
 
 fn mark(canvas: &mut Canvas, at: f64, point: &Point, y: Scale, runs: usize) {
-    let paint = if point.void { Paint::Bad } else { Paint::Series(1) };
+    let paint = if point.invalid { Paint::Bad } else { Paint::Series(1) };
     let cap = if runs > MANY { 0.0 } else { 4.5 };
     canvas.upright(at, y, point.value, paint, cap);
     let (middle, radius) = (y.at(point.value.value), radius(runs));
-    if point.void {
+    if point.invalid {
         let ring: Vec<(f64, f64)> = (0..=20)
             .map(|step| f64::from(step) * std::f64::consts::TAU / 20.0)
             .map(|angle| (at + (radius + 0.5) * angle.cos(), middle + (radius + 0.5) * angle.sin()))

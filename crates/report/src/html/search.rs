@@ -25,10 +25,10 @@ pub(crate) fn picture(section: &mut Markup, search: &Search) {
         })
         .collect();
     let figure = Figure {
-        title: "Calls due a second",
+        title: "Rates tried",
         caption: "In the order of trial, on a logarithmic axis. A cross missed the SLO; confirming runs are the \
                   larger dots.",
-        description: format!("Calls a second: {}.", said.join(", ")),
+        description: format!("Rates in calls/s: {}.", said.join(", ")),
         legend: vec![Key::new("dot s1", "met"), Key::new("cross s2", "missed")],
     };
     figure.draw(

@@ -77,7 +77,7 @@ fn draw(canvas: &mut Canvas, rows: &[&Row<'_>], pitch: f64) {
             canvas.name(left, y, &row.label());
             canvas.text((canvas.width - 4.0, y), &words, Paint::Muted, Hold::Right);
         }
-        canvas.interval(x, y, mean, forest::paint(row.standing));
+        canvas.interval(x, y, mean, forest::paint(row.status));
         for value in row.values.iter().flatten() {
             canvas.dot((x.at(*value), y + 9.0), 2.2, Paint::Muted);
         }

@@ -1,4 +1,4 @@
-//! What makes the number of a trial void.
+//! What makes the result of a trial invalid.
 use result::{Check, Missing, Outage, Rule, Severity, State, Trial};
 
 type Change = fn(&mut Trial);

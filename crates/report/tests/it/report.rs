@@ -156,14 +156,14 @@ fn a_void_variant_has_no_number_in_any_format() {
     let mut document = sample_documents::experiment();
     // A value that nothing else on the page has.
     let experiment = document.experiment.as_mut().unwrap();
-    let void =
+    let invalid =
         experiment.variants.iter().find(|variant| variant.state == result::VariantState::Invalid).unwrap();
-    for trial in void.trials.iter().flatten() {
+    for trial in invalid.trials.iter().flatten() {
         let headline = &mut document.trials[*trial].headline.value;
         *headline = result::Interval { value: 31_337.0, low: Some(31_300.0), high: Some(31_400.0) };
     }
     for report in formats(&document) {
-        for number in ["31 337", "31 340", "31 300"] {
+        for number in ["31,337", "31,340", "31,300"] {
             assert!(!report.contains(number), "{report}");
         }
         assert!(report.contains("the audit warehouse-ytd failed in 2 of 5 trials"), "{report}");
@@ -301,7 +301,7 @@ fn what_was_accepted_and_what_became_of_it_are_two_rows() {
     assert!(schema().is_valid(&serde_json::to_value(&document).unwrap()));
     for report in super::formats(&document) {
         let report = report.replace('\u{a0}', " ");
-        for words in ["4 321 calls", "990 ms", "61 at most after a second, 2 after the last; 3 were undone"] {
+        for words in ["4,321 calls", "990 ms", "61 at the end of a second, 2 at the end; 3 were undone"] {
             assert!(report.contains(words), "{words}:\n{report}");
         }
     }

@@ -184,7 +184,7 @@ fn higher_pace(base: &Variant) -> Result<Change, String> {
             (Arrivals::Poisson(faster(rate)), format!("a rate of {}/s", faster(rate).0), RATE_GAIN_MIN)
         }
         Arrivals::Paced => (Arrivals::Closed, "no keying and think times".to_owned(), RATE_GAIN_MIN),
-        Arrivals::Closed => return Err("no pace was asked for".into()),
+        Arrivals::Closed => return Err("no rate and no think time was requested".into()),
     };
     let asked = ("arrivals", words.clone());
     let mut change = changed(base, words, asked, Expected::AtLeast(expected));
@@ -241,8 +241,7 @@ fn halved(trial: &Trial, role: Role) -> Result<(rig::Limits, String), String> {
             "the {who} used {used:.2} of the {available:.2} cores that it could have had, so that they were not full"
         ));
     }
-    let words =
-        format!("the {who} held to {half:.2} cores, half of the {available:.2} that it could have had");
+    let words = format!("the {who} limited to {half:.2} cores, half of {available:.2}");
     Ok((rig::Limits { cpu: Some(half), mem: None }, words))
 }
 
@@ -276,8 +275,8 @@ fn less_server(trial: &Trial, base: &Variant) -> Result<Change, String> {
 mod tests {
     use super::*;
     use crate::factors;
+    use deploy::EngineOptions;
     use deploy::Spec;
-    use deploy::Wishes;
     use result::Writeback;
     use sql::Dialect;
 
@@ -292,7 +291,7 @@ mod tests {
             server_threads: 1,
             server_limits: None,
             relaying: deploy::RelayOptions::default(),
-            spec: Spec::of_wishes(dialect, 1, &[], &Wishes::default()),
+            spec: Spec::of_wishes(dialect, 1, &[], &EngineOptions::default()),
             through_checkpoints: false,
             asked: Vec::new(),
         }
@@ -462,7 +461,7 @@ mod tests {
         refused(Suspect::Pool, &base, "as many sessions");
         refused(Suspect::EngineCpu, &base, "cannot be limited");
         refused(Suspect::Limit, &base, "no limit");
-        refused(Suspect::OfferedLoad, &base, "no pace");
+        refused(Suspect::OfferedLoad, &base, "no rate and no think time");
         let mut one = base.clone();
         one.plan.workers = 1;
         refused(Suspect::Writer, &one, "only one client");

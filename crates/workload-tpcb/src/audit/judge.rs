@@ -89,7 +89,7 @@ fn judged(promise: &str, figure: Figure, useless: f64) -> Finding {
         tolerance * 100.0
     );
     let (verdict, sentence) = if samples == 0 || tolerance >= useless {
-        (AuditOutcome::Inconclusive, format!("too few to tell whether {found}"))
+        (AuditOutcome::Inconclusive, format!("too few to decide whether {found}"))
     } else if (measured - expected).abs() <= tolerance {
         (AuditOutcome::Passed, found)
     } else {

@@ -62,7 +62,7 @@ pub(super) fn judged(promise: &str, spread: &Spread) -> Finding {
         "{promise}: uneven by {measured:.3} times what chance makes of {draws} calls; expected {low:.3} to {high:.3}"
     );
     let (verdict, sentence) = if draws * (draws - 1.0) / 2.0 / numbers < MEETINGS_MIN {
-        (AuditOutcome::Inconclusive, format!("too few to tell whether {found}"))
+        (AuditOutcome::Inconclusive, format!("too few to decide whether {found}"))
     } else if (low..=high).contains(&measured) {
         (AuditOutcome::Passed, found)
     } else {

@@ -53,7 +53,7 @@ pub(super) fn judged_draws(promise: &str, samples: u64, hits: u64, expected: f64
     let finding = judged(promise, figure);
     let beyond = (figure.measured - expected).abs() > chance_max(samples, expected);
     if finding.verdict == AuditOutcome::Failed && !beyond {
-        let sentence = format!("too few to tell whether {}", compared(promise, figure));
+        let sentence = format!("too few to decide whether {}", compared(promise, figure));
         return Finding { verdict: AuditOutcome::Inconclusive, sentence, ..finding };
     }
     finding
@@ -81,7 +81,7 @@ pub(super) fn judged(promise: &str, figure: Figure) -> Finding {
         finding
             if finding.verdict == AuditOutcome::Passed && tolerance >= 0.5 * expected.min(1.0 - expected) =>
         {
-            let sentence = format!("too few to tell whether {}", finding.sentence);
+            let sentence = format!("too few to decide whether {}", finding.sentence);
             Finding { verdict: AuditOutcome::Inconclusive, sentence, ..finding }
         }
         finding => finding,
@@ -141,7 +141,7 @@ pub(super) fn bad_credit_data(audit: &Audit, rows: &[Vec<Value>], context: &Cont
     if context.ours {
         return violations(audit, rows, context);
     }
-    Finding::not_told(format!("on data of another kit no one can tell whether {}", audit.sentence), None)
+    Finding::not_told(format!("on data of another tool it is unknown whether {}", audit.sentence), None)
 }
 
 fn counts<const N: usize>(rows: &[Vec<Value>]) -> Option<[u64; N]> {

@@ -39,7 +39,7 @@ const EXPECTED_MAX: f64 = 0.97;
 /// Judges `top` of `draws` picks for the tenth of `numbers` that has most.
 pub(super) fn judged(promise: &str, field: Field, numbers: u32, draws: u64, top: u64) -> Finding {
     if numbers < 10 || draws == 0 {
-        return Finding::not_told(format!("nothing was picked, so no one can tell whether {promise}"), None);
+        return Finding::not_told(format!("nothing was picked, so it is unknown whether {promise}"), None);
     }
     let (expected, scatter) = expectation(field, numbers, draws, true);
     let (even, even_scatter) = expectation(field, numbers, draws, false);
@@ -48,7 +48,7 @@ pub(super) fn judged(promise: &str, field: Field, numbers: u32, draws: u64, top:
     // Where even picks could pass, passing would say nothing.
     if expected > EXPECTED_MAX || (expected - even).abs() < tolerance + ERRORS_MAX * even_scatter {
         let sentence = format!(
-            "too few picks to tell whether {promise}: the busiest tenth has {:.1} % of {draws}, uneven picks would give \
+            "too few picks to decide whether {promise}: the busiest tenth has {:.1} % of {draws}, uneven picks would give \
              {:.1} %, even ones {:.1} %",
             figure.measured * 100.0,
             expected * 100.0,

@@ -4,7 +4,7 @@ use super::support::{empty, execute, tiny};
 use admin::store;
 use sql::Dialect;
 use workload_tpcc::Cardinality;
-use workload_tpcc::kit::{Kit, discover_query};
+use workload_tpcc::foreign_schema::{ForeignSchema, discover_query};
 
 /// go-tpc's tables.
 const GO_TPC: &str = include_str!("../../../../../tests/data/go-tpc.schema.sql");
@@ -26,7 +26,7 @@ fn tables_of_other_kits_are_recognised_and_take_our_statements() {
     ] {
         let url = empty(database);
         execute(&url, &statements);
-        let kit = Kit::recognise(Dialect::Postgres, &store(&url).columns().unwrap()).unwrap();
+        let kit = ForeignSchema::recognise(Dialect::Postgres, &store(&url).columns().unwrap()).unwrap();
         assert_eq!(kit.name, Some(name));
         match noted {
             "" => assert_eq!(kit.notes, [""; 0]),
@@ -43,10 +43,11 @@ fn a_key_of_its_own_in_history_is_fine_and_one_that_nobody_gives_is_not() {
     let url = empty("keyed");
     execute(&url, GO_TPC);
     execute(&url, "alter table history add h_id bigint generated always as identity primary key");
-    let kit = Kit::recognise(Dialect::Postgres, &store(&url).columns().unwrap()).unwrap();
+    let kit = ForeignSchema::recognise(Dialect::Postgres, &store(&url).columns().unwrap()).unwrap();
     assert_eq!(kit.notes, ["history has a column more, h_id bigint"]);
     execute(&url, "alter table history add row_id bytea not null; alter table stock drop s_data");
-    let error = Kit::recognise(Dialect::Postgres, &store(&url).columns().unwrap()).unwrap_err().to_string();
+    let error =
+        ForeignSchema::recognise(Dialect::Postgres, &store(&url).columns().unwrap()).unwrap_err().to_string();
     assert!(error.contains("history.row_id must be given"), "{error}");
     assert!(error.contains("table stock has no column s_data"), "{error}");
 }
@@ -54,7 +55,7 @@ fn a_key_of_its_own_in_history_is_fine_and_one_that_nobody_gives_is_not() {
 #[test]
 fn our_own_tables_and_how_much_they_hold_are_recognised() {
     let url = tiny("own");
-    let kit = Kit::recognise(Dialect::Postgres, &store(&url).columns().unwrap()).unwrap();
+    let kit = ForeignSchema::recognise(Dialect::Postgres, &store(&url).columns().unwrap()).unwrap();
     assert_eq!((kit.name, kit.notes.len()), (Some("stackmark"), 0), "{kit:?}");
     let rows = store(&url).rows(&discover_query().unwrap(), &[]).unwrap();
     let row: Vec<i64> = rows[0].iter().filter_map(sql::Value::int).collect();

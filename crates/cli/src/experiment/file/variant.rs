@@ -299,10 +299,7 @@ impl Common<'_> {
         {
             return Err(source.wrong(
                 &durability.key_span,
-                format!(
-                    "`durability` and `sqlite.{}` both say what a commit survives; leave one out",
-                    twice.key
-                ),
+                format!("`durability` and `sqlite.{}` both set the durability; leave one out", twice.key),
             ));
         }
         let mut options = Vec::new();

@@ -290,7 +290,7 @@ fn blamed(error: &PlanError) -> &'static str {
             "workers" => "clients",
             "runtimes" => "generator-threads",
             "the drain" => "drain",
-            "the deadline of a call" => "deadline",
+            "the deadline per call" => "deadline",
             "the rate" => "rate",
             "the length of a stage" | "the rate of a stage" | "the number of stages" => "stages",
             "the number of calls" => "calls",

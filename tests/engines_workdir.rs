@@ -1,6 +1,6 @@
 //! A desk next to engines that are started once for all tests of this program.
 
-use crate::e2e_desk::{Desk, Ran, Running};
+use crate::e2e_workdir::{Ran, Running, Workdir};
 use rig::Engine;
 use serde_json::Value;
 use sql::Secret;
@@ -41,24 +41,24 @@ impl Server {
     }
 
     /// A command line that may use the password.
-    pub(crate) fn run(&self, desk: &Desk, line: &str) -> Ran {
-        let mut command: Command = desk.command(line);
+    pub(crate) fn run(&self, workdir: &Workdir, line: &str) -> Ran {
+        let mut command: Command = workdir.command(line);
         command.env("STACKMARK_DB_PASSWORD", self.password());
         Running::start(command).end()
     }
 
     /// The same, which must end well; what it printed.
     #[track_caller]
-    pub(crate) fn done(&self, desk: &Desk, line: &str) -> String {
-        let ran = self.run(desk, line);
+    pub(crate) fn done(&self, workdir: &Workdir, line: &str) -> String {
+        let ran = self.run(workdir, line);
         assert_eq!(ran.code(), 0, "{line}: {ran:?}");
         ran.out
     }
 
     /// The same, for a command that prints JSON.
     #[track_caller]
-    pub(crate) fn json(&self, desk: &Desk, line: &str) -> Value {
-        serde_json::from_str(&self.done(desk, &format!("{line} --json"))).unwrap()
+    pub(crate) fn json(&self, workdir: &Workdir, line: &str) -> Value {
+        serde_json::from_str(&self.done(workdir, &format!("{line} --json"))).unwrap()
     }
 
     /// An empty database.
@@ -68,9 +68,9 @@ impl Server {
     }
 
     /// Creates a database and loads it; `load` is the workload and options such as `--golden`.
-    pub(crate) fn loaded(&self, desk: &Desk, load: &str, name: &str) -> String {
+    pub(crate) fn loaded(&self, workdir: &Workdir, load: &str, name: &str) -> String {
         let url = self.database(name);
-        self.done(desk, &format!("load {load} --db {url}"));
+        self.done(workdir, &format!("load {load} --db {url}"));
         url
     }
 

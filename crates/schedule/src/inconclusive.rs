@@ -9,13 +9,13 @@ const SHARE_MIN: f64 = 0.001;
 
 /// What there is to say about a comparison without an answer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Doubt<'a> {
+pub(crate) struct Inconclusive<'a> {
     pub(crate) found: &'a measure::Comparison,
     /// Under which it was judged.
     pub(crate) terms: &'a Terms,
 }
 
-impl Doubt<'_> {
+impl Inconclusive<'_> {
     /// All of it; `metric` is what a sentence calls what is compared.
     pub(crate) fn sentence(&self, metric: &str) -> String {
         let Some((low, high)) = self.found.interval else {
@@ -87,7 +87,7 @@ mod tests {
     fn sentence_of(ratios: &[f64], terms: &Terms) -> String {
         let found = compare(ratios, terms);
         assert_eq!(found.verdict, Verdict::Inconclusive);
-        Doubt { found: &found, terms }.sentence("throughput")
+        Inconclusive { found: &found, terms }.sentence("throughput")
     }
 
     const WILD: [f64; 5] = [0.9, 1.1, 0.95, 1.08, 1.0];

@@ -4,17 +4,17 @@ use crate::ui::Ui;
 use anyhow::Result;
 use result::RunKind;
 use schedule::plan::Experiment;
-use schedule::{Answer, Interleaved};
+use schedule::{CommandOutcome, Interleaved};
 use std::path::Path;
 use targets::Driven;
 
 /// Carries out an experiment, or a comparison of its two variants.
-pub(crate) fn held_against<W: Driven>(
+pub(crate) fn run_experiment<W: Driven>(
     experiment: Experiment,
     kind: RunKind,
     out: &Path,
     ui: &Ui,
-) -> Result<Answer> {
+) -> Result<CommandOutcome> {
     // What can be wrong is found before the folder is made.
     let schedule = Interleaved::of::<W>(experiment, kind)?;
     let name = schedule.name();

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 /// Receives remarks and progress: a terminal, a page, or nothing.
-pub trait Viewer: Debug {
+pub trait Reporter: Debug {
     /// A remark.
     fn remark(&self, text: &str);
 
@@ -21,7 +21,7 @@ pub trait Work {
 }
 
 /// Reports the current activity as a remark and as the activity.
-pub fn announce(viewer: &dyn Viewer, words: &str) {
-    viewer.remark(words);
-    viewer.doing(words);
+pub fn announce(reporter: &dyn Reporter, words: &str) {
+    reporter.remark(words);
+    reporter.doing(words);
 }

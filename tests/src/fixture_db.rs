@@ -16,7 +16,7 @@ const AUDITS_MAX: Nanos = Nanos::from_secs(120);
 
 /// Where one database lies. It goes with this value.
 #[derive(Debug)]
-pub(crate) enum Ground {
+pub(crate) enum FixtureDb {
     /// In a folder of its own.
     Folder {
         /// The folder.
@@ -28,9 +28,9 @@ pub(crate) enum Ground {
     Server(ServerUrl),
 }
 
-impl Ground {
+impl FixtureDb {
     /// A copy of what `plan` loads, on the server of an engine; loaded once under that name.
-    pub(crate) fn copied(engine: Engine, name: &str, plan: impl FnOnce() -> LoadPlan) -> Ground {
+    pub(crate) fn copied(engine: Engine, name: &str, plan: impl FnOnce() -> LoadPlan) -> FixtureDb {
         let to = another(engine);
         // A template takes one copy at a time.
         shared(engine).with_template(
@@ -38,28 +38,28 @@ impl Ground {
             |template| loading(template, plan()),
             |template| store(template).copy_to(&to, false).expect("a template that was just loaded"),
         );
-        Ground::Server(to)
+        FixtureDb::Server(to)
     }
 
     /// What `plan` loads, on the server of an engine: for what is too large to keep and to copy.
-    pub(crate) fn loaded(engine: Engine, plan: LoadPlan) -> Ground {
+    pub(crate) fn loaded(engine: Engine, plan: LoadPlan) -> FixtureDb {
         let to = another(engine);
         loading(&to, plan);
-        Ground::Server(to)
+        FixtureDb::Server(to)
     }
 
     /// A copy of what is there, next to it.
-    pub(crate) fn copy(&self) -> Ground {
+    pub(crate) fn copy(&self) -> FixtureDb {
         let copy = match self {
-            Ground::Folder { url, .. } => {
+            FixtureDb::Folder { url, .. } => {
                 let folder = tempfile::tempdir().expect("a test needs a folder");
                 let path = folder.path().join("copy.db");
-                Ground::Folder { folder, url: SqliteUrl { path, ..url.clone() } }
+                FixtureDb::Folder { folder, url: SqliteUrl { path, ..url.clone() } }
             }
-            Ground::Server(url) => {
+            FixtureDb::Server(url) => {
                 let engines = Engine::DATABASES.into_iter();
                 let mut engines = engines.filter(|engine| dialect(*engine) == url.dialect);
-                Ground::Server(another(engines.next().expect("a server is of one of them")))
+                FixtureDb::Server(another(engines.next().expect("a server is of one of them")))
             }
         };
         store(self.place()).copy_to(copy.place(), false).expect("a database at rest");
@@ -69,15 +69,15 @@ impl Ground {
     /// Its address.
     pub(crate) fn place(&self) -> DbUrl {
         match self {
-            Ground::Folder { url, .. } => DbUrl::Sqlite(url.clone()),
-            Ground::Server(url) => DbUrl::Server(url.clone()),
+            FixtureDb::Folder { url, .. } => DbUrl::Sqlite(url.clone()),
+            FixtureDb::Server(url) => DbUrl::Server(url.clone()),
         }
     }
 }
 
-impl Drop for Ground {
+impl Drop for FixtureDb {
     fn drop(&mut self) {
-        if let Ground::Server(url) = self {
+        if let FixtureDb::Server(url) = self {
             // What cannot be removed now goes with the server, or when the next program looks.
             let _ = store(&*url).remove();
         }

@@ -2,16 +2,16 @@
 
 use crate::Folder;
 use anyhow::Result;
-use deploy::{Subject, Viewer};
+use deploy::{Reporter, Subject};
 use measure::{CallCounts, Phase, Slice, Totals};
 use model::{Kind, Nanos};
 use result::{Document, Experiment};
 use std::path::Path;
 
 /// Someone who follows runs.
-pub trait Spectator: Viewer {
+pub trait RunReporter: Reporter {
     /// Follows one trial, which ends with what is returned.
-    fn follow(&self, what: &str) -> Box<dyn Following>;
+    fn follow(&self, what: &str) -> Box<dyn TrialReporter>;
 
     /// Which variant the next trial is of, and in which block, counted from 1.
     fn place(&self, variant: &str, block: u32);
@@ -28,14 +28,14 @@ pub trait Spectator: Viewer {
 }
 
 /// Sees one trial.
-pub trait Following {
+pub trait TrialReporter {
     /// A slice has ended.
-    fn slice(&mut self, sight: &Sight<'_>);
+    fn slice(&mut self, sight: &SliceView<'_>);
 }
 
 /// What there is to see of a trial when a slice has ended.
 #[derive(Debug)]
-pub struct Sight<'a> {
+pub struct SliceView<'a> {
     /// What is measured.
     pub subject: &'static Subject,
     /// What the load generator does.
@@ -64,7 +64,7 @@ pub struct Sight<'a> {
     pub usage: Vec<observe::Usage>,
 }
 
-impl Sight<'_> {
+impl SliceView<'_> {
     /// The slice that has just ended.
     #[must_use]
     pub fn slice(&self) -> &Slice {

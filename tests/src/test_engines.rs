@@ -11,7 +11,7 @@ use sql::{DbUrl, Dialect, SqlOpener};
 use workload_tpcc::Cardinality;
 
 /// An engine with its plain connections.
-pub trait Bed {
+pub trait TestEngine {
     /// Opens them.
     type Opener: SqlOpener;
     /// What the engine speaks.
@@ -50,7 +50,7 @@ pub struct OnMariaDb;
 
 const REACHED: &str = "a database that was just made, and statements that fit it";
 
-impl Bed for OnSqlite {
+impl TestEngine for OnSqlite {
     type Opener = SqliteOpener<Monotonic>;
     const DIALECT: Dialect = Dialect::Sqlite;
     const ENGINE: Option<Engine> = None;
@@ -61,7 +61,7 @@ impl Bed for OnSqlite {
     }
 }
 
-impl Bed for OnPostgres {
+impl TestEngine for OnPostgres {
     type Opener = PostgresOpener;
     const DIALECT: Dialect = Dialect::Postgres;
     const ENGINE: Option<Engine> = Some(Engine::Postgres);
@@ -72,7 +72,7 @@ impl Bed for OnPostgres {
     }
 }
 
-impl Bed for OnPostgresSimply {
+impl TestEngine for OnPostgresSimply {
     type Opener = SimpleOpener;
     const DIALECT: Dialect = Dialect::Postgres;
     const ENGINE: Option<Engine> = Some(Engine::Postgres);
@@ -83,7 +83,7 @@ impl Bed for OnPostgresSimply {
     }
 }
 
-impl Bed for OnMariaDb {
+impl TestEngine for OnMariaDb {
     type Opener = MySqlOpener;
     const DIALECT: Dialect = Dialect::MySql;
     const ENGINE: Option<Engine> = Some(Engine::MariaDb);

@@ -10,7 +10,7 @@ use std::fmt;
 
 /// Tables that can be run on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kit {
+pub struct ForeignSchema {
     /// Whose tables they look like, as far as they can be distinguished.
     pub name: Option<&'static str>,
     /// What differs from ours and does no harm, a clause each.
@@ -78,12 +78,12 @@ fn sizes(kind: &str) -> Vec<u32> {
     inside.split(',').filter_map(|number| number.trim().parse().ok()).collect()
 }
 
-impl Kit {
+impl ForeignSchema {
     /// Judges the tables of a database on an engine of `dialect`.
     ///
     /// # Errors
     /// When a run is impossible: see [`Impossible`].
-    pub fn recognise(dialect: Dialect, columns: &[ColumnInfo]) -> Result<Kit, Impossible> {
+    pub fn recognise(dialect: Dialect, columns: &[ColumnInfo]) -> Result<ForeignSchema, Impossible> {
         let columns: Vec<ColumnInfo> = columns
             .iter()
             .map(|column| ColumnInfo {
@@ -104,7 +104,7 @@ impl Kit {
             }
         }
         if judged.why.is_empty() {
-            Ok(Kit { name: guess(&columns), notes: judged.notes })
+            Ok(ForeignSchema { name: guess(&columns), notes: judged.notes })
         } else {
             Err(Impossible { why: judged.why })
         }
@@ -160,7 +160,7 @@ fn judge_table(table: &str, ours: &[ColumnInfo], theirs: &[ColumnInfo], judged: 
         if their.must_be_given && GROWING.contains(&table) {
             judged
                 .why
-                .push(format!("{table}.{column} must be given in every new row, and we do not know what"));
+                .push(format!("{table}.{column} must be given in every new row, and its value is unknown"));
         } else {
             judged.notes.push(format!("{table} has a column more, {column} {kind}"));
         }
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     /// Our own tables, with some columns changed: a type, or none for a column that is missing.
-    fn check(changes: &[(&str, &str, Option<&str>)]) -> Result<Kit, Impossible> {
+    fn check(changes: &[(&str, &str, Option<&str>)]) -> Result<ForeignSchema, Impossible> {
         let mut columns = expected(Dialect::Postgres);
         for (table, name, kind) in changes {
             columns.retain(|column| (column.table.as_str(), column.column.as_str()) != (*table, *name));
@@ -259,7 +259,7 @@ mod tests {
                 });
             }
         }
-        Kit::recognise(Dialect::Postgres, &columns)
+        ForeignSchema::recognise(Dialect::Postgres, &columns)
     }
 
     #[test]
@@ -267,7 +267,7 @@ mod tests {
         for dialect in [Dialect::Postgres, Dialect::MySql] {
             let own = expected(dialect);
             assert_eq!(own.len(), 9 + 11 + 21 + 8 + 3 + 8 + 10 + 5 + 17, "{dialect:?}");
-            assert_eq!(Kit::recognise(dialect, &own).unwrap().notes, [""; 0]);
+            assert_eq!(ForeignSchema::recognise(dialect, &own).unwrap().notes, [""; 0]);
         }
         assert_eq!(check(&[("stackmark_load", "name", Some("text"))]).unwrap().name, Some("stackmark"));
     }
@@ -304,7 +304,7 @@ mod tests {
             let error = check(&[change]).unwrap_err();
             assert!(error.why.len() == 1 && error.to_string().contains(why), "{change:?}: {error}");
         }
-        assert_eq!(Kit::recognise(Dialect::Postgres, &[]).unwrap_err().why.len(), 9);
+        assert_eq!(ForeignSchema::recognise(Dialect::Postgres, &[]).unwrap_err().why.len(), 9);
     }
 
     #[test]

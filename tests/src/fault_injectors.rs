@@ -9,7 +9,7 @@ use workload_tpcc::{Call, Cardinality, Outcome, Payment, Stmt};
 
 /// One way to do wrong.
 #[derive(Debug, Clone, Copy)]
-pub struct Saboteur {
+pub struct FaultInjector {
     /// What goes wrong.
     pub what: &'static str,
     /// How.
@@ -20,20 +20,28 @@ pub struct Saboteur {
     pub caught_by: &'static [&'static str],
 }
 
-const fn edits(what: &'static str, edits: &'static [Edit], caught_by: &'static [&'static str]) -> Saboteur {
-    Saboteur { what, trick: Trick::Statements([edits; 3]), workers: 1, caught_by }
+const fn edits(
+    what: &'static str,
+    edits: &'static [Edit],
+    caught_by: &'static [&'static str],
+) -> FaultInjector {
+    FaultInjector { what, trick: Trick::Statements([edits; 3]), workers: 1, caught_by }
 }
 
-const fn edits_of(what: &'static str, edits: Edits, caught_by: &'static [&'static str]) -> Saboteur {
-    Saboteur { what, trick: Trick::Statements(edits), workers: 1, caught_by }
+const fn edits_of(what: &'static str, edits: Edits, caught_by: &'static [&'static str]) -> FaultInjector {
+    FaultInjector { what, trick: Trick::Statements(edits), workers: 1, caught_by }
 }
 
-const fn tampers(what: &'static str, tampering: Tampering, caught_by: &'static [&'static str]) -> Saboteur {
-    Saboteur { what, trick: Trick::Connection(tampering), workers: 1, caught_by }
+const fn tampers(
+    what: &'static str,
+    tampering: Tampering,
+    caught_by: &'static [&'static str],
+) -> FaultInjector {
+    FaultInjector { what, trick: Trick::Connection(tampering), workers: 1, caught_by }
 }
 
-const fn behind(what: &'static str, trick: Trick, caught_by: &'static [&'static str]) -> Saboteur {
-    Saboteur { what, trick, workers: 1, caught_by }
+const fn behind(what: &'static str, trick: Trick, caught_by: &'static [&'static str]) -> FaultInjector {
+    FaultInjector { what, trick, workers: 1, caught_by }
 }
 
 /// Leaves the number of an order as it was, by and by.
@@ -76,7 +84,7 @@ const AHEAD_ON_MARIADB: &[Edit] = &[
 ];
 
 /// Those whose work shows on tiny data, after a thousand calls.
-pub const EXACT: &[Saboteur] = &[
+pub const EXACT: &[FaultInjector] = &[
     // New-Order.
     edits(
         "one piece is stored, charged and taken from stock, however many were ordered",
@@ -87,7 +95,7 @@ pub const EXACT: &[Saboteur] = &[
         &["ledger: order amounts", "ledger: stock of the warehouse"],
     ),
     // Payment.
-    Saboteur {
+    FaultInjector {
         what: "payments read w_ytd and write it back, and lose those in between",
         trick: Trick::Around {
             before: |dialect, call| match call {
@@ -508,7 +516,7 @@ pub const EXACT: &[Saboteur] = &[
 ];
 
 /// Those whose work shows in the shape of data of the standard's size only. The inputs are as they should be.
-pub const SHAPE: &[Saboteur] = &[
+pub const SHAPE: &[FaultInjector] = &[
     behind(
         "the service works at home only, whatever it is asked for",
         Trick::Instead(|call| match call {

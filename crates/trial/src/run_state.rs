@@ -1,13 +1,13 @@
 //! `plan.json` in the folder of a run of several trials: what is to be done, written at once, so that a run that was cut off
 //! can go on.
 
-use crate::Spectator;
+use crate::RunReporter;
 use crate::folder::{self, Folder};
 use crate::lock;
 use anyhow::{Context, Result, bail};
 use deploy::{Interrupt, ServerSource};
 use result::{Document, Moment, RunKind, Spent};
-use schedule::Answer;
+use schedule::CommandOutcome;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -21,7 +21,7 @@ const FILE: &str = "plan.json";
 /// A run that has been begun, to carry out a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Underway<P> {
+pub struct RunState<P> {
     /// Our version: another one may measure otherwise.
     stackmark: String,
     /// The checksum of our program: so may another build of a version.
@@ -52,11 +52,11 @@ pub struct Underway<P> {
 
 /// Where a run is carried out, who sees it, and who may end it.
 #[derive(Debug, Clone, Copy)]
-pub struct Site<'a> {
+pub struct RunContext<'a> {
     /// The folder of the run.
     pub folder: &'a Folder,
     /// Who watches.
-    pub viewer: &'a dyn Spectator,
+    pub reporter: &'a dyn RunReporter,
     /// Who may end it.
     pub interrupt: &'a Interrupt,
 }
@@ -71,20 +71,20 @@ pub(crate) fn begin<P: Serialize + Clone>(
     kind: RunKind,
     name: &str,
     out: &Path,
-    viewer: &dyn Spectator,
-    carry_out: impl FnOnce(Underway<P>, &Site<'_>) -> Result<Answer>,
-) -> Result<Answer> {
+    reporter: &dyn RunReporter,
+    carry_out: impl FnOnce(RunState<P>, &RunContext<'_>) -> Result<CommandOutcome>,
+) -> Result<CommandOutcome> {
     let locked = lock::hold()?;
     let interrupt = Interrupt::listen()?;
     let (folder, started, id) = Folder::create(out, name)?;
     locked.works_in(folder.path());
-    let underway = Underway::new(id, started, workload, kind, plan)?;
-    carry_out(underway, &Site { folder: &folder, viewer, interrupt: &interrupt })
+    let run_state = RunState::new(id, started, workload, kind, plan)?;
+    carry_out(run_state, &RunContext { folder: &folder, reporter, interrupt: &interrupt })
 }
 
-impl<P: Serialize + Clone> Underway<P> {
-    fn new(id: String, started: Moment, workload: &str, kind: RunKind, plan: P) -> Result<Underway<P>> {
-        Ok(Underway {
+impl<P: Serialize + Clone> RunState<P> {
+    fn new(id: String, started: Moment, workload: &str, kind: RunKind, plan: P) -> Result<RunState<P>> {
+        Ok(RunState {
             stackmark: env!("CARGO_PKG_VERSION").into(),
             program: program()?,
             checksum: String::new(),
@@ -111,7 +111,7 @@ impl<P: Serialize + Clone> Underway<P> {
 
     /// Writes it down, in the place of what was there.
     pub fn put(&self, folder: &Folder) -> Result<()> {
-        let text = serde_json::to_string_pretty(&Underway { checksum: String::new(), ..self.clone() })?;
+        let text = serde_json::to_string_pretty(&RunState { checksum: String::new(), ..self.clone() })?;
         let checksum = checksum_of(text.as_bytes());
         folder.put(FILE, text.replacen(EMPTY, &sealed(&checksum), 1).as_bytes()).map(drop)
     }
@@ -119,7 +119,7 @@ impl<P: Serialize + Clone> Underway<P> {
 
 /// The file of a run that may go on: of this version and build, and as it was written.
 #[derive(Debug)]
-pub struct Sealed {
+pub struct SavedPlan {
     path: PathBuf,
     text: String,
     /// The workload of its trials.
@@ -130,12 +130,12 @@ pub struct Sealed {
     pub kind: RunKind,
 }
 
-impl Sealed {
+impl SavedPlan {
     /// Reads it.
     ///
     /// # Errors
     /// The folder is of no run that can go on, or of one of another version or build, or its plan has been changed.
-    pub fn read(folder: &Path) -> Result<Sealed> {
+    pub fn read(folder: &Path) -> Result<SavedPlan> {
         #[derive(Deserialize)]
         struct Head {
             program: String,
@@ -157,7 +157,7 @@ impl Sealed {
         let ours = env!("CARGO_PKG_VERSION");
         if stackmark != ours {
             bail!(
-                "{} was begun by stackmark {stackmark}, and this is {ours}: trials of two versions are not one run\n\
+                "{} was started by stackmark {stackmark}, and this is {ours}: a run has trials of one version only\n\
                  hint: start a new run",
                 folder.display()
             );
@@ -166,8 +166,7 @@ impl Sealed {
         let us = program()?;
         if head.program != us {
             bail!(
-                "{} was begun by another build of stackmark {ours} (its program is {}, and this one is {us}): trials of two \
-                 programs are not one run\nhint: resume with the program that started it, or start a new run",
+                "{} was started by another build of stackmark {ours} (its program is {}, and this one is {us}): a run has trials of one program only\nhint: resume with the program that started it, or start a new run",
                 folder.display(),
                 head.program
             );
@@ -181,16 +180,16 @@ impl Sealed {
                 head.checksum
             );
         }
-        Ok(Sealed { path, text, workload: head.workload, servers: head.servers, kind: head.kind })
+        Ok(SavedPlan { path, text, workload: head.workload, servers: head.servers, kind: head.kind })
     }
 
     /// The run.
     ///
     /// # Errors
     /// Its plan is of another kind.
-    pub fn open<P: DeserializeOwned>(&self) -> Result<Underway<P>> {
-        let read: Underway<P> = serde_json::from_str(&self.text).with_context(|| broken(&self.path))?;
-        Ok(Underway { checksum: String::new(), ..read })
+    pub fn open<P: DeserializeOwned>(&self) -> Result<RunState<P>> {
+        let read: RunState<P> = serde_json::from_str(&self.text).with_context(|| broken(&self.path))?;
+        Ok(RunState { checksum: String::new(), ..read })
     }
 }
 
@@ -223,7 +222,7 @@ fn program() -> Result<String> {
             }
         }
     };
-    let sum = read().context("could not read our own program, which a run is told by")?;
+    let sum = read().context("could not read the program file of stackmark, which identifies a run")?;
     Ok(format!("xxh3:{:016x}", sum.digest()))
 }
 
@@ -235,21 +234,21 @@ mod tests {
     fn a_plan_is_read_as_it_was_written_and_one_of_another_version_build_or_content_is_refused() {
         let out = std::env::temp_dir().join(format!("stackmark-plan-{}", std::process::id()));
         let (folder, ..) = Folder::create(&out, "plan").unwrap();
-        let read = || Sealed::read(folder.path()).and_then(|sealed| sealed.open::<Vec<f64>>());
+        let read = || SavedPlan::read(folder.path()).and_then(|sealed| sealed.open::<Vec<f64>>());
         let missing = read().unwrap_err().to_string();
         assert!(missing.contains("cannot resume"), "{missing}");
         let run =
-            Underway::new("x".into(), folder::now(), "tpcc", RunKind::Experiment, vec![1.0, 2.5]).unwrap();
+            RunState::new("x".into(), folder::now(), "tpcc", RunKind::Experiment, vec![1.0, 2.5]).unwrap();
         run.put(&folder).unwrap();
         assert_eq!(read().unwrap(), run);
-        assert_eq!(Sealed::read(folder.path()).unwrap().kind, RunKind::Experiment);
+        assert_eq!(SavedPlan::read(folder.path()).unwrap().kind, RunKind::Experiment);
         let refused = |words: &str| {
             let refused = read().unwrap_err().to_string();
             assert!(refused.contains(words) && refused.contains("start a new run"), "{refused}");
         };
-        Underway { stackmark: "0.0.1".into(), ..run.clone() }.put(&folder).unwrap();
-        refused("begun by stackmark 0.0.1");
-        Underway { program: "xxh3:1".into(), ..run.clone() }.put(&folder).unwrap();
+        RunState { stackmark: "0.0.1".into(), ..run.clone() }.put(&folder).unwrap();
+        refused("started by stackmark 0.0.1");
+        RunState { program: "xxh3:1".into(), ..run.clone() }.put(&folder).unwrap();
         refused("another build of stackmark");
         run.put(&folder).unwrap();
         let file = folder.path().join(FILE);

@@ -1,11 +1,11 @@
 //! A freshly loaded database of any workload, on any engine, and what vouches for it.
 
-use crate::beds::Bed;
 use crate::bite;
-use crate::ground::{Ground, asked, audited, execute, rows};
+use crate::fixture_db::{FixtureDb, asked, audited, execute, rows};
 use crate::sabotage::spelled;
 use crate::store::{plan, retrying};
 use crate::tamper::{TamperedOpener, Tampering};
+use crate::test_engines::TestEngine;
 use admin::store;
 use benchmark::{Benchmark, LOAD_SEED, Past};
 use measure::Monotonic;
@@ -18,35 +18,35 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::AtomicBool;
 
 /// The sessions that users have, on connections that may be tampered with.
-pub type HousedTarget<W, O> = RetryingTarget<SqlTarget<W, TamperedOpener<O>, Monotonic>>;
+pub type LoadedDbTarget<W, O> = RetryingTarget<SqlTarget<W, TamperedOpener<O>, Monotonic>>;
 
 /// A text in a statement and what it is replaced by; as [`spelled`].
 pub type Edit = (StmtId, &'static str, &'static str);
 
 /// A database of its own, which goes with this value.
 #[derive(Debug)]
-pub struct Housed<W: Benchmark> {
-    ground: Ground,
+pub struct LoadedDb<W: Benchmark> {
+    fixture_db: FixtureDb,
     /// How much was loaded.
     pub size: W::Extent,
 }
 
-impl<W: Benchmark> Housed<W> {
+impl<W: Benchmark> LoadedDb<W> {
     /// One of that size on an engine.
     ///
     /// # Panics
     /// When it cannot be made: the test could not run.
     #[must_use]
-    pub fn on<B: Bed>(size: W::Extent) -> Housed<W> {
+    pub fn on<B: TestEngine>(size: W::Extent) -> LoadedDb<W> {
         let load = || {
             let schema = W::schema(B::DIALECT).expect("kept by a test of the workload");
             plan(W::dataset(&size, LOAD_SEED), schema, W::NAME, W::scale(&size).into())
         };
-        let ground = match B::ENGINE {
+        let fixture_db = match B::ENGINE {
             Some(engine) => {
                 let mut hash = DefaultHasher::new();
                 format!("{size:?}").hash(&mut hash);
-                Ground::copied(engine, &format!("{}_{:x}", W::NAME, hash.finish()), load)
+                FixtureDb::copied(engine, &format!("{}_{:x}", W::NAME, hash.finish()), load)
             }
             None => {
                 let folder = tempfile::tempdir().expect("a test needs a folder");
@@ -57,16 +57,16 @@ impl<W: Benchmark> Housed<W> {
                 let url: SqliteUrl = format!("sqlite:{}?synchronous=off", url.path.display())
                     .parse()
                     .expect("the test's own URL");
-                Ground::Folder { folder, url }
+                FixtureDb::Folder { folder, url }
             }
         };
-        Housed { ground, size }
+        LoadedDb { fixture_db, size }
     }
 
     /// Where it is.
     #[must_use]
     pub fn place(&self) -> DbUrl {
-        self.ground.place()
+        self.fixture_db.place()
     }
 
     /// What it reports.
@@ -116,7 +116,7 @@ pub(crate) fn misses<W: Benchmark>(before: &W::Evidence, after: &W::Evidence, cl
 /// A database after calls were made on it, with what is needed to audit it.
 #[derive(Debug)]
 pub struct DrivenDb<W: Benchmark> {
-    housed: Housed<W>,
+    loaded_db: LoadedDb<W>,
     before: W::Evidence,
     claims: W::Claims,
 }
@@ -134,8 +134,8 @@ pub struct RowChange {
 
 impl<W: Benchmark> DrivenDb<W> {
     /// Combines a database with its evidence before the calls and the claims of their acknowledgements.
-    pub fn new(housed: Housed<W>, before: W::Evidence, claims: W::Claims) -> DrivenDb<W> {
-        DrivenDb { housed, before, claims }
+    pub fn new(loaded_db: LoadedDb<W>, before: W::Evidence, claims: W::Claims) -> DrivenDb<W> {
+        DrivenDb { loaded_db, before, claims }
     }
 
     /// Executes statements and returns the names of the audits that fail then.
@@ -144,8 +144,8 @@ impl<W: Benchmark> DrivenDb<W> {
     /// When the engine refuses a statement, or an audit could not be run.
     #[must_use]
     pub fn failed_after(&self, statements: &[String]) -> BTreeSet<String> {
-        execute(&self.housed.place(), statements);
-        self.housed.failed(&self.before, &self.claims)
+        execute(&self.loaded_db.place(), statements);
+        self.loaded_db.failed(&self.before, &self.claims)
     }
 
     /// The names of this engine's audits, and `ledger`.
@@ -154,7 +154,7 @@ impl<W: Benchmark> DrivenDb<W> {
     /// When the audits cannot be read, which a test of the workload keeps.
     #[must_use]
     pub fn audit_names(&self) -> BTreeSet<String> {
-        let groups = W::audits(self.housed.place().dialect()).expect("kept by a test of the workload");
+        let groups = W::audits(self.loaded_db.place().dialect()).expect("kept by a test of the workload");
         let names = groups.into_iter().flat_map(|group| group.audits).map(|audit| audit.name);
         names.chain(["ledger".to_owned()]).collect()
     }
@@ -177,7 +177,10 @@ impl<W: Benchmark> DrivenDb<W> {
         };
         bite::assert_none(&bite::all(changes, |change| {
             let copy = DrivenDb::<W> {
-                housed: Housed::<W> { ground: self.housed.ground.copy(), size: self.housed.size },
+                loaded_db: LoadedDb::<W> {
+                    fixture_db: self.loaded_db.fixture_db.copy(),
+                    size: self.loaded_db.size,
+                },
                 before: self.before.clone(),
                 claims: self.claims.clone(),
             };
@@ -190,19 +193,19 @@ impl<W: Benchmark> DrivenDb<W> {
     }
 }
 
-impl<W: Benchmark + SqlForm> Housed<W> {
+impl<W: Benchmark + SqlForm> LoadedDb<W> {
     /// The sessions that users have, in a form, with edits of their `statements` and a saboteur in their connections.
     ///
     /// # Panics
     /// When an edit does not fit its statement.
     #[must_use]
-    pub fn target<B: Bed>(
+    pub fn target<B: TestEngine>(
         &self,
         mut statements: Vec<String>,
         form: W::Form,
         edits: &[Edit],
         tampering: Tampering,
-    ) -> HousedTarget<W, B::Opener> {
+    ) -> LoadedDbTarget<W, B::Opener> {
         for (stmt, from, to) in edits {
             let (text, from) = (&mut statements[usize::from(stmt.0)], spelled(B::DIALECT, from));
             assert!(text.contains(&from), "`{from}` is not in {text}");
