@@ -62,11 +62,9 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<CommandOutc
     let mut experiment = sides.experiment();
     experiment.blocks = args.blocks;
     experiment.control = false;
-    experiment.notes.push(
-        "To stay short this ran no A/A control, which checks for bias and narrows the interval; `stackmark compare` runs \
-         one."
-            .into(),
-    );
+    experiment
+        .notes
+        .push("Noise floor unknown: quickstart runs no A/A control; `stackmark compare` does.".into());
     ui.remark(
         "Stackmark: TPC-C on SQLite, direct driver vs HTTP server. The same transactions, data \
          and random stream; every commit flushed; trials interleaved; every trial audited.",
