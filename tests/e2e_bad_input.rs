@@ -390,6 +390,9 @@ fn a_result_that_cannot_be_read_is_named_with_its_line() {
         ("list.json", &["list.json, line 1"]),
     ] {
         refused(&workdir, &format!("report {result}"), words);
+        if result.ends_with(".json") {
+            refused(&workdir, &format!("report --history {result}"), words);
+        }
     }
     refused(&workdir, "compare broken.json other.json", &["broken.json, line 3"]);
     refused(&workdir, "audit tpcc --db sqlite:x.db --run empty", &["could not read empty/claims.json"]);

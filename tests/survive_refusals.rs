@@ -37,6 +37,8 @@ fn who_is_not_let_in_is_told_why() {
         refused(&line, &wrong, &[&place, "password"]);
         refused(&line, &ServerUrl { password: None, ..url.clone() }, &[&place, "password"]);
         refused(&line, &ServerUrl { user: "nobody".into(), ..wrong.clone() }, &[&place, "`nobody`"]);
+        let encrypted = ServerUrl { tls: sql::Tls::Require, ..url.clone() };
+        refused(&line, &encrypted, &["`sslmode=disable` or `prefer`"]);
         let nobody = ServerUrl { port: 1, ..wrong.clone() };
         for command in [line.as_str(), "load tpcb", "audit tpcb", "serve tpcb --listen 127.0.0.1:0"] {
             refused(command, &nobody, &["127.0.0.1:1", "refused"]);
@@ -109,7 +111,7 @@ fn a_full_server_says_so() {
         let pool = CONNECTIONS + 10;
         let verify = format!(
             "verify tpcb/{}/{http} --pool {pool} --idle 0s",
-            crate::driver(engine).split('/').next().unwrap()
+            driver(engine).split('/').next().unwrap()
         );
         refused(&verify, &url, &["has room for", "--pool"]);
         let ran = run_on(&Workdir::empty(), &format!("serve tpcb --listen 127.0.0.1:0 --pool {pool}"), &url);

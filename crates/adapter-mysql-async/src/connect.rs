@@ -116,10 +116,7 @@ pub(crate) fn refused(url: &ServerUrl, error: Error) -> OpenError {
     let what = url.place();
     match error {
         Error::Server(error) => sql::mysql_open_error(url, error.code, &error.message),
-        Error::Driver(DriverError::NoClientSslFlagFromServer) => unusable(
-            url,
-            "it does not encrypt, and the URL asks for that; `sslmode=disable` or `prefer` would do without",
-        ),
+        Error::Driver(DriverError::NoClientSslFlagFromServer) => unusable(url, encryption::NOT_OFFERED),
         Error::Io(error) => match (encryption::certificate(url, &error.to_string()), error) {
             (Some(why), _) => unusable(url, &why),
             (None, error @ mysql_async::IoError::Tls(_)) => unusable(url, &error.to_string()),

@@ -130,6 +130,9 @@ pub fn open_error(url: &ServerUrl, error: &Error) -> OpenError {
             let why = format!("it asks for the password of user `{}`, and no password is set", url.user);
             OpenError::Unusable { what, why }
         }
+        "error performing TLS handshake: server does not support TLS" => {
+            OpenError::Unusable { what, why: encryption::NOT_OFFERED.to_owned() }
+        }
         _ if error.is_closed() || source_is_io(error) => OpenError::Unreachable { what, why },
         _ => OpenError::Unusable { what, why },
     }

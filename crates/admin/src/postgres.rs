@@ -370,9 +370,6 @@ impl From<tokio_postgres::Error> for Cause {
             text.push_str(&inner.to_string());
             source = inner.source();
         }
-        if text.contains("does not support TLS") {
-            text.push_str("; `sslmode=disable` or `prefer` would do without");
-        }
         Cause::new(kind, text)
     }
 }

@@ -97,7 +97,8 @@ pub trait Benchmark: Wire<Extent: Size> {
     /// Rows of the smallest table that most calls update.
     fn hottest_rows(size: &Self::Extent) -> u64;
 
-    /// Bytes of its largest statement with all values, rounded up.
+    /// Upper bound of its largest statement with all values, in bytes. The default is the smallest limit that MariaDB accepts, so it
+    /// refuses no server.
     const STATEMENT_BYTES: u64 = 1_024;
 
     /// The most stores that data of a scale can be split over: one, unless the workload says how.

@@ -129,9 +129,8 @@ fn cases(document: &Document) -> Vec<Case> {
         && document.state != State::Complete
         && !cases.iter().any(Case::has_failed)
     {
-        let planned = format!("{} measured trials, of more that were planned", document.trials.len());
         let why = format!("{}: the result covers what was measured until then", document.state.word());
-        let outcome = Outcome::Failed(why, vec![planned]);
+        let outcome = Outcome::Failed(why, Vec::new());
         cases.push(Case { class: "run".into(), name: "complete".into(), time_s: 0.0, outcome });
     }
     let several = document.trials.len() > 1;

@@ -12,6 +12,10 @@ pub fn demanded(url: &ServerUrl) -> &'static str {
     }
 }
 
+/// Why a server without TLS cannot be used where the URL requires it.
+pub const NOT_OFFERED: &str =
+    "it does not encrypt, and the URL asks for that; `sslmode=disable` or `prefer` would do without";
+
 /// What is wrong with a server's certificate, where that is what a driver says. Each of them wraps the error of rustls in its own way,
 /// so it is known by its words.
 #[must_use]

@@ -41,7 +41,7 @@ impl Benchmark for FoodCatalogue {
         None
     }
 
-    /// Fifty foods.
+    /// A bulk insert of 50 foods.
     const STATEMENT_BYTES: u64 = 16_384;
 
     /// Foods that were loaded; those of a client's own are touched by no one else.

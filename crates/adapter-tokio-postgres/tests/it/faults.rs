@@ -257,7 +257,7 @@ fn who_cannot_connect_is_told_why_and_never_the_password() {
             (&ServerUrl { password: None, ..url.clone() }, "no password is set"),
             (&url.with_database("nowhere"), "there is no database `nowhere`; create it with `createdb"),
             (&nothing, "could not reach 127.0.0.1:1:"),
-            (&ServerUrl { tls: sql::Tls::Require, ..server().tcp_url("told") }, "TLS"),
+            (&ServerUrl { tls: sql::Tls::Require, ..server().tcp_url("told") }, "does not encrypt"),
         ] {
             let error = refusal(url).await;
             assert!(error.contains(expected), "{error}, expected {expected}");
