@@ -152,7 +152,7 @@ fn each_metric_of_a_file_has_a_verdict_of_its_own() {
         |format: &str| workdir.run(&format!("report {} --format {format}", workdir.only_run().display())).out;
     assert!(report("md").contains("tpcb.p50, ms"));
     assert!(report("html").contains("tpcb.p50, ms"));
-    assert!(report("junit").contains("through HTTP against direct, tpcb.p50"));
+    assert!(report("junit").contains("through HTTP vs direct, tpcb.p50"));
     assert_eq!(report("csv-verdicts").lines().count(), 3);
 }
 

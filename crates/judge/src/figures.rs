@@ -21,6 +21,13 @@ pub fn counted(value: u64, one: &str) -> String {
     format!("{} {one}{}", count(value), if value == 1 { "" } else { "s" })
 }
 
+/// CPU cores: `1 core`, `0.5 cores`.
+pub fn cores(cpu: f64) -> String {
+    let number = short(cpu);
+    let s = if number == "1" { "" } else { "s" };
+    format!("{number} core{s}")
+}
+
 /// What there is to say of a value, or the sign for none.
 pub fn or_none<T>(value: Option<T>, words: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| NONE.to_owned(), words)

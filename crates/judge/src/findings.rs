@@ -346,9 +346,9 @@ pub fn scale_unit(data: &Data, count: u64) -> &str {
     }
 }
 
-/// What a process may use: `0.5 processors, 1 GiB`.
+/// What a process may use: `0.5 cores, 1 GiB`.
 pub(crate) fn limit_words(limits: Limits) -> String {
-    let cpu = limits.cpu.map(|cpu| format!("{} cores", figures::short(cpu)));
+    let cpu = limits.cpu.map(figures::cores);
     cpu.into_iter().chain(limits.memory_bytes.map(figures::bytes)).collect::<Vec<_>>().join(", ")
 }
 

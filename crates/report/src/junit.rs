@@ -243,7 +243,7 @@ fn of_comparison(comparison: &Comparison, of: &str) -> Case {
     };
     Case {
         class: "comparison".into(),
-        name: format!("{} against {}{of}", comparison.b.label, comparison.a.label),
+        name: format!("{} vs {}{of}", comparison.b.label, comparison.a.label),
         time_s: 0.0,
         outcome,
     }
@@ -389,7 +389,7 @@ mod tests {
         comparison.loss_max = Some(0.001);
         assert!(comparison.loses_too_much(), "the sample loses more than that");
         let said = failures(&render(&[document.clone()]));
-        assert!(said.contains(&"through HTTP against direct".to_owned()), "{said:?}");
+        assert!(said.contains(&"through HTTP vs direct".to_owned()), "{said:?}");
         sample_documents::compared_mut(&mut document).loss_max = Some(0.9);
         assert_eq!(failures(&render(&[document])), [""; 0]);
     }

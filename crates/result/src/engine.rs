@@ -55,6 +55,9 @@ impl Engine {
     }
 }
 
+/// The gauge that counts the sessions that anyone opened in the database.
+pub const SESSIONS_OPENED: &str = "sessions opened";
+
 /// One of the engine's counters or levels.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -71,7 +71,8 @@ pub use curve::{Axis, Curve, Knee, Point, Scalability};
 pub use demand::{AllDue, Demand, Level};
 pub use drill::{DoubtFound, Drill, DrillCalls, DrillFault, DrillLine, FaultAction, Shortfall};
 pub use engine::{
-    Engine, Gauge, GaugeKind, Grouping, LOG_WRITTEN, Missing, Outage, Refused, Statement, Wait,
+    Engine, Gauge, GaugeKind, Grouping, LOG_WRITTEN, Missing, Outage, Refused, SESSIONS_OPENED, Statement,
+    Wait,
 };
 pub use experiment::{Experiment, Metric, Spent, Variant, VariantState};
 pub use file::{ReadError, SCHEMA, parse, read, to_json};

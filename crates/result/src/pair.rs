@@ -45,7 +45,7 @@ impl Comparison {
         };
         Experiment {
             name: String::new(),
-            question: Some(format!("{} against {}", capital(&self.b.label), self.a.label)),
+            question: Some(format!("{} vs {}", capital(&self.b.label), self.a.label)),
             metric: Metric {
                 name: metric.to_owned(),
                 unit: unit.to_owned(),

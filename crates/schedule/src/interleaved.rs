@@ -213,7 +213,7 @@ impl Found<'_> {
 /// A comparison as what it is: an experiment of two variants, whose question is its own.
 fn of_two(experiment: result::Experiment) -> Option<result::Experiment> {
     let comparison = experiment.comparisons.first()?;
-    let question = format!("{} against {}", capital(&comparison.b.label), comparison.a.label);
+    let question = format!("{} vs {}", capital(&comparison.b.label), comparison.a.label);
     let further = experiment.answer.iter().skip(1).cloned();
     let answer = std::iter::once(comparison.sentence.clone()).chain(further).collect();
     Some(result::Experiment { name: String::new(), question: Some(question), answer, ..experiment })

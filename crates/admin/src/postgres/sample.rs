@@ -68,6 +68,14 @@ const DATABASE: Source = Source {
     ],
 };
 
+/// From 14 on.
+const SESSIONS: Source = Source {
+    group: "database",
+    of_server: false,
+    sql: "select sessions::float8 from pg_stat_database where datname = current_database()",
+    columns: &[(result::SESSIONS_OPENED, "sessions", Counter)],
+};
+
 /// What the server does of itself, and takes from whoever is measured.
 const UPKEEP: Source = Source {
     group: "autovacuum",
@@ -156,11 +164,12 @@ impl Probe {
         }
     }
 
-    fn sources(&self) -> Option<[&'static Source; 5]> {
+    fn sources(&self) -> Option<impl Iterator<Item = &'static Source> + use<>> {
         let version = self.session.as_ref()?.version_num();
         let wal = if version >= 180_000 { &WAL_FROM_18 } else { &WAL };
         let checkpoints = if version >= 170_000 { &CHECKPOINTS_FROM_17 } else { &CHECKPOINTS };
-        Some([&DATABASE, wal, checkpoints, &UPKEEP, &LOCKS])
+        let sessions = (version >= 140_000).then_some(&SESSIONS);
+        Some([&DATABASE, wal, checkpoints, &UPKEEP, &LOCKS].into_iter().chain(sessions))
     }
 }
 

@@ -1,8 +1,9 @@
 //! The accounting identities, and the rate against the counts that it came from.
 
 use super::tests::{after, check, direct};
-use result::Severity::{Bad, Ok as Fine};
-use result::Trial;
+use crate::rules::judge;
+use result::Severity::{Bad, Ok as Fine, Warning};
+use result::{Check, Engine, Gauge, GaugeKind, SESSIONS_OPENED, Trial};
 
 #[test]
 fn counts_that_lose_a_call_make_the_result_invalid() {
@@ -39,4 +40,40 @@ fn counts_that_lose_a_call_make_the_result_invalid() {
         },
         "by kind",
     );
+}
+
+/// Sampling misses short sessions, so it clears nobody: the advice says so where no other session was seen.
+#[test]
+fn a_failed_audit_accuses_another_program_only_where_one_can_have_been_missed() {
+    let advice = |others: Option<Vec<String>>| {
+        let mut trial = direct();
+        trial.audits[0].check = Check::Failed;
+        trial.engine = Some(Engine { other_sessions: others, ..Engine::default() });
+        let rules = judge(&trial);
+        rules.into_iter().find(|rule| rule.name == "audit").and_then(|rule| rule.advice).unwrap()
+    };
+    assert!(advice(Some(Vec::new())).contains("another program whose session was too short to be sampled"));
+    assert!(!advice(Some(vec!["psql of user bench".into()])).contains("another program"));
+    assert!(!advice(None).contains("another program"));
+}
+
+#[test]
+fn sessions_too_short_to_be_sampled_are_counted() {
+    let opened = |count: f64| {
+        move |trial: &mut Trial| {
+            let gauge = Gauge {
+                name: SESSIONS_OPENED.into(),
+                kind: GaugeKind::Counter,
+                total: Some(count),
+                ..Gauge::default()
+            };
+            trial.engine =
+                Some(Engine { gauges: vec![gauge], other_sessions: Some(Vec::new()), ..Engine::default() });
+        }
+    };
+    after(opened(120.0), "other-sessions", Warning, "120 sessions were opened in the database during");
+    // Those of the run itself, which were opened right before.
+    let mut trial = direct();
+    opened(f64::from(trial.plan.clients) + 1.0)(&mut trial);
+    assert!(judge(&trial).iter().all(|rule| rule.name != "other-sessions"));
 }

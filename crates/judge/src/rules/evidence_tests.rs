@@ -3,7 +3,7 @@
 use super::saturation::find;
 use super::tests::{check, on_postgres, sampled, through_http};
 use result::Severity::Info;
-use result::{Setting, Suspect, Trial};
+use result::{Budget, Limits, Role, Setting, Suspect, Trial};
 
 const RULE: &str = "saturation";
 
@@ -45,6 +45,67 @@ fn busy_processors_and_sessions_that_wait_for_something_else_name_no_bottleneck(
     let mut trial = served(3.7, 0.4);
     trial.engine = Some(sampled(&[("IO:WALSync", 0.2), ("running", 0.8)]));
     check(RULE, &trial, Info, "likely the maximum throughput on this machine");
+}
+
+/// A CPU limit, a busy thread and a full pool were named without a look at what was waited for.
+#[test]
+fn whatever_is_full_is_weighed_against_what_was_waited_for() {
+    type Change = fn(&mut Trial);
+    let limited: Change = |trial| {
+        trial.processes[1].roles = vec![Role::Engine];
+        trial.processes[1].limits = Some(Limits { cpu: Some(1.0), memory_bytes: None, throttling: None });
+    };
+    let limited_server: Change = |trial| {
+        trial.processes[1].roles = vec![Role::Server];
+        trial.processes[1].limits = Some(Limits { cpu: Some(1.0), memory_bytes: None, throttling: None });
+    };
+    let flushes: Change = |trial| trial.engine = Some(sampled(&[("IO:WALSync", 0.88), ("running", 0.12)]));
+    let locks: Change = |trial| trial.engine = Some(sampled(&[("Lock:tuple", 0.83), ("running", 0.17)]));
+    let commits: Change = |trial| spend(trial, |budget| &mut budget.commit_ns);
+    let queued: Change = |trial| spend(trial, |budget| &mut budget.pool_wait_ns);
+    let one_thread: Change = |trial| trial.processes[1].busiest_thread_s = Some(trial.measured_s);
+    for (full, waits, suspect_alone, words) in [
+        (
+            limited,
+            flushes,
+            Suspect::Limit,
+            "used all the CPU time that its limit of 1 core gives, but sessions",
+        ),
+        (limited, locks, Suspect::Limit, "waiting for row locks of other sessions: the evidence disagrees"),
+        (
+            limited_server,
+            commits,
+            Suspect::Limit,
+            "gives, but calls spent 80 % of their time in commit: the evid",
+        ),
+        (
+            one_thread,
+            commits,
+            Suspect::ServerThread,
+            "of the time, but calls spent 80 % of their time in commit",
+        ),
+        (queued, locks, Suspect::Pool, "waiting for a connection, but sessions of the engine spent 83 % of"),
+    ] {
+        let mut trial = served(1.0, 0.3);
+        full(&mut trial);
+        assert_eq!(suspect(&trial), suspect_alone, "{words}");
+        waits(&mut trial);
+        check(RULE, &trial, Info, words);
+        assert_eq!(suspect(&trial), Suspect::Unknown, "{words}");
+        assert_eq!(find(&trial).unwrap().rule.saturated, None);
+    }
+    // More connections share a flush.
+    let mut trial = served(1.0, 0.3);
+    queued(&mut trial);
+    flushes(&mut trial);
+    assert_eq!(suspect(&trial), Suspect::Pool);
+}
+
+/// Calls that spend 80 % of their response time in one part of it.
+fn spend(trial: &mut Trial, part: fn(&mut Budget) -> &mut f64) {
+    let budget = trial.overall.budget.as_mut().unwrap();
+    *part(budget) = budget.response_ns * 0.8;
+    *budget = budget.balanced();
 }
 
 /// Of a server with one thread was said that nothing was full, at 4, 8 and 16 clients with one rate.

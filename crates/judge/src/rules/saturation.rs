@@ -31,8 +31,8 @@ pub(super) fn saturation(trial: &Trial) -> Option<Rule> {
     Some(Rule { sentence: format!("the requested rate was met; {}", rule.sentence), ..rule })
 }
 
-/// The first that fits. What all calls queue for comes before what the few that are let through wait for. Busy processors are weighed
-/// against what the engine's sessions say they wait for: where the two disagree, neither is named.
+/// The first that fits. What all calls queue for comes before what the few that are let through wait for. Each is weighed against
+/// what calls and sessions of the engine say they wait for: where the two disagree, neither is named.
 pub(crate) fn find(trial: &Trial) -> Option<Found> {
     if trial.measured_s < SHORTEST_S {
         return None;
@@ -46,14 +46,17 @@ pub(crate) fn find(trial: &Trial) -> Option<Found> {
     };
     let of = |suspect, rule: Option<Rule>| Some(full(suspect, rule?));
     of(Suspect::GeneratorCpu, generator(trial, &load))
-        .or_else(|| of(Suspect::Limit, limit(trial)))
+        .or_else(|| limit(trial))
         .or_else(|| {
             let busy = of(busiest(trial), processors(&load).filter(|_| !of_strangers(&load)))?;
-            Some(weighed(trial, &load, busy))
+            Some(disagreement(&all_busy(&load), session_waits(trial)).unwrap_or(busy))
         })
-        .or_else(|| of(Suspect::Pool, queue(trial)))
-        .or_else(|| of(Suspect::ServerThread, server_thread(trial)))
-        .or_else(|| Some(weighed(trial, &load, of(Suspect::AllCores, processors(&load))?)))
+        .or_else(|| queue(trial))
+        .or_else(|| server_thread(trial))
+        .or_else(|| {
+            let busy = of(Suspect::AllCores, processors(&load))?;
+            Some(disagreement(&all_busy(&load), session_waits(trial)).unwrap_or(busy))
+        })
         .or_else(|| of(Suspect::CommitFlush, disk(trial)))
         .or_else(|| waits(trial))
         .or_else(|| writer(trial))
@@ -66,31 +69,42 @@ fn full(suspect: Suspect, rule: Rule) -> Found {
     Found { suspect, rule: Rule { saturated: rule.saturated.or(Some(suspect)), ..rule } }
 }
 
-/// Busy processors, unless sessions of the engine spent their time waiting for something else: a session that waits for a processor
-/// counts as running.
-fn weighed(trial: &Trial, load: &Load, busy: Found) -> Found {
-    let Some((_, waited)) = waited(trial) else { return busy };
-    let sentence =
-        format!("{}, but {waited}: the evidence disagrees, so the bottleneck is unknown", all_busy(load));
+/// What was full and what was waited for, where there is such a wait: then neither is named. A session or a call that waits for a
+/// processor does not count as waiting for anything else.
+fn disagreement(found: &str, waited: Option<String>) -> Option<Found> {
+    let sentence = format!("{found}, but {}: the evidence disagrees, so the bottleneck is unknown", waited?);
     let advice = "change one factor and compare: the durability or the disk for flushes, the scale for locks, the clients";
-    match hint(sentence, advice) {
-        Some(rule) => Found { suspect: Suspect::Unknown, rule },
-        None => busy,
-    }
+    Some(Found { suspect: Suspect::Unknown, rule: hint(sentence, advice)? })
+}
+
+/// What sessions of the engine mostly waited for.
+fn session_waits(trial: &Trial) -> Option<String> {
+    waited(trial).map(|(_, words)| words)
+}
+
+/// Calls that mostly waited for their commit, although a server in front of the engine was full.
+fn commit_waits(trial: &Trial) -> Option<String> {
+    let budget = trial.overall.budget.filter(|budget| flushes(trial, budget))?;
+    Some(format!("calls spent {} of their time in commit", whole_percent(budget.share(BudgetPart::Commit))))
 }
 
 /// A server whose busiest thread used a whole core: more clients wait for the same thread.
-fn server_thread(trial: &Trial) -> Option<Rule> {
+fn server_thread(trial: &Trial) -> Option<Found> {
     let (process, share) = server_threads(trial).find(|(_, share)| *share >= FULL)?;
-    hint(
-        format!(
-            "one thread of {} was busy {} of the time, and a thread uses one core at most: this is likely the maximum throughput \
-             of one process of it",
-            process.roles_words(),
-            whole_percent(share.min(1.0))
-        ),
-        "run more threads or processes of the server: more clients would only wait longer",
-    )
+    let found = format!(
+        "one thread of {} was busy {} of the time",
+        process.roles_words(),
+        whole_percent(share.min(1.0))
+    );
+    disagreement(&found, commit_waits(trial)).or_else(|| {
+        let rule = hint(
+            format!(
+                "{found}, and a thread uses one core at most: this is likely the maximum throughput of one process of it"
+            ),
+            "run more threads or processes of the server: more clients would only wait longer",
+        );
+        Some(full(Suspect::ServerThread, rule?))
+    })
 }
 
 /// Servers with more clients than cores that they keep busy, and the share of the time for which the busiest thread of each had a core.
@@ -138,7 +152,7 @@ fn generator(trial: &Trial, load: &Load) -> Option<Rule> {
 }
 
 /// A process used all the CPU time that its limit gives it.
-fn limit(trial: &Trial) -> Option<Rule> {
+fn limit(trial: &Trial) -> Option<Found> {
     let stored = |process: &&result::Process| {
         let Some(limits) = process.limits else { return false };
         let busy = process.cpu_s() / trial.measured_s.max(f64::MIN_POSITIVE);
@@ -147,14 +161,17 @@ fn limit(trial: &Trial) -> Option<Rule> {
     };
     let process = trial.processes.iter().find(stored)?;
     let cpu = process.limits.and_then(|limits| limits.cpu);
-    hint(
-        format!(
-            "{} used all the CPU time that its limit{} gives: the limit is likely what sets the maximum throughput",
-            process.roles_words(),
-            cpu.map_or_else(String::new, |cpu| format!(" of {} cores", figures::short(cpu)))
-        ),
-        "raise the limit and run again",
-    )
+    let found = format!(
+        "{} used all the CPU time that its limit{} gives",
+        process.roles_words(),
+        cpu.map_or_else(String::new, |cpu| format!(" of {}", figures::cores(cpu)))
+    );
+    let waited =
+        if process.roles.contains(&Role::Engine) { session_waits(trial) } else { commit_waits(trial) };
+    disagreement(&found, waited).or_else(|| {
+        let sentence = format!("{found}: the limit is likely what sets the maximum throughput");
+        Some(full(Suspect::Limit, hint(sentence, "raise the limit and run again")?))
+    })
 }
 
 /// What the engine's own sessions mostly waited for, and the sentence without its conclusion: flushes of the log, or what others held
@@ -352,7 +369,7 @@ impl Lane {
 
 /// Calls mostly waited for something of which there is a fixed number. On SQLite what they wait for in the end is its
 /// one write lane, whatever the number of sessions in front of it.
-fn queue(trial: &Trial) -> Option<Rule> {
+fn queue(trial: &Trial) -> Option<Found> {
     let budget = trial.overall.budget?;
     let (part, whose, what) = [
         (BudgetPart::ServerQueue, "a session of the server", "the number of sessions"),
@@ -367,13 +384,14 @@ fn queue(trial: &Trial) -> Option<Rule> {
     if trial.stack.engine == "sqlite" && (part == BudgetPart::PoolWait || writer(trial).is_some()) {
         return None;
     }
-    hint(
-        format!(
-            "calls spent {} of their time waiting for {whose}: {what} is saturated and likely limits throughput",
-            whole_percent(budget.share(part))
-        ),
-        "increase it and run again",
-    )
+    let found =
+        format!("calls spent {} of their time waiting for {whose}", whole_percent(budget.share(part)));
+    // More sessions share a flush, but they wait for the same locks.
+    let locked = waited(trial).filter(|(suspect, _)| *suspect == Suspect::Lock);
+    disagreement(&found, locked.map(|(_, words)| words)).or_else(|| {
+        let sentence = format!("{found}: {what} is saturated and likely limits throughput");
+        Some(full(Suspect::Pool, hint(sentence, "increase it and run again")?))
+    })
 }
 
 /// Whether a server has at least as many sessions as there are clients.
