@@ -100,7 +100,6 @@ fn each_call_takes_the_same_work_and_has_the_same_answer_on_both_routes() {
     assert!((35..55).contains(&(statements / orders)), "{sums:?}");
 }
 
-/// The middle one.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]

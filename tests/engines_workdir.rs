@@ -61,7 +61,6 @@ impl Server {
         serde_json::from_str(&self.done(workdir, &format!("{line} --json"))).unwrap()
     }
 
-    /// An empty database.
     pub(crate) fn database(&self, name: &str) -> String {
         self.engine.create_database(name).unwrap();
         self.url(name)
@@ -74,7 +73,6 @@ impl Server {
         url
     }
 
-    /// Databases that are there.
     pub(crate) fn databases(&self) -> String {
         let query = match self.engine.engine() {
             Engine::Postgres => "select datname from pg_database order by 1",

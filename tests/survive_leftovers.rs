@@ -23,7 +23,6 @@ fn with_private_engine(workdir: &Workdir, base: &Path, engine: Engine) -> Runnin
     run
 }
 
-/// Folders of engines.
 pub(crate) fn folders(base: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(base).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()

@@ -29,7 +29,6 @@ impl Bank {
     ///
     /// # Panics
     /// When the engine or the disk refuses, or there is no such kind.
-    #[must_use]
     pub fn load(engine: &Running, name: &str, shards: u32, kind: &str) -> Bank {
         let size = Cardinality { shards, ..Cardinality::standard(BRANCHES) };
         let load = |(shard, part): (u32, Cardinality)| {
@@ -47,7 +46,6 @@ impl Bank {
     }
 
     /// The first store, or the only one.
-    #[must_use]
     pub fn store(&self) -> &ServerUrl {
         &self.stores[0]
     }

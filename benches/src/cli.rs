@@ -50,7 +50,6 @@ pub fn binary() -> Result<PathBuf, String> {
 }
 
 /// Why a document's results are invalid: the first failure or rule that says so.
-#[must_use]
 pub fn voided(document: &Document) -> Option<String> {
     document.trials.iter().find_map(|trial| {
         let rule = trial.rules.iter().find(|rule| rule.severity == Severity::Bad);
@@ -59,7 +58,6 @@ pub fn voided(document: &Document) -> Option<String> {
 }
 
 /// A database as a user would name it.
-#[must_use]
 pub fn address(url: &SqliteUrl, options: &str) -> String {
     format!("sqlite:{}?{options}", url.path.display())
 }

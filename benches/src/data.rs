@@ -26,7 +26,6 @@ impl Folder {
     ///
     /// # Panics
     /// When the system refuses: a bench has no one to hand an error to.
-    #[must_use]
     pub fn create(name: &str) -> Folder {
         let parent = std::env::var_os("STACKMARK_BENCH_DIR").map_or_else(beside_the_build, PathBuf::from);
         let folder = parent.join(format!("{name}-{}", std::process::id()));
@@ -34,14 +33,11 @@ impl Folder {
         Folder(folder)
     }
 
-    /// Where it is.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
     }
 
     /// The address of a file in it, with the durable defaults.
-    #[must_use]
     pub fn url(&self, file: &str) -> SqliteUrl {
         SqliteUrl::file(self.0.join(file))
     }
@@ -51,7 +47,6 @@ impl Folder {
     ///
     /// # Panics
     /// When the system refuses.
-    #[must_use]
     pub fn flush_micros(&self) -> Vec<f64> {
         let file = File::create(self.0.join("flushed")).expect("the folder of the benches can be written");
         file.set_len(FLUSHES * 4_096).and_then(|()| file.sync_all()).expect("the disk has room");
@@ -94,7 +89,6 @@ fn beside_the_build() -> PathBuf {
 ///
 /// # Panics
 /// When the load fails.
-#[must_use]
 pub fn load_file(url: &SqliteUrl, warehouses: u32) -> Loaded {
     let size = Cardinality::standard(warehouses);
     let plan = LoadPlan {

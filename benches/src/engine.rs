@@ -14,7 +14,6 @@ use workload_tpcc::audit::{Context, audits};
 ///
 /// # Panics
 /// When the schema cannot be read; a test keeps it readable.
-#[must_use]
 pub fn tpcc(dialect: Dialect, warehouses: u32) -> LoadPlan {
     let size = workload_tpcc::Cardinality::standard(warehouses);
     let schema = workload_tpcc::schema(dialect).expect("kept valid by a test");
@@ -26,7 +25,6 @@ pub fn tpcc(dialect: Dialect, warehouses: u32) -> LoadPlan {
 ///
 /// # Panics
 /// When the schema cannot be read; a test keeps it readable.
-#[must_use]
 pub fn tpcb(dialect: Dialect, branches: u32) -> LoadPlan {
     let size = workload_tpcb::Cardinality::standard(branches);
     let schema = workload_tpcb::schema(dialect).expect("kept valid by a test");
@@ -38,7 +36,6 @@ pub fn tpcb(dialect: Dialect, branches: u32) -> LoadPlan {
 ///
 /// # Panics
 /// When the schema cannot be read; a test keeps it readable.
-#[must_use]
 pub fn transfer(dialect: Dialect, part: workload_transfer::Cardinality) -> LoadPlan {
     let schema = workload_transfer::schema(dialect).expect("kept valid by a test");
     let dataset = Arc::new(workload_transfer::Data::new(part));
@@ -50,7 +47,6 @@ pub fn transfer(dialect: Dialect, part: workload_transfer::Cardinality) -> LoadP
 ///
 /// # Panics
 /// When the schema cannot be read; a test keeps it readable.
-#[must_use]
 pub fn booking(dialect: Dialect, size: workload_booking::Cardinality) -> LoadPlan {
     let schema = workload_booking::schema(dialect).expect("kept valid by a test");
     let dataset = Arc::new(workload_booking::Data::new(size));
@@ -77,7 +73,6 @@ fn plan(workload: &str, scale: u32, size: String, schema: Catalogue, dataset: Ar
 }
 
 /// Starts an engine with everything at its durable defaults. None, and said why, where it is not installed.
-#[must_use]
 pub fn start(engine: Engine) -> Option<Running> {
     match rig::start(engine, &Options::default()) {
         Ok(running) => Some(running),
@@ -92,7 +87,6 @@ pub fn start(engine: Engine) -> Option<Running> {
 ///
 /// # Panics
 /// When the engine or the disk refuses: a bench has no one to hand an error to.
-#[must_use]
 pub fn load(engine: &Running, name: &str, plan: LoadPlan) -> (ServerUrl, Loaded) {
     engine.create_database(name).expect("a private engine takes a database");
     let (url, stop) = (engine.url(name), AtomicBool::new(false));
@@ -104,7 +98,6 @@ pub fn load(engine: &Running, name: &str, plan: LoadPlan) -> (ServerUrl, Loaded)
 ///
 /// # Panics
 /// When they cannot be read; a test keeps them readable.
-#[must_use]
 pub fn tpcc_audits(dialect: Dialect, warehouses: u32) -> Vec<AuditGroup> {
     let params = Context::standard(warehouses).params();
     let query = |audit: &workload_tpcc::audit::Audit| AuditQuery {

@@ -28,7 +28,6 @@ impl Office {
     ///
     /// # Panics
     /// When the engine or the disk refuses.
-    #[must_use]
     pub fn load(engine: &Running, name: &str, events: u32, style: Style) -> Office {
         let size = Cardinality { stock: STOCK, quantity: 1, ..Cardinality::standard(events) };
         let (url, _) = engine::load(engine, name, engine::booking(Dialect::Postgres, size));
@@ -40,7 +39,6 @@ impl Office {
     }
 
     /// Where the events are.
-    #[must_use]
     pub fn url(&self) -> &ServerUrl {
         &self.url
     }

@@ -16,7 +16,6 @@ pub struct Inputs {
 
 impl Inputs {
     /// Over a stream of the whole mix.
-    #[must_use]
     pub fn new(all: workload_tpcc::Inputs, kind: usize) -> Inputs {
         Inputs { all, kind }
     }

@@ -5,7 +5,6 @@ use crate::instant_server::QUANTITY;
 use model::{Answer, BadCall, Endpoint, Fault, Kind, Request, Verdict, Wire, Workload};
 use workload_tpcc::{Call, Cardinality, Ledger, Outcome, Tpcc};
 
-/// The workload.
 #[derive(Debug, Clone, Copy)]
 pub struct Orders;
 
@@ -15,7 +14,6 @@ pub struct Inputs(workload_tpcc::Inputs);
 
 impl Inputs {
     /// Over a stream of the whole mix.
-    #[must_use]
     pub fn new(inputs: workload_tpcc::Inputs) -> Inputs {
         Inputs(inputs)
     }

@@ -31,14 +31,12 @@ pub fn skipped(why: &str) {
 }
 
 /// A median with the lowest and the highest, `digits` after the point.
-#[must_use]
 pub fn spread(figures: &[f64], digits: usize) -> String {
     let Spread { median, low, high } = Spread::of(figures);
     format!("{} ({} to {})", number(median, digits), number(low, digits), number(high, digits))
 }
 
 /// A number with its thousands apart.
-#[must_use]
 pub fn number(value: f64, digits: usize) -> String {
     let text = format!("{:.digits$}", value.abs());
     let (whole, fraction) = text.split_once('.').map_or((text.as_str(), None), |(w, f)| (w, Some(f)));

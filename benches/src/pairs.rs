@@ -11,7 +11,6 @@ const RESAMPLES: usize = 1_000;
 pub enum Side {
     /// What is measured against.
     A,
-    /// What is measured.
     B,
 }
 
@@ -34,7 +33,6 @@ pub struct Spread {
     pub median: f64,
     /// The lowest figure.
     pub low: f64,
-    /// The highest.
     pub high: f64,
 }
 
@@ -43,7 +41,6 @@ impl Spread {
     ///
     /// # Panics
     /// When there is none.
-    #[must_use]
     pub fn of(figures: &[f64]) -> Spread {
         let mut sorted = figures.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -58,7 +55,6 @@ pub struct Ratio {
     pub median: f64,
     /// 95 % bootstrap interval of that median.
     pub interval: (f64, f64),
-    /// How many pairs.
     pub pairs: usize,
 }
 
@@ -67,7 +63,6 @@ impl Ratio {
     ///
     /// # Panics
     /// When there is none.
-    #[must_use]
     pub fn of(a: &[f64], b: &[f64]) -> Ratio {
         let ratios: Vec<f64> = a.iter().zip(b).map(|(a, b)| b / a).collect();
         let mut random = Random::stream(1, &[]);

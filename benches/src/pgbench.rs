@@ -20,14 +20,12 @@ pub struct Run {
 /// What it runs in place of its own transaction.
 #[derive(Debug, Clone, Copy)]
 pub struct Script<'a> {
-    /// The file.
     pub file: &'a Path,
     /// What variables hold at first, as `name=value`; each client has them for itself.
     pub defines: &'a [String],
 }
 
 /// The program next to the server's, or on the path.
-#[must_use]
 pub fn program(engine: &rig::Running) -> PathBuf {
     let beside = engine.installation().server.with_file_name("pgbench");
     if beside.exists() { beside } else { PathBuf::from("pgbench") }
@@ -37,7 +35,6 @@ pub fn program(engine: &rig::Running) -> PathBuf {
 ///
 /// # Panics
 /// When it is not there or fails.
-#[must_use]
 pub fn run(program: &Path, url: &ServerUrl, script: Option<Script<'_>>, clients: u32, seconds: u64) -> Run {
     let before = children_cpu_seconds();
     let mut command = Command::new(program);
@@ -76,7 +73,6 @@ fn statement(texts: &[String], stmt: StmtId, params: &[&str]) -> String {
 
 /// New-Order by the standard's random numbers, each client at home in the warehouse that it has with us. No order has an
 /// unused item: pgbench has nothing to do for one in a hundred that we roll back, and that does not count for us.
-#[must_use]
 pub fn new_order(texts: &[String], warehouses: u32) -> String {
     let sql = |stmt: Stmt, params: &[&str]| statement(texts, stmt.id(), params);
     let mut script = format!(
@@ -133,7 +129,6 @@ pub fn new_order(texts: &[String], warehouses: u32) -> String {
 
 /// Payment by the standard's random numbers. pgbench cannot make a name or take the middle one of some rows: it pays the
 /// customer that comes last among those who are called as the one before, and leaves texts as they are.
-#[must_use]
 pub fn payment(texts: &[String], warehouses: u32) -> String {
     let sql = |stmt: Stmt, params: &[&str]| statement(texts, stmt.id(), params);
     let key = ["cw", "cd", "c_id"];
@@ -167,7 +162,6 @@ pub fn payment(texts: &[String], warehouses: u32) -> String {
 /// pgbench keeps the last row of the two that are locked, and so stores next to the transfer what the account with the higher
 /// number holds, where we store what the source does. It does not look whether there is enough money: where there is not, the
 /// update fails, and pgbench with it.
-#[must_use]
 pub fn transfer(texts: &[String], branches: u32) -> String {
     use workload_transfer::{ACCOUNTS_A_BRANCH, AMOUNT_DRAWN_MAX, State, Stmt};
     let sql = |stmt: Stmt, params: &[&str]| statement(texts, stmt.id(), params);
@@ -194,7 +188,6 @@ pub fn transfer(texts: &[String], branches: u32) -> String {
 
 /// A booking of one ticket of an event drawn evenly, under a key as that of [`transfer`]. pgbench does not look whether there are
 /// tickets left, and no event is limited.
-#[must_use]
 pub fn booking(texts: &[String], events: u32) -> String {
     use workload_booking::{Stmt, USERS};
     let sql = |stmt: Stmt, params: &[&str]| statement(texts, stmt.id(), params);

@@ -29,20 +29,17 @@ pub fn keep_on_one_core() {
 }
 
 /// The load of the machine over the last minute, as it calls it; figures taken while others use it say less.
-#[must_use]
 pub fn load_average() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().unwrap_or_default().to_owned()
 }
 
 /// Memory that the process holds now, in bytes; zero where the system does not report.
-#[must_use]
 pub fn resident_bytes() -> u64 {
     status("VmRSS:")
 }
 
 /// The most memory that the process has held so far, in bytes.
-#[must_use]
 pub fn resident_bytes_peak() -> u64 {
     status("VmHWM:")
 }
@@ -54,14 +51,12 @@ pub fn forget_resident_bytes_peak() {
 }
 
 /// CPU seconds of this process so far, outside of the kernel and in it, to a hundredth.
-#[must_use]
 pub fn cpu_seconds() -> (f64, f64) {
     let [user, system, ..] = cpu_times();
     (user, system)
 }
 
 /// CPU seconds of the children that have ended, to a hundredth.
-#[must_use]
 pub fn children_cpu_seconds() -> f64 {
     let [.., user, system] = cpu_times();
     user + system

@@ -8,14 +8,12 @@ use std::process::ExitCode;
 pub struct Section {
     /// As an argument names it.
     pub number: &'static str,
-    /// What it measures.
     pub about: &'static str,
     /// Measures and prints it.
     pub run: fn(),
 }
 
 /// Runs those that the arguments of this process name, or all of them where there are none, each on two cores.
-#[must_use]
 pub fn run(sections: &[Section]) -> ExitCode {
     let asked: Vec<String> = std::env::args().skip(1).collect();
     if let Some(unknown) = asked.iter().find(|asked| sections.iter().all(|section| section.number != **asked))

@@ -20,7 +20,6 @@ impl Server {
     ///
     /// # Panics
     /// When it cannot be started: a bench has no one to hand an error to.
-    #[must_use]
     pub fn start(command: &mut Command) -> Server {
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("what was built can be run");

@@ -24,13 +24,11 @@ pub struct Figures {
 
 impl Figures {
     /// Committed calls of all kinds, a second.
-    #[must_use]
     pub fn all(&self) -> f64 {
         self.rates.iter().sum()
     }
 
     /// Committed calls of the workload's first kind a minute: TPC-C's new orders.
-    #[must_use]
     pub fn first_a_minute(&self) -> f64 {
         self.rates[0] * 60.0
     }
@@ -89,7 +87,6 @@ pub fn trial_of<W: Workload, T: Target<W>>(
 }
 
 /// A target with the one retry policy around it.
-#[must_use]
 pub fn retrying<T>(target: T) -> Arc<RetryingTarget<T>> {
     Arc::new(RetryingTarget::new(target, RetryPolicy::default()))
 }

@@ -24,7 +24,6 @@ pub struct Wrk {
 }
 
 /// Whether it is installed.
-#[must_use]
 pub fn is_here() -> bool {
     Command::new("wrk").arg("-v").output().is_ok()
 }
@@ -33,7 +32,6 @@ pub fn is_here() -> bool {
 ///
 /// # Panics
 /// When it is not installed, or does not say what it did.
-#[must_use]
 pub fn run(core: Option<usize>, connections: u32, seconds: u64, script: &Path, url: &str) -> Wrk {
     let mut command = match core {
         Some(core) => {
@@ -82,7 +80,6 @@ pub fn run(core: Option<usize>, connections: u32, seconds: u64, script: &Path, u
 ///
 /// # Panics
 /// When it cannot be written.
-#[must_use]
 pub fn script<W: Wire>(folder: &Path, only: &str, inputs: &mut impl Inputs<W>) -> PathBuf {
     let requests = std::iter::repeat_with(|| inputs.draw()).take(REQUESTS).map(|call| {
         let (mut path, mut headers, mut body) = (Vec::new(), String::new(), Vec::new());

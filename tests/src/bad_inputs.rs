@@ -8,7 +8,6 @@ use workload_tpcc::{Call, Cardinality, NewOrder, Payment, Who};
 pub struct BadInputs {
     /// What is wrong with them.
     pub what: &'static str,
-    /// How.
     pub change: Change,
     /// Every item of the input audit that notices, and no other does.
     pub caught_by: &'static [&'static str],

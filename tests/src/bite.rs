@@ -33,7 +33,6 @@ fn target<B: TestEngine>(store: &Store, trick: Trick) -> SabotagedTarget<B::Open
 ///
 /// # Panics
 /// When the trial fails.
-#[must_use]
 pub fn sabotaged<B: TestEngine>(store: &Store, injector: &FaultInjector, calls: u64) -> Found {
     let before = store.tallies();
     let trial = drive_trusting(store, target::<B>(store, injector.trick), injector.workers, calls, SEED);
@@ -42,7 +41,6 @@ pub fn sabotaged<B: TestEngine>(store: &Store, injector: &FaultInjector, calls: 
 }
 
 /// What a saboteur was not caught by, or should not have been, in one sentence.
-#[must_use]
 pub fn judged(injector: &FaultInjector, found: &Found) -> Option<String> {
     let expected: BTreeSet<String> = injector.caught_by.iter().map(|name| (*name).to_owned()).collect();
     let failed = found.failed();

@@ -1,7 +1,6 @@
 //! Servers that are broken on purpose: the small server in Python with one thing changed in its source, and the rule of
 //! `stackmark verify` that must call it broken.
 
-/// One of them.
 #[derive(Debug, Clone, Copy)]
 pub struct Broken {
     /// What is wrong with it.

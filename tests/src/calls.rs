@@ -119,7 +119,6 @@ pub fn drive_trusting<T: Target<Tpcc>>(
 }
 
 /// The standard's inputs for a worker on a store.
-#[must_use]
 pub fn inputs(store: &Store, seed: u64, worker: u32) -> Inputs {
     Inputs::new(store.size, Data::c_load_of(LOAD_SEED), seed, worker)
 }
@@ -128,7 +127,6 @@ pub fn inputs(store: &Store, seed: u64, worker: u32) -> Inputs {
 ///
 /// # Panics
 /// When the system gives none.
-#[must_use]
 pub fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().expect("a test needs a runtime")
 }

@@ -6,11 +6,9 @@ use std::collections::BTreeSet;
 /// A package as its manifest declares it.
 #[derive(Debug, Clone, Default)]
 pub struct Unit {
-    /// Its name.
     pub name: String,
     /// The folder of the repository that it is in: `crates`.
     pub under: String,
-    /// What it needs.
     pub needs: Vec<Need>,
     /// Whether it takes the lints of the workspace.
     pub workspace_lints: bool,
@@ -265,7 +263,6 @@ fn rule(unit: &Unit) -> Option<Rule> {
 }
 
 /// Everything in `units` that breaks a rule, a sentence each.
-#[must_use]
 pub fn violations(units: &[Unit]) -> Vec<String> {
     units.iter().flat_map(|unit| edge_violations(unit).into_iter().chain(manifest_violations(unit))).collect()
 }
@@ -323,7 +320,6 @@ fn matches(pattern: &str, name: &str) -> bool {
 ///
 /// # Panics
 /// When a manifest cannot be read, which cargo has just done.
-#[must_use]
 pub fn units(metadata: &Metadata) -> Vec<Unit> {
     let unit = |package: &Package| {
         let text = std::fs::read_to_string(&package.manifest_path).expect("cargo has read it");

@@ -30,7 +30,6 @@ impl Held {
     ///
     /// # Panics
     /// When it cannot be started, or has no SQL.
-    #[must_use]
     pub fn of(engine: Engine) -> Held {
         let server = match engine {
             Engine::Postgres => &POSTGRES,
@@ -87,14 +86,12 @@ impl Server {
     ///
     /// # Panics
     /// When it is refused.
-    #[must_use]
     pub fn ask(&self, database: &str, statement: &str) -> String {
         let answer = self.engine.client(database, statement);
         answer.unwrap_or_else(|error| panic!("{statement}: {error}")).trim().to_owned()
     }
 
     /// Names of the databases that are there.
-    #[must_use]
     pub fn databases(&self) -> BTreeSet<String> {
         let (system, statement) = match self.engine.engine() {
             Engine::Postgres => ("postgres", "select datname from pg_database"),
@@ -109,7 +106,6 @@ impl Server {
 ///
 /// # Panics
 /// When it cannot be started.
-#[must_use]
 pub fn small(engine: Engine, settings: &[(&str, &str)]) -> Running {
     let cache = match engine {
         Engine::Postgres => ("shared_buffers", "64MB"),

@@ -60,7 +60,6 @@ fn example(line: usize, typed: &str) -> Result<Example, String> {
 
 /// Whether `printed` is what `shown` says. `...` alone on a line stands for any number of lines, within a line for any
 /// text; runs of spaces count as one, since columns move with the width of figures. Nothing shown allows anything.
-#[must_use]
 pub fn agrees(shown: &[String], printed: &str) -> bool {
     if shown.is_empty() {
         return true;

@@ -10,9 +10,7 @@ use workload_tpcc::{Call, Cardinality, Outcome, Payment, Stmt};
 /// One way to do wrong.
 #[derive(Debug, Clone, Copy)]
 pub struct FaultInjector {
-    /// What goes wrong.
     pub what: &'static str,
-    /// How.
     pub trick: Trick,
     /// Workers; more than one only where it takes a race.
     pub workers: u32,

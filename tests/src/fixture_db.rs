@@ -19,12 +19,10 @@ const AUDITS_MAX: Nanos = Nanos::from_secs(120);
 pub(crate) enum FixtureDb {
     /// In a folder of its own.
     Folder {
-        /// The folder.
         folder: TempDir,
         /// The file in it, and its settings.
         url: SqliteUrl,
     },
-    /// On a server.
     Server(ServerUrl),
 }
 
@@ -66,7 +64,6 @@ impl FixtureDb {
         copy
     }
 
-    /// Its address.
     pub(crate) fn place(&self) -> DbUrl {
         match self {
             FixtureDb::Folder { url, .. } => DbUrl::Sqlite(url.clone()),
@@ -88,7 +85,6 @@ impl Drop for FixtureDb {
 ///
 /// # Panics
 /// It has none.
-#[must_use]
 pub const fn dialect(engine: Engine) -> Dialect {
     match engine {
         Engine::Postgres => Dialect::Postgres,
@@ -114,7 +110,6 @@ fn loading(url: &ServerUrl, plan: LoadPlan) {
 ///
 /// # Panics
 /// When it cannot be asked.
-#[must_use]
 pub fn rows(place: &DbUrl, query: &str, params: &[i64]) -> Vec<Vec<Value>> {
     store(place).rows(query, params).expect("a database at rest, and a query over its tables")
 }
@@ -150,7 +145,6 @@ pub(crate) fn audited(place: &DbUrl, groups: &[AuditGroup]) -> Vec<Vec<Vec<Value
 /// A connection next to all sessions, for who acts behind their backs.
 #[derive(Debug)]
 pub enum Behind {
-    /// To a file.
     Sqlite(Box<rusqlite::Connection>),
     /// To PostgreSQL.
     Postgres(Box<Connected>),

@@ -32,7 +32,6 @@ pub trait Injected:
     const MIX_CALLS: u64;
     /// Recorded calls of a conformance, and declined ones, at least.
     const CONFORMED: [u32; 2];
-    /// All of them.
     const INJECTORS: &'static [Injector<Self>];
 
     /// The texts of its statements.
@@ -50,10 +49,8 @@ pub trait Injected:
     const CONSTRAINT: [&'static str; 2] = ["", ""];
 }
 
-/// One fault.
 #[derive(Debug)]
 pub struct Injector<W: Injected> {
-    /// What goes wrong.
     pub what: &'static str,
     /// Texts in statements, and what they are replaced by.
     pub edits: &'static [Edit],
@@ -70,7 +67,6 @@ pub struct Injector<W: Injected> {
 }
 
 impl<W: Injected> Injector<W> {
-    /// None.
     pub const NONE: Injector<W> = Injector {
         what: "nothing is wrong",
         edits: &[],
@@ -82,7 +78,6 @@ impl<W: Injected> Injector<W> {
     };
 
     /// One that edits statements.
-    #[must_use]
     pub const fn edits(
         what: &'static str,
         edits: &'static [Edit],
@@ -92,7 +87,6 @@ impl<W: Injected> Injector<W> {
     }
 
     /// One that changes calls before they are made.
-    #[must_use]
     pub const fn drawn(
         what: &'static str,
         change: fn(&mut W::Call),
@@ -102,7 +96,6 @@ impl<W: Injected> Injector<W> {
     }
 
     /// One that changes rows after the last call.
-    #[must_use]
     pub const fn after(
         what: &'static str,
         after: &'static [&'static str],
@@ -118,7 +111,6 @@ impl<W: Injected> Injector<W> {
     }
 
     /// One whose connection is tampered with.
-    #[must_use]
     pub const fn tampered(
         what: &'static str,
         tampering: Tampering,
@@ -149,7 +141,6 @@ impl<W: Injected> Injector<W> {
 ///
 /// # Panics
 /// When an edit does not fit its statement.
-#[must_use]
 pub fn target<B: TestEngine, W: Injected>(
     loaded_db: &LoadedDb<W>,
     form: W::Form,

@@ -33,7 +33,6 @@ pub struct Manifest {
     /// What it is written in.
     pub language: String,
     start: Vec<String>,
-    /// What it serves.
     pub serves: Vec<Offer>,
 }
 
@@ -49,7 +48,6 @@ pub struct Offer {
 }
 
 /// Where the servers are.
-#[must_use]
 pub fn folder() -> PathBuf {
     repository::root().join("servers")
 }
@@ -58,7 +56,6 @@ pub fn folder() -> PathBuf {
 ///
 /// # Panics
 /// When there is none.
-#[must_use]
 pub fn manifest(language: &str) -> Manifest {
     let file = folder().join(language).join("server.toml");
     let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
@@ -70,7 +67,6 @@ pub fn manifest(language: &str) -> Manifest {
 ///
 /// # Panics
 /// When the tools are there, and it cannot be made.
-#[must_use]
 pub fn is_made(language: &str, target: &str) -> bool {
     if language == OURS {
         return true;
@@ -120,7 +116,6 @@ impl ByHand {
     ///
     /// # Panics
     /// When it does not listen in the end.
-    #[must_use]
     pub fn start(language: &str, program: Option<&str>, offer: &Offer, url: &ServerUrl, pool: u32) -> ByHand {
         ByHand::over(language, program, offer, std::slice::from_ref(url), pool)
     }
@@ -129,7 +124,6 @@ impl ByHand {
     ///
     /// # Panics
     /// When it does not listen in the end.
-    #[must_use]
     pub fn over(
         language: &str,
         program: Option<&str>,
@@ -175,19 +169,16 @@ impl ByHand {
     }
 
     /// What it has written to standard error.
-    #[must_use]
     pub fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("server.log")).unwrap_or_default()
     }
 
     /// Whether it still runs.
-    #[must_use]
     pub fn is_alive(&mut self) -> bool {
         self.child.try_wait().is_ok_and(|ended| ended.is_none())
     }
 
     /// Bytes of memory that it and all that it has started hold.
-    #[must_use]
     pub fn resident(&self) -> u64 {
         let mut family = vec![self.child.id()];
         let mut next = 0;

@@ -36,7 +36,6 @@ impl<W: Benchmark> LoadedDb<W> {
     ///
     /// # Panics
     /// When it cannot be made: the test could not run.
-    #[must_use]
     pub fn on<B: TestEngine>(size: W::Extent) -> LoadedDb<W> {
         let load = || {
             let schema = W::schema(B::DIALECT).expect("kept by a test of the workload");
@@ -63,8 +62,6 @@ impl<W: Benchmark> LoadedDb<W> {
         LoadedDb { fixture_db, size }
     }
 
-    /// Where it is.
-    #[must_use]
     pub fn place(&self) -> DbUrl {
         self.fixture_db.place()
     }
@@ -73,7 +70,6 @@ impl<W: Benchmark> LoadedDb<W> {
     ///
     /// # Panics
     /// When it cannot be read.
-    #[must_use]
     pub fn evidence(&self) -> W::Evidence {
         let query = W::evidence_query(self.place().dialect()).expect("kept by a test of the workload");
         W::evidence(&rows(&self.place(), &query, &[])).expect("rows of the workload's own query")
@@ -83,7 +79,6 @@ impl<W: Benchmark> LoadedDb<W> {
     ///
     /// # Panics
     /// When an audit could not be run.
-    #[must_use]
     pub fn failed(&self, before: &W::Evidence, claims: &W::Claims) -> BTreeSet<String> {
         let missed = misses::<W>(before, &self.evidence(), claims);
         self.failed_here(before).into_iter().chain(missed.then(|| "ledger".to_owned())).collect()
@@ -93,7 +88,6 @@ impl<W: Benchmark> LoadedDb<W> {
     ///
     /// # Panics
     /// When an audit could not be run.
-    #[must_use]
     pub fn failed_here(&self, before: &W::Evidence) -> BTreeSet<String> {
         let context = W::context(&self.size, Past { ours: true, fresh: true }, Some(before));
         let groups = W::audits(self.place().dialect()).expect("kept by a test of the workload");
@@ -142,7 +136,6 @@ impl<W: Benchmark> DrivenDb<W> {
     ///
     /// # Panics
     /// When the engine refuses a statement, or an audit could not be run.
-    #[must_use]
     pub fn failed_after(&self, statements: &[String]) -> BTreeSet<String> {
         execute(&self.loaded_db.place(), statements);
         self.loaded_db.failed(&self.before, &self.claims)
@@ -152,7 +145,6 @@ impl<W: Benchmark> DrivenDb<W> {
     ///
     /// # Panics
     /// When the audits cannot be read, which a test of the workload keeps.
-    #[must_use]
     pub fn audit_names(&self) -> BTreeSet<String> {
         let groups = W::audits(self.loaded_db.place().dialect()).expect("kept by a test of the workload");
         let names = groups.into_iter().flat_map(|group| group.audits).map(|audit| audit.name);
@@ -198,7 +190,6 @@ impl<W: Benchmark + SqlForm> LoadedDb<W> {
     ///
     /// # Panics
     /// When an edit does not fit its statement.
-    #[must_use]
     pub fn target<B: TestEngine>(
         &self,
         mut statements: Vec<String>,

@@ -12,7 +12,6 @@ use tokio_postgres::SimpleQueryMessage;
 ///
 /// # Panics
 /// When a statement cannot be planned.
-#[must_use]
 pub fn scans_of_empty_tables<W: Driven>(size: W::Extent, statements: &[String]) -> Vec<String> {
     let loaded_db = LoadedDb::<W>::on::<OnPostgres>(size);
     let DbUrl::Server(url) = loaded_db.place() else { panic!("PostgreSQL is a server") };

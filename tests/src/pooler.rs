@@ -28,7 +28,6 @@ impl Pooler {
     ///
     /// # Panics
     /// It is installed and does not start.
-    #[must_use]
     pub fn start(server: &Running, mode: &str, settings: &str) -> Option<Pooler> {
         let is_here =
             |path: &&str| Command::new(path).arg("--version").output().is_ok_and(|ran| ran.status.success());
@@ -72,7 +71,6 @@ impl Pooler {
     }
 
     /// The address of a database of the server through it.
-    #[must_use]
     pub fn url(&self, server: &Running, database: &str) -> ServerUrl {
         ServerUrl { port: self.port, ..server.tcp_url(database) }
     }

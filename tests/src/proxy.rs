@@ -73,7 +73,6 @@ impl Proxy {
     }
 
     /// The port to connect to.
-    #[must_use]
     pub fn port(&self) -> u16 {
         self.address.port()
     }
@@ -84,7 +83,6 @@ impl Proxy {
     }
 
     /// How often it has cut so far, in one way.
-    #[must_use]
     pub fn cuts(&self, cut: Cut) -> u64 {
         self.state.cuts[cut as usize].load(Ordering::SeqCst)
     }

@@ -15,7 +15,6 @@ const NOT_OURS: [&str; 4] = [".git", "target", "node_modules", "results"];
 ///
 /// # Panics
 /// When this package has been moved.
-#[must_use]
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().expect("this package is in a folder of the repository").to_owned()
@@ -67,16 +66,13 @@ fn walk(root: &Path, folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> 
 pub struct Metadata {
     /// The members of the workspace.
     pub packages: Vec<Package>,
-    /// Where it lies.
     pub workspace_root: PathBuf,
 }
 
 /// A member of the workspace.
 #[derive(Debug, Deserialize)]
 pub struct Package {
-    /// Its name.
     pub name: String,
-    /// Its manifest.
     pub manifest_path: PathBuf,
     /// What it says that it needs, in all tables.
     pub dependencies: Vec<Dependency>,
@@ -101,7 +97,6 @@ pub struct Dependency {
 ///
 /// # Panics
 /// When cargo fails.
-#[must_use]
 pub fn metadata() -> Metadata {
     let answer = cargo(&["metadata", "--no-deps", "--format-version", "1"]);
     serde_json::from_slice(&answer).unwrap_or_else(|error| panic!("cargo metadata: {error}"))
@@ -111,7 +106,6 @@ pub fn metadata() -> Metadata {
 ///
 /// # Panics
 /// When cargo fails.
-#[must_use]
 pub fn packages(args: &[&str]) -> BTreeSet<String> {
     let tree = cargo(&[&["tree", "--locked", "--prefix", "none", "--format", "{p} {f}"], args].concat());
     // A package that was told before ends with a star.
@@ -135,7 +129,6 @@ fn cargo(args: &[&str]) -> Vec<u8> {
 ///
 /// # Panics
 /// When it cannot be built.
-#[must_use]
 pub fn binary() -> PathBuf {
     std::env::var_os("STACKMARK_BIN").map_or_else(|| built("cli", "stackmark"), PathBuf::from)
 }
@@ -145,7 +138,6 @@ pub fn binary() -> PathBuf {
 ///
 /// # Panics
 /// When it cannot be built.
-#[must_use]
 pub fn toy() -> PathBuf {
     const NAME: &str = "stackmark-toy";
     let beside = std::env::var_os("STACKMARK_BIN").map(|path| PathBuf::from(path).with_file_name(NAME));

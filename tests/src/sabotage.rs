@@ -29,7 +29,6 @@ pub enum Trick {
     None,
     /// Statements say something else.
     Statements(Edits),
-    /// The connection lies.
     Connection(Tampering),
     /// Another call is made than the one that was asked for. The answer must still fit.
     Instead(fn(Call) -> Call),
@@ -46,7 +45,6 @@ pub enum Trick {
 
 impl Trick {
     /// A second connection acts after each answer.
-    #[must_use]
     pub const fn behind(after: fn(Dialect, &Call, &Answer, i64) -> Vec<String>) -> Trick {
         Trick::Around { before: |_, _| None, after }
     }
@@ -80,7 +78,6 @@ impl Trick {
 }
 
 /// A text in an engine's words: `{now}` is the time, `{cent}` an amount of one cent, `{cents}` how many of them a unit has.
-#[must_use]
 pub fn spelled(dialect: Dialect, text: &str) -> String {
     let (now, cent, cents) = match dialect {
         Dialect::Sqlite => ("unixepoch()", "1", "1"),
@@ -138,7 +135,6 @@ pub struct SabotagedTarget<O> {
 
 impl SabotagedTarget<SqliteOpener<Monotonic>> {
     /// A saboteur at work on a store on SQLite.
-    #[must_use]
     pub fn new(store: &Store, trick: Trick) -> Self {
         SabotagedTarget::with(store, store.opener(trick.statements(Dialect::Sqlite)), trick)
     }
@@ -146,7 +142,6 @@ impl SabotagedTarget<SqliteOpener<Monotonic>> {
 
 impl<O: SqlOpener> SabotagedTarget<O> {
     /// A saboteur at work on a store through connections that prepare [`Trick::statements`].
-    #[must_use]
     pub fn with(store: &Store, opener: O, trick: Trick) -> SabotagedTarget<O> {
         let opener = TamperedOpener { opener, tampering: trick.tampering() };
         let target = retrying(SqlTarget::new(opener, Monotonic::start()));
@@ -190,7 +185,6 @@ pub struct MisdrawnInputs {
 
 impl MisdrawnInputs {
     /// The stream of a worker.
-    #[must_use]
     pub fn new(inputs: Inputs, size: Cardinality, change: Change, worker: u32) -> MisdrawnInputs {
         MisdrawnInputs { inputs, random: Random::stream(u64::from(worker), &[9_000]), size, change }
     }

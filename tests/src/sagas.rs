@@ -342,7 +342,6 @@ pub struct Wrong {
     pub caught_by: &'static [&'static str],
 }
 
-/// Everybody who does.
 pub const WRONGS: &[Wrong] = &[
     Wrong { what: "nothing is wrong", settled: true, acts: [&[], &[]], caught_by: &[] },
     Wrong {

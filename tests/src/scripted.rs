@@ -10,9 +10,7 @@ use std::time::Duration;
 /// the client has said something. Then it sends no more.
 #[derive(Debug, Clone)]
 pub struct Script {
-    /// What is wrong.
     pub name: String,
-    /// What it sends.
     pub parts: Vec<Vec<u8>>,
 }
 
@@ -53,7 +51,6 @@ fn play(mut client: TcpStream, dialect: Dialect, script: &Script) -> io::Result<
 }
 
 /// Everything that a server may get wrong while it lets a client in, and in what it answers first.
-#[must_use]
 pub fn scripts(dialect: Dialect) -> Vec<Script> {
     match dialect {
         Dialect::MySql => mariadb(),

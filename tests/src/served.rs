@@ -34,7 +34,6 @@ impl Served<Tpcc> {
     ///
     /// # Panics
     /// When it cannot listen.
-    #[must_use]
     pub fn start<T: Target<Tpcc>>(target: T, size: Cardinality, sessions: u32) -> Served<Tpcc> {
         Served::with(target, size, u64::from(size.warehouses), sessions)
     }
@@ -45,7 +44,6 @@ impl<W: Wire> Served<W> {
     ///
     /// # Panics
     /// When it cannot listen.
-    #[must_use]
     pub fn with<T: Target<W>>(target: T, extent: W::Extent, scale: u64, sessions: u32) -> Served<W> {
         let log: Arc<Mutex<Vec<String>>> = Arc::default();
         let lines = log.clone();
@@ -73,7 +71,6 @@ impl<W: Wire> Served<W> {
     ///
     /// # Panics
     /// When it cannot be reached.
-    #[must_use]
     pub fn target(&self) -> HttpTarget<W> {
         let (url, expected) = (format!("http://{}", self.addr), Expected { scale: Some(self.scale) });
         let clock = Monotonic::start();
@@ -95,7 +92,6 @@ impl<W: Wire> Served<W> {
     ///
     /// # Panics
     /// Never.
-    #[must_use]
     pub fn log(&self) -> Vec<String> {
         self.log.lock().expect("no one panics here").clone()
     }

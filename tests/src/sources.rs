@@ -130,7 +130,6 @@ fn is_written_by_hand(path: &Path) -> bool {
 }
 
 /// Why a file is too long, or on the list of long files without need.
-#[must_use]
 pub fn length_violation(path: &Path, text: &str) -> Option<String> {
     let lines = text.lines().count();
     let excused = LONG_FILES.iter().any(|(long, _)| path == Path::new(long));
@@ -144,7 +143,6 @@ pub fn length_violation(path: &Path, text: &str) -> Option<String> {
 }
 
 /// Paths of the machine that a file was written on, and sources of packages other than the public ones.
-#[must_use]
 pub fn leaks(path: &Path, text: &str) -> Vec<String> {
     // In parts, so that this file does not break its own rule.
     let folders = ["work", "root", "home", "tmp", "Users"].map(|folder| format!("/{folder}/"));
@@ -187,7 +185,6 @@ fn is_public(source: &str) -> bool {
 }
 
 /// Links from the Markdown at `path` to files of ours that are not there, as `exists` tells of a path from the root.
-#[must_use]
 pub fn dead_links(path: &Path, text: &str, exists: impl Fn(&Path) -> bool) -> Vec<String> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let dead = |(number, line): (usize, &str)| {

@@ -51,7 +51,6 @@ impl Store {
     ///
     /// # Panics
     /// When it cannot be made: the test could not run.
-    #[must_use]
     pub fn new(size: Cardinality, options: &str) -> Store {
         let folder = tempfile::tempdir().expect("a test needs a folder");
         let file = folder.path().join("tpcc.db");
@@ -62,7 +61,6 @@ impl Store {
     }
 
     /// The tiny store, for audits that compare exactly. What a crash would leave is not a concern of its tests.
-    #[must_use]
     pub fn tiny() -> Store {
         Store::new(Cardinality::tiny(), "synchronous=off")
     }
@@ -72,7 +70,6 @@ impl Store {
     ///
     /// # Panics
     /// When it cannot be made: the test could not run.
-    #[must_use]
     pub fn on(engine: Engine, size: Cardinality) -> Store {
         let name = format!("tpcc_{}_{}_{}", size.warehouses, size.items, size.customers);
         let fixture_db =
@@ -84,14 +81,11 @@ impl Store {
     ///
     /// # Panics
     /// When it cannot be made: the test could not run.
-    #[must_use]
     pub fn alone_on(engine: Engine, size: Cardinality) -> Store {
         let fixture_db = FixtureDb::loaded(engine, tpcc_plan(crate::fixture_db::dialect(engine), size));
         Store { fixture_db, size }
     }
 
-    /// Where it is.
-    #[must_use]
     pub fn place(&self) -> DbUrl {
         self.fixture_db.place()
     }
@@ -100,7 +94,6 @@ impl Store {
     ///
     /// # Panics
     /// When it is on a server.
-    #[must_use]
     pub fn file(&self) -> &SqliteUrl {
         match &self.fixture_db {
             FixtureDb::Folder { url, .. } => url,
@@ -112,7 +105,6 @@ impl Store {
     ///
     /// # Panics
     /// When it is in a file.
-    #[must_use]
     pub fn server(&self) -> &ServerUrl {
         match &self.fixture_db {
             FixtureDb::Server(url) => url,
@@ -128,7 +120,6 @@ impl Store {
     ///
     /// # Panics
     /// When it is on a server.
-    #[must_use]
     pub fn folder(&self) -> &TempDir {
         match &self.fixture_db {
             FixtureDb::Folder { folder, .. } => folder,
@@ -140,7 +131,6 @@ impl Store {
     ///
     /// # Panics
     /// When the database cannot be opened.
-    #[must_use]
     pub fn target(&self) -> SqliteTarget {
         retrying(SqlTarget::new(self.opener(statements()), Monotonic::start()))
     }
@@ -149,7 +139,6 @@ impl Store {
     ///
     /// # Panics
     /// When the database cannot be opened.
-    #[must_use]
     pub fn grouped(&self) -> GroupedTarget {
         let opener = GroupedOpener::new(self.file(), statements(), Monotonic::start());
         retrying(SqlTarget::new(opener.expect("a database that was just made"), Monotonic::start()))
@@ -159,7 +148,6 @@ impl Store {
     ///
     /// # Panics
     /// When the database cannot be opened.
-    #[must_use]
     pub fn opener(&self, statements: Vec<String>) -> SqliteOpener<Monotonic> {
         SqliteOpener::new(self.file(), statements, Monotonic::start()).expect("a database that was just made")
     }
@@ -168,7 +156,6 @@ impl Store {
     ///
     /// # Panics
     /// When the database cannot be opened.
-    #[must_use]
     pub fn connection(&self) -> Connection {
         let connection = Connection::open(&self.file().path).expect("a database that was just made");
         connection.busy_timeout(Duration::from_secs(60)).expect("a setting of the connection alone");
@@ -181,7 +168,6 @@ impl Store {
     ///
     /// # Panics
     /// When it gives none.
-    #[must_use]
     pub fn number(&self, query: &str) -> i64 {
         let found = rows(&self.place(), query, &[]);
         found.first().and_then(|row| row.first()?.int()).expect("the test's own query, of a whole number")
@@ -191,7 +177,6 @@ impl Store {
     ///
     /// # Panics
     /// When it cannot be read.
-    #[must_use]
     pub fn tallies(&self) -> Vec<StoredTally> {
         let query = audit::district_tallies(self.dialect()).expect("kept by a test of the workload");
         let tally = |row: &Vec<Value>| {
@@ -205,7 +190,6 @@ impl Store {
     ///
     /// # Panics
     /// When one could not be run.
-    #[must_use]
     pub fn audits(&self) -> Vec<(Audit, Finding)> {
         let context = audit::Context::fresh(self.size);
         let groups = audit::audits(self.dialect()).expect("kept by a test of the workload");
@@ -228,7 +212,6 @@ impl Store {
     ///
     /// # Panics
     /// When an audit could not be run, or districts are missing.
-    #[must_use]
     pub fn find(&self, before: &[StoredTally], claims: &Claims) -> Found {
         let audits = self.audits();
         let ledger = claims.audit(before, &self.tallies()).expect("the districts stay what they are");
@@ -252,7 +235,6 @@ impl Store {
 
 impl Found {
     /// Names of what failed, audits and measures of the ledger together.
-    #[must_use]
     pub fn failed(&self) -> BTreeSet<String> {
         let audits = self.audits.iter().filter(|(_, finding)| finding.verdict == AuditOutcome::Failed);
         let ledger = self.ledger.iter().filter(|(_, violations)| !violations.is_empty());
@@ -263,7 +245,6 @@ impl Found {
     }
 
     /// Names of the audits that could not tell.
-    #[must_use]
     pub fn not_told(&self) -> BTreeSet<&str> {
         let untold = self.audits.iter().filter(|(_, finding)| finding.verdict == AuditOutcome::Inconclusive);
         untold.map(|(audit, _)| audit.name.as_str()).collect()
@@ -279,7 +260,6 @@ pub fn retrying<T>(target: T) -> RetryingTarget<T> {
 ///
 /// # Panics
 /// Never, while the workload's own tests pass.
-#[must_use]
 pub fn statements() -> Vec<String> {
     catalogue(Dialect::Sqlite).expect("kept by a test of the workload")
 }

@@ -7,11 +7,9 @@ use std::future::pending;
 /// What goes wrong inside a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tampering {
-    /// Nothing.
     None,
     /// Every so many transactions that ran a statement are rolled back, and reported as committed.
     ForgetsCommit(StmtId, u32),
-    /// Rolling back commits.
     KeepsWhatIsRolledBack,
     /// The second execution of a statement in a transaction never returns.
     Stalls(StmtId),
@@ -22,9 +20,7 @@ pub enum Tampering {
 /// Opens connections that are tampered with.
 #[derive(Debug)]
 pub struct TamperedOpener<O> {
-    /// The honest one.
     pub opener: O,
-    /// What goes wrong.
     pub tampering: Tampering,
 }
 

@@ -12,7 +12,6 @@ use workload_tpcc::Cardinality;
 
 /// An engine with its plain connections.
 pub trait TestEngine {
-    /// Opens them.
     type Opener: SqlOpener;
     /// What the engine speaks.
     const DIALECT: Dialect;
@@ -26,7 +25,6 @@ pub trait TestEngine {
     fn opener(place: &DbUrl, statements: Vec<String>) -> Self::Opener;
 
     /// A freshly loaded store.
-    #[must_use]
     fn store(size: Cardinality) -> Store {
         match Self::ENGINE {
             Some(engine) => Store::on(engine, size),

@@ -81,7 +81,6 @@ enum Dies {
 /// What is away from then on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Away {
-    /// The coordinator.
     All,
     /// The store of the source, which is that of the decision: the coordinator lives, and cannot reach it.
     Source,

@@ -23,7 +23,6 @@ const MIX_CALLS: u64 = 2_000;
 /// For recovery and relays, also on a slow machine.
 const SETTLED_MAX: Nanos = Nanos::from_secs(120);
 
-/// The bank.
 pub(crate) struct Bank {
     pub(crate) parts: Vec<LoadedDb<Transfers>>,
     pub(crate) size: Cardinality,

@@ -63,7 +63,6 @@ const READ: &[&str] = &[
 ];
 
 /// The avoided phrases that a file contains, wherever its lines are broken.
-#[must_use]
 pub fn avoided(path: &Path, text: &str) -> Vec<String> {
     let joined: String = text.replace("\\\n", " ").split_whitespace().collect::<Vec<_>>().join(" ");
     let phrases = AVOIDED.iter().map(|(first, second)| format!("{first}{second}"));

@@ -19,7 +19,6 @@ const ANSWER_MAX: Duration = Duration::from_secs(5);
 pub struct About {
     /// Name of the server program.
     pub name: String,
-    /// Its version.
     pub version: String,
     /// The contract it speaks: `tpcc/1`.
     pub contract: String,

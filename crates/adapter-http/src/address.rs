@@ -45,13 +45,10 @@ impl Address {
     }
 
     /// Host name or address, without the brackets of IPv6.
-    #[must_use]
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// Port.
-    #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }

@@ -33,9 +33,7 @@ pub(crate) struct Connection {
 /// A whole answer; its body is in the connection's buffer until the next exchange.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// Status code.
     pub status: u16,
-    /// Where the body is.
     pub body: Range<usize>,
     /// Whether the body calls itself a problem document.
     pub problem: bool,

@@ -12,7 +12,6 @@ const HEADERS_MAX: usize = 48;
 pub(crate) struct Head {
     /// Bytes up to and including the empty line.
     pub bytes: usize,
-    /// Status code.
     pub status: u16,
     /// How the end of the body is found.
     pub framing: Framing,

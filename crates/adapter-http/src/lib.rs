@@ -68,7 +68,6 @@ impl<W: Wire> HttpTarget<W> {
     }
 
     /// What the server reported.
-    #[must_use]
     pub fn about(&self) -> &About {
         &self.about
     }
@@ -82,7 +81,6 @@ impl<W: Wire> HttpTarget<W> {
     }
 
     /// The request of a call, head and body, as sessions send it.
-    #[must_use]
     pub fn request(&self, call: &W::Call) -> Vec<u8> {
         let mut request = Vec::new();
         let endpoint = &W::ENDPOINTS[W::kind(call)];
@@ -91,13 +89,10 @@ impl<W: Wire> HttpTarget<W> {
     }
 
     /// Where it was found.
-    #[must_use]
     pub fn socket(&self) -> SocketAddr {
         self.socket
     }
 
-    /// Where it listens.
-    #[must_use]
     pub fn address(&self) -> &Address {
         &self.address
     }

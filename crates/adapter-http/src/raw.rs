@@ -16,7 +16,6 @@ pub struct Raw {
 /// An answer as it came.
 #[derive(Debug, Clone, Copy)]
 pub struct Reply<'a> {
-    /// Its status.
     pub status: u16,
     /// Its body, without the framing of chunks.
     pub body: &'a [u8],
@@ -32,7 +31,6 @@ impl<'a> Reply<'a> {
     }
 
     /// The same as a workload reads it.
-    #[must_use]
     pub fn as_answer(&self) -> Answer<'_> {
         let media = self.header("content-type").and_then(|media| media.split(';').next()).unwrap_or_default();
         let is_problem = media.trim().eq_ignore_ascii_case("application/problem+json");
@@ -40,7 +38,6 @@ impl<'a> Reply<'a> {
     }
 
     /// The value of the first header of that name, which is in lower case.
-    #[must_use]
     pub fn header(&self, name: &str) -> Option<&'a str> {
         Lines(self.head).find(name)
     }

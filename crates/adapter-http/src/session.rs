@@ -67,26 +67,22 @@ impl<W: Wire> HttpSession<W> {
     }
 
     /// The last request, head and body, as it was sent.
-    #[must_use]
     pub fn request(&self) -> &[u8] {
         &self.request
     }
 
     /// The answer to it; nothing where none came that is HTTP/1.1 within our limits.
-    #[must_use]
     pub fn answer(&self) -> Option<Reply<'_>> {
         let (status, body, closes) = self.answered.clone()?;
         Some(Reply { closes, ..Reply::of(&self.connection, status, body) })
     }
 
     /// Whether the last call found the connection closed, although no answer before it had said so.
-    #[must_use]
     pub fn found_closed(&self) -> bool {
         self.found_closed
     }
 
     /// Whether the next call can be sent. `false` means: open another session.
-    #[must_use]
     pub fn is_usable(&self) -> bool {
         self.line != Line::Broken
     }

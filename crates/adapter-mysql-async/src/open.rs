@@ -32,7 +32,6 @@ impl MySqlOpener {
     }
 
     /// What was in force when the server was reached.
-    #[must_use]
     pub fn settings(&self) -> &MySqlSettings {
         &self.settings
     }

@@ -120,7 +120,6 @@ impl Group {
 }
 
 impl Turn {
-    /// The connection.
     pub(crate) fn prepared(&mut self) -> &mut Prepared {
         &mut self.writer.prepared
     }

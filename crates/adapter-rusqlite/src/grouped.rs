@@ -47,7 +47,6 @@ impl<K: Clock> GroupedOpener<K> {
     }
 
     /// Where to ask how many calls have shared a commit.
-    #[must_use]
     pub fn sharing(&self) -> Sharing {
         Sharing(self.group.clone())
     }
@@ -59,7 +58,6 @@ pub struct Sharing(Arc<Group>);
 
 impl Sharing {
     /// Since the opener was made.
-    #[must_use]
     pub fn so_far(&self) -> Shared {
         self.0.shared()
     }

@@ -18,7 +18,6 @@ pub struct Lane {
 /// [`Pass::leave`].
 #[derive(Debug)]
 pub enum Pass {
-    /// Alone.
     Write(ArcRwLockWriteGuard<RawRwLock, ()>),
     /// Next to other readers.
     Read(ArcRwLockReadGuard<RawRwLock, ()>),
@@ -26,19 +25,16 @@ pub enum Pass {
 
 impl Lane {
     /// A lane for one database file. `readers_pass` under a rollback journal.
-    #[must_use]
     pub fn new(readers_pass: bool) -> Lane {
         Lane { lock: Arc::new(RwLock::new(())), readers_pass }
     }
 
     /// Whether transactions that only read take a pass too.
-    #[must_use]
     pub fn readers_pass(&self) -> bool {
         self.readers_pass
     }
 
     /// Without waiting, if no one is in the way.
-    #[must_use]
     pub fn try_enter(&self, write: bool) -> Option<Pass> {
         if write {
             self.lock.try_write_arc().map(Pass::Write)
@@ -57,7 +53,6 @@ impl Lane {
     }
 
     /// Waits for its turn.
-    #[must_use]
     pub fn enter(&self, write: bool) -> Pass {
         if write { Pass::Write(self.lock.write_arc()) } else { Pass::Read(self.lock.read_arc()) }
     }

@@ -115,7 +115,6 @@ async fn settle(client: &Client, link: &mut Link, url: &ServerUrl) -> Result<Fac
 }
 
 /// What an error of the driver means for someone who connects.
-#[must_use]
 pub fn open_error(url: &ServerUrl, error: &Error) -> OpenError {
     if let Some(error) = error.as_db_error() {
         return postgres::open_error(url, error.code().code(), error.message());
@@ -140,7 +139,6 @@ pub fn open_error(url: &ServerUrl, error: &Error) -> OpenError {
 
 /// What an error of the driver means for a call. `at_commit` says whether the commit had been sent.
 #[cold]
-#[must_use]
 pub fn fault(error: &Error, at_commit: bool) -> Fault {
     match error.as_db_error() {
         Some(error) => postgres::fault(error.code().code(), at_commit, error.message()),

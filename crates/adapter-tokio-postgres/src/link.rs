@@ -18,7 +18,6 @@ type Wire = Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::St
 pub struct Connected {
     /// Asks. Nothing it asks moves unless the link is polled: `link.until(client.query(…))`.
     pub client: Client,
-    /// Carries.
     pub link: Link,
     /// What the session reports.
     pub facts: Facts,
@@ -50,7 +49,6 @@ impl Link {
     }
 
     /// Whether the connection was open when it was last used.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         self.wire.is_some()
     }

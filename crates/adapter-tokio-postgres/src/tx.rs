@@ -23,7 +23,6 @@ impl Control {
 /// The transaction of now, or the last one.
 #[derive(Debug)]
 pub(crate) struct Tx {
-    /// What it is.
     kind: TxKind,
     /// Whether it is open, as far as we know.
     pub(crate) open: bool,
@@ -48,7 +47,6 @@ impl Tx {
 
 /// A connection that has one transaction at a time.
 pub(crate) trait Transacting {
-    /// The transaction.
     fn tx(&mut self) -> &mut Tx;
     /// Whether the connection was open when it was last used.
     fn is_connected(&self) -> bool;
@@ -66,7 +64,6 @@ pub(crate) async fn start(conn: &mut impl Transacting, kind: TxKind) -> Result<(
     Ok(())
 }
 
-/// Begins a transaction.
 pub(crate) async fn begin(conn: &mut impl Transacting, kind: TxKind) -> Result<(), Fault> {
     start(conn, kind).await?;
     let control = match kind {
@@ -81,7 +78,6 @@ pub(crate) async fn begin(conn: &mut impl Transacting, kind: TxKind) -> Result<(
     })
 }
 
-/// Commits it.
 pub(crate) async fn commit(conn: &mut impl Transacting) -> Result<(), Fault> {
     if conn.tx().failed {
         rollback(conn).await?;
@@ -96,7 +92,6 @@ pub(crate) async fn commit(conn: &mut impl Transacting) -> Result<(), Fault> {
     result.map_err(|error| fault(&error, true))
 }
 
-/// Rolls it back.
 pub(crate) async fn rollback(conn: &mut impl Transacting) -> Result<(), Fault> {
     if !conn.is_connected() {
         return Err(postgres::lost(false));

@@ -14,7 +14,6 @@ use std::time::Duration;
 pub struct AuditGroup {
     /// Statements that make the temporary tables, in order.
     pub prepare: Vec<String>,
-    /// The queries.
     pub queries: Vec<AuditQuery>,
     /// Values of ?1, ?2, … in all of them; a statement may use fewer.
     pub params: Vec<i64>,
@@ -23,9 +22,7 @@ pub struct AuditGroup {
 /// A query of an audit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditQuery {
-    /// Its name.
     pub name: String,
-    /// Its text.
     pub sql: String,
     /// Rows after which it is cut short: a broken database can violate a condition millions of times.
     pub rows_max: usize,
@@ -34,7 +31,6 @@ pub struct AuditQuery {
 /// What a query gave.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AuditRows {
-    /// Its name.
     pub name: String,
     /// The rows, or why there are none, as a clause: a table that is not there, the deadline.
     pub rows: Result<Vec<Vec<Value>>, String>,

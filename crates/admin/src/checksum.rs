@@ -33,7 +33,6 @@ impl std::ops::AddAssign for Checksum {
     }
 }
 
-/// For messages.
 impl std::fmt::Display for Checksum {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} rows, checksum {:016x}", self.rows, self.sum)

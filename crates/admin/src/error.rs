@@ -33,7 +33,6 @@ pub(crate) enum Kind {
     CutShort,
     /// The system's own words for it.
     System(io::ErrorKind),
-    /// Anything else.
     Other,
 }
 
@@ -86,7 +85,6 @@ pub enum Error {
     /// An earlier load did not finish.
     #[error("{place}: incomplete load\nhint: reload with `{reload}`")]
     Interrupted {
-        /// What it left.
         place: String,
         /// The command, from the caller.
         reload: String,
@@ -97,11 +95,8 @@ pub enum Error {
     /// The database was loaded with something else.
     #[error("{place} has {there}; requested {asked}{note}\nhint: replace it with `{reload}`")]
     Other {
-        /// The database.
         place: String,
-        /// What it holds.
         there: Box<LoadRecord>,
-        /// What was asked for.
         asked: Box<LoadRecord>,
         /// What differs when both read the same: size or schema; empty otherwise.
         note: &'static str,
@@ -113,7 +108,6 @@ pub enum Error {
     Foreign {
         /// The file or database.
         place: String,
-        /// What it is.
         what: String,
         /// What would be right.
         advice: &'static str,
@@ -129,7 +123,6 @@ pub enum Error {
     /// The file's place cannot be written to: folder missing, no permission, read-only.
     #[error("could not create {place}: {hint}")]
     Place {
-        /// The file.
         place: String,
         /// What would be right.
         hint: String,
@@ -139,7 +132,6 @@ pub enum Error {
     /// Too little room, found before anything was written.
     #[error("about {} MB are needed for {place}, and {} MB are free", needed / 1_000_000, free / 1_000_000)]
     NoRoom {
-        /// The file.
         place: String,
         /// Bytes needed, estimated from the first rows of each table.
         needed: u64,
@@ -157,7 +149,6 @@ pub enum Error {
     /// The user stopped. What was written is left, and is recognised.
     #[error("stopped; {place} is left incomplete\nhint: reload with `{reload}`")]
     Stopped {
-        /// What is left.
         place: String,
         /// The command, from the caller.
         reload: String,
@@ -166,14 +157,12 @@ pub enum Error {
     /// removed.
     #[error("table {table} reads back as {read}, written were {written}")]
     Mismatch {
-        /// The table.
         table: String,
         /// Rows and checksum written.
         written: String,
         /// Rows and checksum read back.
         read: String,
     },
-    /// Nothing there.
     #[error("there is no {0}")]
     Missing(String),
     /// There is one already.
@@ -181,12 +170,7 @@ pub enum Error {
     Exists(String),
     /// Source and copy are of different engines, on different servers or the same.
     #[error("{from} cannot be copied to {to}: both must be databases of one server, or files")]
-    Apart {
-        /// The source.
-        from: String,
-        /// The copy.
-        to: String,
-    },
+    Apart { from: String, to: String },
     /// Anything else. What a load had written is removed, if the engine still answers.
     #[error("could not {doing} {place}")]
     Failed {
@@ -194,14 +178,12 @@ pub enum Error {
         doing: &'static str,
         /// The file or database.
         place: String,
-        /// What was said.
         source: Cause,
     },
 }
 
 impl Error {
     /// Whether the server has said that nothing was made: it is there already, or we may not.
-    #[must_use]
     pub fn is_refusal(&self) -> bool {
         matches!(self, Error::Failed { source, .. } if matches!(source.kind, Kind::Exists | Kind::Denied))
     }

@@ -20,7 +20,6 @@ pub enum Found {
     Complete(Box<Contents>),
     /// Something else, in a few words: `a SQLite database with the tables item, stock and no record of a load`.
     Foreign {
-        /// The words.
         what: String,
         /// Its tables, empty where it is not a database. Audits may still apply to them.
         tables: Vec<String>,

@@ -18,10 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What to load.
 #[derive(Clone)]
 pub struct LoadPlan {
-    /// The rows.
     pub dataset: Arc<dyn Dataset>,
     /// Statements whose names start with `table_` make tables, before the rows; those with `index_` make indexes and keys,
     /// after them; those with `reference_` make foreign keys, last. All in the order of the file.
@@ -86,9 +84,7 @@ impl Phase {
 pub enum Loaded {
     /// It was there, whole, with the same record; nothing was done.
     AlreadyThere(Box<Contents>),
-    /// It was loaded.
     Now {
-        /// What is there.
         contents: Box<Contents>,
         /// Bytes of the file.
         bytes: u64,
@@ -100,8 +96,6 @@ pub enum Loaded {
 }
 
 impl Loaded {
-    /// What is there.
-    #[must_use]
     pub fn contents(&self) -> &Contents {
         match self {
             Loaded::AlreadyThere(contents) | Loaded::Now { contents, .. } => contents,
@@ -111,7 +105,6 @@ impl Loaded {
 
 /// How long each phase took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[expect(missing_docs, reason = "see Phase")]
 pub struct PhaseTimes {
     pub rows: Nanos,
     pub indexes: Nanos,
@@ -122,7 +115,6 @@ pub struct PhaseTimes {
 
 impl PhaseTimes {
     /// From the first row to the database in its place, without reading back.
-    #[must_use]
     pub fn storing(&self) -> Nanos {
         self.rows + self.indexes + self.flush
     }

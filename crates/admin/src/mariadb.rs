@@ -42,7 +42,6 @@ impl Database {
 }
 
 /// The store at an address, loaded by a given way: to compare the two. Others take `LOAD DATA` where the server lets us.
-#[must_use]
 pub fn store_by(url: ServerUrl, way: Way) -> Store {
     Store(Box::new(Database { url, way: OnceLock::from(way) }))
 }

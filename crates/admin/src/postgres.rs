@@ -264,7 +264,6 @@ impl Server for Database {
         session.wait(asked).unwrap_or(false)
     }
 
-    /// All or nothing.
     fn drop_tables(&self, session: &mut Session, tables: &[String]) -> Result<(), Cause> {
         let names: Vec<String> = tables.iter().map(String::as_str).chain([TABLE]).map(quoted).collect();
         // Whoever uses them is not waited for for long, and not made to wait.

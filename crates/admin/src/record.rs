@@ -13,7 +13,6 @@ pub struct LoadRecord {
     pub kit: String,
     /// Its version; not part of what makes two loads the same.
     pub kit_version: String,
-    /// The workload: `tpcc`.
     pub workload: String,
     /// The scale as the user gives it: warehouses.
     pub scale: u64,
@@ -26,9 +25,7 @@ pub struct LoadRecord {
 /// A table after a load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableContents {
-    /// Its name.
     pub name: String,
-    /// Rows loaded.
     pub rows: u64,
     /// Order-independent checksum of all values of all rows: the wrapping sum of XXH3 over each row's canonical form.
     pub checksum: u64,
@@ -49,13 +46,11 @@ pub struct Contents {
 
 impl Contents {
     /// Rows of all tables.
-    #[must_use]
     pub fn rows(&self) -> u64 {
         self.tables.iter().map(|table| table.rows).sum()
     }
 
     /// One number for everything loaded: equal for equal rows, however many threads made them.
-    #[must_use]
     pub fn checksum(&self) -> u64 {
         let mut text = String::new();
         for table in &self.tables {
@@ -67,7 +62,6 @@ impl Contents {
 
 impl LoadRecord {
     /// Whether both stand for the same rows. Versions of the kit may differ.
-    #[must_use]
     pub fn same_rows(&self, other: &LoadRecord) -> bool {
         let key = |record: &LoadRecord| {
             (record.kit.clone(), record.workload.clone(), record.scale, record.size.clone(), record.seed)

@@ -14,7 +14,6 @@ use std::sync::atomic::AtomicBool;
 pub struct Store(pub(crate) Box<dyn Engine>);
 
 /// The store at an address.
-#[must_use]
 pub fn store(url: impl Into<DbUrl>) -> Store {
     Store(match url.into() {
         DbUrl::Sqlite(url) => Box::new(sqlite::File(url)),
@@ -27,7 +26,6 @@ pub fn store(url: impl Into<DbUrl>) -> Store {
 
 impl Store {
     /// How messages say that nothing is stored there.
-    #[must_use]
     pub fn nothing(&self) -> String {
         self.0.nothing()
     }
@@ -201,13 +199,11 @@ impl Store {
     }
 
     /// Bytes on disk, the log and its neighbours aside; nothing where the engine does not tell us.
-    #[must_use]
     pub fn bytes(&self) -> Option<u64> {
         self.0.bytes()
     }
 
     /// Asks the engine about itself while a trial runs; SQLite has no one to ask. Nothing is opened yet.
-    #[must_use]
     pub fn probe(&self) -> Option<Box<dyn EngineProbe>> {
         self.0.probe()
     }

@@ -6,7 +6,6 @@ use sql::audit::{AuditOutcome, Family, InputFinding};
 
 /// What a ledger found, for the document. `place` is where the store is held to the claims: `district`; `places` are how many
 /// there were before and are now, without findings where these are not the same.
-#[must_use]
 pub fn ledger_checks(
     place: &str,
     places: (usize, usize),
@@ -22,7 +21,6 @@ pub fn ledger_checks(
 }
 
 /// What was found of messages, for the document; `passed` is the sentence of a finding without violations.
-#[must_use]
 pub fn message_checks(findings: Vec<LedgerFinding>, passed: &str, complete: bool) -> Vec<LedgerCheck> {
     let check = |finding| match ledger_check(finding, "worker", complete) {
         found @ LedgerCheck { check: Check::Failed, .. } => found,
@@ -32,7 +30,6 @@ pub fn message_checks(findings: Vec<LedgerFinding>, passed: &str, complete: bool
 }
 
 /// What was found over all stores together, of which no run is known, for the document.
-#[must_use]
 pub fn whole_checks(findings: Vec<LedgerFinding>) -> Vec<LedgerCheck> {
     let passed = "Over all stores together it is as it must be, whatever has run on them.";
     let check = |finding| match ledger_check(finding, "store", true) {
@@ -81,7 +78,6 @@ fn places_differ(place: &str, (before, after): (usize, usize)) -> LedgerCheck {
 }
 
 /// What an audit has found, for the document.
-#[must_use]
 pub const fn check_of(verdict: AuditOutcome) -> Check {
     match verdict {
         AuditOutcome::Passed => Check::Passed,
@@ -91,7 +87,6 @@ pub const fn check_of(verdict: AuditOutcome) -> Check {
 }
 
 /// What an audit belongs to, for the document.
-#[must_use]
 pub const fn family_of(family: Family) -> AuditFamily {
     match family {
         Family::Consistency => AuditFamily::Consistency,
@@ -100,7 +95,6 @@ pub const fn family_of(family: Family) -> AuditFamily {
 }
 
 /// What was found of what was sent, for the document.
-#[must_use]
 pub fn input_checks(findings: Vec<InputFinding>) -> Vec<InputCheck> {
     let check = |input: InputFinding| {
         let figure = input.finding.figure?;

@@ -15,7 +15,6 @@ const SUBSETS_OF: usize = 12;
 /// What a call leaves behind if it is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Effect {
-    /// Its key.
     pub key: Key,
     /// How much it moves, sells, ….
     pub amount: i64,
@@ -28,11 +27,8 @@ pub struct Effect {
 /// Sums over calls of one worker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sums {
-    /// How many.
     pub count: i64,
-    /// Their amounts.
     pub amount: i64,
-    /// What identifies them.
     pub mixed: i64,
 }
 
@@ -55,7 +51,6 @@ impl Sums {
 pub struct WorkerTally {
     /// The run that its keys are made of.
     pub run: u64,
-    /// Which.
     pub worker: u32,
     /// Its calls that were done.
     pub completed: Sums,
@@ -76,13 +71,11 @@ pub struct Keyed {
 
 impl Keyed {
     /// What was answered to each worker, by run and worker.
-    #[must_use]
     pub fn workers(&self) -> &[WorkerTally] {
         &self.workers
     }
 
     /// Calls in doubt that are kept, and how many more there are.
-    #[must_use]
     pub fn doubts(&self) -> (&[Effect], u64) {
         (&self.doubts, self.more_doubts)
     }
@@ -152,7 +145,6 @@ impl Keyed {
 pub struct KeyedClaims {
     /// What was answered to each worker.
     pub workers: Vec<WorkerTally>,
-    /// Calls in doubt.
     pub doubts: Vec<Effect>,
     /// How many more there are.
     pub more_doubts: u64,
@@ -163,9 +155,7 @@ pub struct KeyedClaims {
 /// Of what a store is asked: calls that were done, or declined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answered {
-    /// Done.
     Completed,
-    /// Declined.
     Declined,
 }
 
@@ -174,9 +164,7 @@ pub enum Answered {
 pub struct Stored {
     /// The run, as it is stored.
     pub run: i64,
-    /// The worker.
     pub worker: i64,
-    /// The sums.
     pub sums: Sums,
 }
 
@@ -193,7 +181,6 @@ pub struct Words {
 
 impl KeyedClaims {
     /// The claims of a ledger.
-    #[must_use]
     pub fn of(keyed: &Keyed, complete: bool) -> KeyedClaims {
         KeyedClaims {
             workers: keyed.workers.clone(),
@@ -218,7 +205,6 @@ impl KeyedClaims {
 
     /// Count, amounts and keys of what is stored, against what was answered to each worker: each acknowledged call is there once, and
     /// nothing that no call can have done.
-    #[must_use]
     pub fn held(&self, of: Answered, stored: &[Stored], words: &Words) -> [LedgerFinding; 3] {
         let units = [words.calls, words.units, "sums of keys"];
         let [mut counts, mut amounts, mut keys] = [0, 1, 2].map(|at| finding(words.names[at], units[at]));
@@ -272,7 +258,6 @@ fn is_some_of(sure: &Sums, doubts: &[&Effect], stored: &Sums) -> bool {
 }
 
 /// A finding in which nothing is wrong yet.
-#[must_use]
 pub const fn finding(name: &'static str, unit: &'static str) -> LedgerFinding {
     LedgerFinding { name, unit, low: 0, high: 0, stored: 0, violations: Vec::new() }
 }

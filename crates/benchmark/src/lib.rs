@@ -162,7 +162,6 @@ pub trait Benchmark: Wire<Extent: Size> {
     fn rehearsal(_size: &Self::Extent) -> Option<Rehearsal<Self>> {
         None
     }
-    /// A fresh ledger.
     fn new_ledger(size: &Self::Extent) -> Self::Ledger;
 
     /// Whether its rows can be drawn by a skew that someone asks for.
@@ -273,7 +272,6 @@ pub trait MessageCheck<W: Benchmark> {
 }
 
 /// A scale in words: `1 warehouse`, `2 branches`, `1 thousand foods`.
-#[must_use]
 pub fn amount<W: Benchmark>(scale: u64) -> String {
     let unit = W::SCALE_UNIT;
     if unit.contains(' ') {
@@ -377,7 +375,6 @@ pub struct Inquiry {
     pub store: usize,
     /// What it is asked.
     pub query: String,
-    /// Values of its parameters.
     pub params: Vec<i64>,
     /// What the rows of its answer mean.
     pub told: fn(&[Vec<Value>]) -> &'static str,

@@ -14,7 +14,6 @@ pub struct Violations {
 impl Violations {
     const KEPT: usize = 3;
 
-    /// Counts one.
     pub fn note(&mut self, what: impl FnOnce() -> String) {
         self.count += 1;
         if self.first.len() < Violations::KEPT {
@@ -23,7 +22,6 @@ impl Violations {
     }
 
     /// A finding that fails if there are any.
-    #[must_use]
     pub fn finding(&self, name: &'static str, unit: &'static str) -> LedgerFinding {
         LedgerFinding { stored: self.count, violations: self.first.clone(), ..finding(name, unit) }
     }
@@ -55,13 +53,11 @@ impl KeyedMessages {
     }
 
     /// Messages beyond the first of their key.
-    #[must_use]
     pub const fn duplicates(&self) -> u64 {
         self.duplicates
     }
 
     /// Sums over the first message of each key.
-    #[must_use]
     pub fn stored(&self) -> Vec<Stored> {
         let of_worker = |((run, worker), sums): (&(u64, u32), &Sums)| Stored {
             run: run.cast_signed(),
@@ -74,7 +70,6 @@ impl KeyedMessages {
 
 /// Compares messages of some runs with stored calls: each stored call has a message, and each message a stored call. `words` are what
 /// calls are, and what messages make of them: `bookings`, `announced`.
-#[must_use]
 pub fn compared(
     mut found: LedgerFinding,
     runs: &BTreeSet<u64>,

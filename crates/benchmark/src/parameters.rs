@@ -58,7 +58,6 @@ pub fn resized<W: Benchmark>(size: W::Extent, chosen: &Chosen) -> Result<W::Exte
 }
 
 /// The values of all parameters of a size.
-#[must_use]
 pub fn values<W: Benchmark>(size: &W::Extent) -> Chosen {
     let pairs = W::PARAMETERS.iter().zip(W::values(size));
     pairs.map(|(parameter, value)| (parameter.name.to_owned(), value)).collect()

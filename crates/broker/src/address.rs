@@ -7,9 +7,7 @@ use std::str::FromStr;
 /// Where a broker is: `127.0.0.1:9092`, or `kafka://user@host:9092` for one that asks who someone is (SASL, PLAIN).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// Its host.
     pub host: String,
-    /// Its port.
     pub port: u16,
     /// Whom it knows.
     pub user: Option<String>,
@@ -22,14 +20,12 @@ const SCHEME: &str = "kafka://";
 
 impl Address {
     /// That of a broker that asks for a password.
-    #[must_use]
     pub fn of_user(host_and_port: &str, user: &str, password: Secret) -> Option<Address> {
         let (host, port) = split(host_and_port)?;
         Some(Address { host, port, user: Some(user.to_owned()), password: Some(password) })
     }
 
     /// Host and port, as a client connects to them.
-    #[must_use]
     pub fn place(&self) -> String {
         match self.host.contains(':') {
             true => format!("[{}]:{}", self.host, self.port),

@@ -33,7 +33,6 @@ pub enum BrokerError {
     /// Nothing answers there, or not in time.
     #[error("{place} is unavailable: {why}")]
     Unavailable {
-        /// Which broker.
         place: String,
         /// The client's message.
         why: String,
@@ -43,7 +42,6 @@ pub enum BrokerError {
         "{place} is not a Kafka broker, or its listener uses TLS: {why}\nhint: give the address of a Kafka broker's listener without TLS"
     )]
     Foreign {
-        /// Which address.
         place: String,
         /// The client's message.
         why: String,
@@ -53,7 +51,6 @@ pub enum BrokerError {
         "{place} is a Kafka broker of an unsupported version: {why}\nhint: Stackmark is tested with Kafka 4; `stackmark rig up kafka` starts one"
     )]
     OtherVersion {
-        /// Which broker.
         place: String,
         /// The client's message.
         why: String,
@@ -62,20 +59,13 @@ pub enum BrokerError {
     #[error(
         "{place} refuses this user: {why}\nhint: give the user as kafka://USER@HOST:PORT, and its password in STACKMARK_BROKER_PASSWORD"
     )]
-    Refused {
-        /// Which broker.
-        place: String,
-        /// What it says.
-        why: String,
-    },
+    Refused { place: String, why: String },
     /// It did not do what it was asked for.
     #[error("{place}: {what}: {why}")]
     Failed {
-        /// Which broker.
         place: String,
         /// What was asked for.
         what: String,
-        /// What it says.
         why: String,
     },
 }
@@ -92,7 +82,6 @@ pub struct Broker {
 pub struct Record {
     /// What decides its partition; records of one key are in order.
     pub key: Vec<u8>,
-    /// What it says.
     pub value: Vec<u8>,
     /// When its content was created, since 1970, to the microsecond: the header [`CREATED_HEADER`]. It is not the timestamp of the
     /// record, from which the retention of a topic counts: a record that is written late is kept as long as any other.
@@ -102,13 +91,10 @@ pub struct Record {
 /// A record that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {
-    /// Its partition.
     pub partition: u32,
-    /// Its place there.
     pub offset: i64,
     /// Its timestamp, since 1970, to the millisecond.
     pub written: Option<Nanos>,
-    /// The record.
     pub record: Record,
 }
 
@@ -255,8 +241,6 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// Its number.
-    #[must_use]
     pub const fn number(&self) -> u32 {
         self.number
     }

@@ -146,7 +146,6 @@ impl Work {
     }
 }
 
-/// Shows one trial.
 #[derive(Debug)]
 pub(crate) struct TrialReporter {
     what: String,

@@ -109,7 +109,6 @@ impl Ui {
         }
     }
 
-    /// A remark.
     pub(crate) fn remark(&self, text: &str) {
         remark(text);
     }
@@ -227,7 +226,6 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Replaces the lines.
     pub(crate) fn draw(&self, lines: &str) {
         self.bar.set_message(lines.to_owned());
         self.bar.tick();

@@ -22,7 +22,6 @@ use trial::{Folder, Own, reach};
 /// Clients of whose number a server's pool is made, where it is not said.
 const CLIENTS: u32 = 8;
 
-/// What is verified.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Verified<'a> {
     /// A subject that is started here.

@@ -48,7 +48,6 @@ pub struct Row {
 
 impl Row {
     /// The row of a workload with combinations besides those that `targets` lists; each of them our server serves too.
-    #[must_use]
     pub const fn of<W: Driven>(combinations: &'static [Combination]) -> Row {
         Row {
             name: W::NAME,

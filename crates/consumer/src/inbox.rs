@@ -15,7 +15,6 @@ pub enum InboxError {
     /// SQLite refuses.
     #[error("cannot use the inbox {path}: {why}")]
     Unusable {
-        /// Its file.
         path: String,
         /// What SQLite reports.
         why: rusqlite::Error,
@@ -24,16 +23,12 @@ pub enum InboxError {
     #[error(
         "{path} is not an inbox, but another SQLite database\nhint: give the path of a file that does not exist"
     )]
-    Foreign {
-        /// The file.
-        path: String,
-    },
+    Foreign { path: String },
     /// Its offsets are those of another source.
     #[error(
         "the inbox {path} is for messages from {stored}, not from {asked}\nhint: give each source an inbox of its own"
     )]
     OtherSource {
-        /// Its file.
         path: String,
         /// The source it was created for.
         stored: String,
@@ -63,7 +58,6 @@ pub struct Inbox {
 /// New messages of a transaction.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
-    /// How many they are.
     pub(crate) messages: u64,
     /// When they were created, as far as that is known.
     pub(crate) created: Vec<Nanos>,
@@ -156,7 +150,6 @@ impl Inbox {
 enum Found {
     /// The inbox of this source.
     Inbox(String),
-    /// Another database.
     Foreign,
 }
 

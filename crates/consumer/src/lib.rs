@@ -40,7 +40,6 @@ struct Following {
 
 impl Consumer {
     /// A consumer that reads on from the offsets in its inbox.
-    #[must_use]
     pub fn new(source: Source, inbox: Inbox) -> Consumer {
         Consumer { source, inbox, following: None, deliveries: SharedDeliveries::default() }
     }

@@ -28,7 +28,6 @@ pub enum Source {
     File(PathBuf),
     /// A topic of a broker.
     Topic {
-        /// The broker.
         broker: Address,
         /// The name of the topic, which must exist.
         topic: String,
@@ -41,7 +40,6 @@ pub struct Received {
     /// When it was created, since 1970: see [`broker::Record::created`], or else when its record was written. Unknown for messages in a
     /// file.
     pub created: Option<Nanos>,
-    /// The message.
     pub payload: Vec<u8>,
 }
 

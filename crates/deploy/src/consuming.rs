@@ -63,7 +63,6 @@ impl Consuming {
     }
 
     /// The process, unless it was stopped.
-    #[must_use]
     pub fn process(&self) -> Option<&Server> {
         self.process.as_ref()
     }
@@ -83,7 +82,6 @@ impl Consuming {
     }
 
     /// What the offsets of its source count.
-    #[must_use]
     pub const fn unit(&self) -> &'static str {
         match self.source {
             Source::File(_) => "bytes",

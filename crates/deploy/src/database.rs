@@ -10,10 +10,8 @@ use result::words::seconds;
 use sql::{ColumnInfo, DbUrl, Dialect, Value};
 use targets::{Driven, place};
 
-/// A loaded database.
 #[derive(Debug, Clone)]
 pub struct Database<W: Driven> {
-    /// Where it is.
     pub url: DbUrl,
     /// How much it was loaded with.
     pub size: W::Extent,
@@ -261,7 +259,6 @@ pub(crate) fn load<W: Driven>(
 }
 
 /// What a user would type to load this.
-#[must_use]
 pub fn load_command<W: Driven>(urls: &[DbUrl], scale: u64, fresh: bool) -> String {
     let fresh = if fresh { " --fresh" } else { "" };
     let engine = match urls.first() {

@@ -219,58 +219,47 @@ impl<W: Driven> Databases<W> {
         Ok(found.into_iter().next())
     }
 
-    /// Where they are.
-    #[must_use]
     pub fn urls(&self) -> Vec<DbUrl> {
         self.each.iter().map(|database| database.url.clone()).collect()
     }
 
     /// Where each is, and what it holds of the whole.
-    #[must_use]
     pub fn parts(&self) -> Vec<(&DbUrl, &W::Extent)> {
         self.each.iter().map(|database| (&database.url, &database.size)).collect()
     }
 
     /// How messages call them.
-    #[must_use]
     pub fn place(&self) -> String {
         let places: Vec<String> = self.each.iter().map(|database| place(&database.url)).collect();
         places.join(" and ")
     }
 
     /// Their scale, in units of the workload.
-    #[must_use]
     pub fn scale(&self) -> u32 {
         W::scale(&self.size)
     }
 
     /// Seed of the load.
-    #[must_use]
     pub fn seed(&self) -> u64 {
         self.each[0].seed
     }
 
     /// Whether another kit has loaded them.
-    #[must_use]
     pub fn is_foreign(&self) -> bool {
         self.each[0].is_foreign()
     }
 
-    /// Rows as loaded.
-    #[must_use]
     pub fn rows(&self) -> u64 {
         self.each.iter().map(|database| database.contents.rows()).sum()
     }
 
     /// Bytes now, if that can be asked.
-    #[must_use]
     pub fn bytes(&self) -> Option<u64> {
         self.each.iter().map(|database| store(&database.url).bytes()).sum()
     }
 
     /// Checksum of the loaded rows; of several the checksums of each in their order. Nothing where another kit has loaded
     /// them.
-    #[must_use]
     pub fn checksum(&self) -> Option<String> {
         let each: Option<Vec<String>> = self.each.iter().map(Database::checksum).collect();
         each.map(|each| each.join(" "))

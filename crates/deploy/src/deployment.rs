@@ -221,7 +221,6 @@ impl Deployment {
 
     /// The first process of each engine: of private ones, or of those on this machine that the user named; and where private
     /// ones write theirs, since they may come back under another.
-    #[must_use]
     pub fn engines(&self) -> Vec<(u32, Option<PathBuf>)> {
         let one = |host: &Host| Some((host.engine_pid()?, host.engine_pid_file()));
         let mut engines = Vec::new();
@@ -235,19 +234,16 @@ impl Deployment {
     }
 
     /// Whether an engine that the user named is on another machine.
-    #[must_use]
     pub fn is_elsewhere(&self) -> bool {
         self.hosts.iter().any(Host::is_elsewhere)
     }
 
     /// What each private engine is held to.
-    #[must_use]
     pub fn engine_limits(&self) -> Option<rig::Limits> {
         self.hosts.first().and_then(Host::engine_limits)
     }
 
     /// How often each private engine has met its limits, in the order of [`Deployment::engines`].
-    #[must_use]
     pub fn engine_throttling(&self) -> Vec<Option<rig::Throttling>> {
         self.hosts.iter().map(Host::engine_throttling).collect()
     }
@@ -266,26 +262,22 @@ impl Deployment {
     }
 
     /// Its name and version, as far as it is known.
-    #[must_use]
     pub fn broker_version(&self) -> Option<String> {
         self.broker.as_ref().map(BrokerHost::described)
     }
 
     /// Its process, where that is on this machine.
-    #[must_use]
     pub fn broker_pid(&self) -> Option<u32> {
         self.broker.as_ref().and_then(BrokerHost::pid)
     }
 
     /// What a private one is held to, and how often it has met that.
-    #[must_use]
     pub fn broker_limits(&self) -> (Option<rig::Limits>, Option<rig::Throttling>) {
         let broker = self.broker.as_ref();
         (broker.and_then(BrokerHost::limits), broker.and_then(BrokerHost::throttling))
     }
 
     /// What a reader of a number must know about the private engines, a sentence each.
-    #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes: Vec<String> = Vec::new();
         for (store, host) in self.hosts.iter().enumerate() {
@@ -300,14 +292,12 @@ impl Deployment {
     }
 
     /// Whether the databases are on a server that is not ours.
-    #[must_use]
     pub fn is_on_somebodys_server(&self) -> bool {
         self.hosts.iter().any(Host::is_on_somebodys_server)
     }
 }
 
 /// An error of one of several stores, which says which.
-#[must_use]
 pub fn at(error: anyhow::Error, store: usize, all: usize) -> anyhow::Error {
     if all == 1 { error } else { error.context(store_name(store)) }
 }

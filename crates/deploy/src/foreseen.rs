@@ -18,7 +18,6 @@ const FILES_OF_SQLITE: u64 = 3;
 
 impl Subject {
     /// Sessions that its calls have on each engine, of so many clients and with a server's pool of so many.
-    #[must_use]
     pub fn sessions(&self, clients: u32, pool: u32) -> u32 {
         let calls = match self.route() {
             Route::Direct => clients,

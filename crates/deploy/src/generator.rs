@@ -92,7 +92,6 @@ impl Generator {
     }
 
     /// The end of its log, for an error message.
-    #[must_use]
     pub fn log_tail(&self) -> String {
         tail(&self.log)
     }

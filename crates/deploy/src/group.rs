@@ -74,7 +74,6 @@ impl Group {
         shell.wait().map(drop)
     }
 
-    /// The leader.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }

@@ -18,7 +18,6 @@ use toml::Spanned;
 
 /// The manifest of the server that comes with the program.
 const OURS: &str = include_str!("../../../servers/rust/server.toml");
-/// That of the relay.
 const RELAY: &str = include_str!("relay.toml");
 const GENERATOR: &str = include_str!("generator.toml");
 const CONSUMER: &str = include_str!("consumer.toml");
@@ -102,14 +101,12 @@ pub struct Offer {
 
 impl Manifest {
     /// That of the server that comes with the program.
-    #[must_use]
     pub fn ours() -> Manifest {
         let file = Path::new("servers/rust").join(FILE);
         Manifest::parse(OURS.to_owned(), file, None).expect("a test has read what is compiled in")
     }
 
     /// That of the relay, which comes with the program too.
-    #[must_use]
     pub(crate) fn relay() -> Manifest {
         let file = PathBuf::from("crates/deploy/src/relay.toml");
         Manifest::parse(RELAY.to_owned(), file, None).expect("a test has read what is compiled in")
@@ -272,19 +269,16 @@ impl Manifest {
     }
 
     /// Whether it is that of the server that comes with the program.
-    #[must_use]
     pub fn is_ours(&self) -> bool {
         self.folder.is_none()
     }
 
     /// What its file calls it, whatever its revision.
-    #[must_use]
     pub fn own_name(&self) -> &str {
         self.name.split(AT).next().unwrap_or_default()
     }
 
     /// An offer of it that is wrong, for whoever knows what can be offered; without an offer its name.
-    #[must_use]
     pub fn wrong(&self, offer: Option<&Offer>, message: &str) -> DeployError {
         self.mistake(offer.map_or(&self.name_at, |offer| &offer.at), message)
     }
@@ -294,7 +288,6 @@ impl Manifest {
     }
 
     /// The program that has to be on the machine: what builds the server where that is to be built, else what starts it.
-    #[must_use]
     pub fn program(&self) -> &str {
         let command = self.build.as_ref().unwrap_or(&self.start);
         &command.get_ref()[0]

@@ -7,7 +7,6 @@ use std::path::Path;
 const SHOWN_MAX: usize = 160;
 
 /// What is wrong at a place, in bytes of the text, with the line. A hint in the message comes after the line.
-#[must_use]
 pub fn at(file: &Path, text: &str, place: &Range<usize>, message: &str) -> String {
     let (message, hint) = match message.split_once("\nhint: ") {
         Some((message, hint)) => (message, format!("\nhint: {hint}")),

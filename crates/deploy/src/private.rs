@@ -36,7 +36,6 @@ impl Private {
         Ok(Private { path, _owner: owner })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -35,7 +35,6 @@ pub struct RelayOptions {
 const PARTITIONS: u32 = 4;
 
 /// Poll interval of the relay of a style unless it is chosen.
-#[must_use]
 pub const fn default_polling(style: Style) -> Polling {
     match style {
         Style::OutboxNotify => relay::NOTIFIED,
@@ -98,13 +97,10 @@ impl FromStr for SinkKind {
 /// Where the messages of one relay go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SinkAddress {
-    /// Nowhere.
     Null,
-    /// This file.
     File(PathBuf),
     /// A topic of a broker.
     Topic {
-        /// Where the broker is.
         broker: Address,
         /// The name of the topic, which is there.
         topic: String,
@@ -113,7 +109,6 @@ pub enum SinkAddress {
 
 impl SinkAddress {
     /// As `stackmark relay --sink` takes it.
-    #[must_use]
     pub fn written(&self) -> String {
         match self {
             SinkAddress::Null => "null".into(),
@@ -127,7 +122,6 @@ impl SinkAddress {
 
 impl SinkAddress {
     /// Where a consumer reads what was published there; nothing where no one can.
-    #[must_use]
     pub fn source(&self) -> Option<Source> {
         match self {
             SinkAddress::Null => None,
@@ -215,7 +209,6 @@ impl RelayOptions {
     }
 
     /// How messages are published, as the comparison key has it: by the relay of a style, or without one by whoever commits.
-    #[must_use]
     pub fn described(&self, relayed: Option<Style>) -> Vec<(String, String)> {
         let mut settings = vec![("outbox sink", self.sink.to_string())];
         if let Some(style) = relayed {

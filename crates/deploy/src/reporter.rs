@@ -4,7 +4,6 @@ use std::fmt::Debug;
 
 /// Receives remarks and progress: a terminal, a page, or nothing.
 pub trait Reporter: Debug {
-    /// A remark.
     fn remark(&self, text: &str);
 
     /// The current activity; not a remark.

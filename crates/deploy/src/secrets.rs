@@ -50,7 +50,6 @@ pub fn with_password(url: DbUrl, store: usize) -> Result<DbUrl> {
 pub(crate) const BROKER_PASSWORD: &str = "STACKMARK_BROKER_PASSWORD";
 
 /// Fills in the password of a broker's user: from its address, else from `STACKMARK_BROKER_PASSWORD`.
-#[must_use]
 pub fn with_brokers_password(address: Address) -> Address {
     let password = address.password.or_else(|| {
         let values = std::env::var(BROKER_PASSWORD).ok().filter(|value| !value.is_empty());

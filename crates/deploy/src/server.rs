@@ -71,13 +71,11 @@ pub struct Order<'a> {
 
 impl ServerSettings {
     /// For a process that has one connection.
-    #[must_use]
     pub fn of_one(limits: Option<rig::Limits>) -> ServerSettings {
         ServerSettings { limits, relaying: RelayOptions::default(), pool: 1, threads: 1 }
     }
 }
 
-/// A running server.
 #[derive(Debug)]
 pub struct Server {
     name: &'static str,
@@ -189,13 +187,11 @@ impl Server {
     }
 
     /// Where it listens: `http://127.0.0.1:41234`.
-    #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
     /// The first of its processes.
-    #[must_use]
     pub fn pid(&self) -> u32 {
         self.group.pid()
     }
@@ -228,13 +224,11 @@ impl Server {
     }
 
     /// How often it has met its limits.
-    #[must_use]
     pub fn throttling(&self) -> Option<rig::Throttling> {
         self.cgroup.as_ref().map(rig::Cgroup::throttling)
     }
 
     /// The end of its log, for an error message.
-    #[must_use]
     pub fn log_tail(&self) -> String {
         tail(&self.log)
     }
@@ -332,7 +326,6 @@ pub(crate) fn environment(order: &Order<'_>, settings: &ServerSettings) -> Vec<(
 
 /// The name of a variable for one of several stores: `STACKMARK_DB` for the first, then `STACKMARK_DB_1`; and
 /// `STACKMARK_DB_PASSWORD`, then `STACKMARK_DB_1_PASSWORD`.
-#[must_use]
 pub fn variable(of_first: &str, store: usize) -> String {
     match of_first.strip_prefix(DATABASE) {
         Some(rest) if store > 0 => format!("{DATABASE}_{store}{rest}"),

@@ -46,7 +46,6 @@ fn all() -> MutexGuard<'static, All> {
 }
 
 /// The servers that were given so far, for a run that may be resumed.
-#[must_use]
 pub fn server_sources() -> Vec<ServerSource> {
     all().servers.iter().map(|(values, _)| values.clone()).collect()
 }

@@ -69,7 +69,6 @@ impl Default for EngineOptions {
 
 impl Spec {
     /// What the command line asks for. `named` are databases of the user's: none, or one for each of the stores.
-    #[must_use]
     pub fn of_wishes(dialect: Dialect, shards: u32, named: &[DbUrl], engine_options: &EngineOptions) -> Spec {
         let private = named.is_empty();
         let limits = engine_options.limits.filter(|_| private && dialect != Dialect::Sqlite);
@@ -158,7 +157,6 @@ impl Spec {
 
     /// Whether it is a private SQLite database. All of those in an experiment that are split alike have copies of one template:
     /// what their options say belongs to connections, but for the journal, and that is set in each copy.
-    #[must_use]
     pub fn is_private_file(&self) -> bool {
         self.engine == Dialect::Sqlite.name() && self.named.is_empty()
     }

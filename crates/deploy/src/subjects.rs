@@ -355,7 +355,6 @@ fn offered(manifest: &'static Manifest, offer: &'static Offer) -> Result<Subject
     Ok(Subject { path: path.leak(), served, how, about: &offer.about })
 }
 
-/// Workloads that exist.
 pub fn workloads() -> Vec<&'static str> {
     let mut names: Vec<_> = DIRECT.iter().map(Subject::workload).collect();
     names.dedup();

@@ -205,13 +205,10 @@ impl RunTopic {
     }
 
     /// The broker that it is on.
-    #[must_use]
     pub fn broker(&self) -> &Address {
         &self.broker
     }
 
-    /// Its name.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -42,7 +42,6 @@ pub struct Order {
     pub run: u64,
     /// Calls a second, over all clients.
     pub rate: f64,
-    /// Clients.
     pub clients: u32,
     /// Which kinds of call, if not the workload's own mix.
     pub mix: Option<Mix>,

@@ -10,38 +10,21 @@ use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Line {
     /// A call is about to be sent.
     Begun {
-        /// Whose.
         worker: u32,
         /// Of the call, as [`digest`] makes it.
         digest: String,
     },
     /// A call was not sent: its worker could open no session.
-    Unsent {
-        /// Whose.
-        worker: u32,
-    },
+    Unsent { worker: u32 },
     /// The call under way was answered.
-    Answered {
-        /// Whose.
-        worker: u32,
-        /// The answer.
-        answer: Told,
-    },
+    Answered { worker: u32, answer: Told },
     /// The call under way did not complete.
-    Failed {
-        /// Whose.
-        worker: u32,
-        /// In which way.
-        how: Sort,
-        /// Why.
-        why: String,
-    },
+    Failed { worker: u32, how: Sort, why: String },
     /// No call is made any more.
     Ended {
         /// Why that came by itself, if it did.

@@ -38,7 +38,6 @@ const DOUBTS_MAX: usize = 1_000;
 /// What a drill is to do.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// Faults.
     pub faults: u32,
     /// What may be struck, and how; at least one.
     pub among: Vec<(Component, FaultAction)>,
@@ -46,7 +45,6 @@ pub struct Asked {
     pub seed: u64,
     /// Calls a second.
     pub rate: f64,
-    /// Clients.
     pub clients: u32,
     /// Which kinds of call, if not the workload's own mix.
     pub mix: Option<Mix>,

@@ -88,7 +88,6 @@ impl Component {
     }
 
     /// Everything that can be struck, and how. A power cut of engines and a full disk need [`rig::can_have_own_disk`].
-    #[must_use]
     pub fn faults_of(parts: &Parts) -> Vec<(Component, FaultAction)> {
         use FaultAction::{CutOff, DiskFull, Kill, KillAfterPublishing, Pause, PowerCut};
         let Parts { subject, shards, has_broker, has_consumer } = *parts;
@@ -405,7 +404,6 @@ impl<'a, W: Driven> Stage<'a, W> {
         Ok(None)
     }
 
-    /// Undoes it.
     pub(crate) fn mend(&mut self, component: Component, action: FaultAction) -> Result<()> {
         match (component, action) {
             (Component::Generator | Component::Storage, _) => {}

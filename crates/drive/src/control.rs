@@ -20,7 +20,6 @@ pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
     /// Nothing asked yet.
-    #[must_use]
     pub fn new() -> Stop {
         Stop::default()
     }
@@ -31,7 +30,6 @@ impl Stop {
     }
 
     /// Whether it has been asked.
-    #[must_use]
     pub fn requested(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

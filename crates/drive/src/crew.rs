@@ -34,7 +34,6 @@ pub(crate) struct Seat<W: Workload> {
     pub(crate) job: Job<W>,
 }
 
-/// What a worker does.
 pub(crate) enum Job<W: Workload> {
     /// Makes calls of its own.
     Terminal(W::Inputs),

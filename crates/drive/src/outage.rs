@@ -18,7 +18,6 @@ const UNWRITABLE_APART_MAX: Nanos = Nanos::from_secs(1);
 /// one in which the engine took no writes: from the first call refused for that to the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outage {
-    /// What was missing.
     pub missing: Missing,
     /// When the first session found its connection gone, counted from the start of the trial.
     pub from: Nanos,
@@ -32,7 +31,6 @@ pub struct Outage {
 
 impl Outage {
     /// The same for a result, on the clock of a measured interval that opened at `opens`.
-    #[must_use]
     pub fn within(&self, opens: Nanos) -> result::Outage {
         let at = |moment: Nanos| moment.as_secs_f64() - opens.as_secs_f64();
         result::Outage {

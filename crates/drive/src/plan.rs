@@ -128,9 +128,7 @@ pub enum PlanError {
     /// A number outside its range.
     #[error("{what} is {given}; it must be {range}")]
     OutOfRange {
-        /// Which number.
         what: &'static str,
-        /// What it is.
         given: String,
         /// What would be right.
         range: String,
@@ -183,13 +181,11 @@ impl Default for Plan {
 
 impl Arrivals {
     /// Whether calls are due by a timetable, however fast they are answered.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         self.rate().is_some()
     }
 
     /// The rate of an open loop.
-    #[must_use]
     pub fn rate(&self) -> Option<RatePerSecond> {
         match self {
             Arrivals::Closed | Arrivals::Paced => None,
@@ -200,20 +196,17 @@ impl Arrivals {
 
 impl Plan {
     /// How long the warm-up may get. Where the end of the window is a place in the timetable it does not go on.
-    #[must_use]
     pub fn warmup_longest(&self) -> Nanos {
         let is_placed = !self.stages.is_empty() || self.calls.is_some() && self.arrivals.is_open();
         if is_placed { self.warmup } else { self.warmup.max(self.warmup_max) }
     }
 
     /// Whether calls of the kind at an index are made.
-    #[must_use]
     pub fn makes(&self, kind: usize) -> bool {
         self.mix.as_ref().is_none_or(|mix| mix.share(kind) > 0.0)
     }
 
     /// The same for a result. `attempts_max` is how often a call is tried.
-    #[must_use]
     pub fn described(&self, kinds: &[Kind], attempts_max: u32) -> result::Plan {
         let planned = |stage: &Stage| result::Stage {
             duration_s: stage.length.as_secs_f64(),
@@ -308,7 +301,6 @@ impl Plan {
     }
 
     /// Which times of a call differ under this plan: both in an open loop and where calls are deferred.
-    #[must_use]
     pub fn times_kept(&self) -> TimesKept {
         if self.arrivals.is_open() || self.deferred.is_some() {
             TimesKept::ResponseAndService
@@ -333,7 +325,6 @@ fn positive(what: &'static str, given: Nanos) -> Result<(), PlanError> {
 }
 
 /// A mix for a result: the kinds that are called, and the share of each.
-#[must_use]
 pub fn shares(mix: &Mix, kinds: &[Kind]) -> Vec<result::Share> {
     let all = kinds.iter().enumerate();
     let all = all.map(|(at, kind)| result::Share { kind: kind.name.into(), share: mix.share(at) });

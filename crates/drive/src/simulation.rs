@@ -48,7 +48,6 @@ impl World {
         moment <= moments.now
     }
 
-    /// Waits until a moment.
     pub(crate) fn wait_until(&self, moment: Nanos) -> impl Future<Output = ()> + Send {
         let world = self.clone();
         poll_fn(move |_| if world.reached(moment) { Poll::Ready(()) } else { Poll::Pending })

@@ -20,7 +20,6 @@ pub struct Stage {
 
 impl Stage {
     /// The mean rate of several, over all of their time.
-    #[must_use]
     pub fn mean_rate(stages: &[Stage]) -> RatePerSecond {
         RatePerSecond(stages.iter().map(Stage::calls).sum::<f64>() / length(stages).as_secs_f64())
     }
@@ -45,7 +44,6 @@ pub(crate) fn length(stages: &[Stage]) -> Nanos {
 }
 
 /// Ends of stages, from the beginning of the window.
-#[must_use]
 pub(crate) fn ends(stages: &[Stage]) -> Vec<Nanos> {
     let mut end = Nanos::ZERO;
     stages

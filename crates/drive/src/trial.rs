@@ -57,7 +57,6 @@ pub struct Trial<W: Workload> {
 
 impl<W: Workload> Trial<W> {
     /// Calls of the headline kinds that committed in the window, whenever they were due, a second; zero for an empty window.
-    #[must_use]
     pub fn headline_rate(&self) -> f64 {
         let headline = W::KINDS.iter().zip(&self.totals.kinds).filter(|(kind, _)| kind.headline);
         let committed: u64 = headline.map(|(_, totals)| totals.ended.committed).sum();
@@ -83,7 +82,6 @@ pub struct TrialProgress<'a, W: Workload> {
 
 impl<W: Workload> TrialProgress<'_, W> {
     /// The slice that has just ended.
-    #[must_use]
     pub fn slice(&self) -> &Slice {
         self.slices.last().expect("progress is reported after a slice")
     }
@@ -104,7 +102,6 @@ pub trait Observer<W: Workload> {
     fn opened(&mut self) {}
     /// The window closes now, early or as planned.
     fn closed(&mut self) {}
-    /// A slice has ended.
     fn slice(&mut self, progress: &TrialProgress<'_, W>);
 }
 
@@ -125,7 +122,6 @@ pub enum RunError {
     Open {
         /// The worker that it was for.
         worker: u32,
-        /// What is wrong.
         #[source]
         error: OpenError,
     },
@@ -134,10 +130,7 @@ pub enum RunError {
     Runtime(#[source] io::Error),
     /// A worker panicked: a bug in a session or in the harness.
     #[error("a worker panicked: {what}")]
-    Panicked {
-        /// What it said.
-        what: String,
-    },
+    Panicked { what: String },
 }
 
 /// Runs one trial. All sessions are opened before the first call; the calling thread collects meanwhile, and tells

@@ -20,14 +20,12 @@ const STATES_NAMED: usize = 3;
 /// What limits throughput, as far as one trial tells.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bottleneck {
-    /// What is suspected.
     pub what: Suspect,
     /// It with what speaks for it, without a full stop: where the time goes, what the engine waits for, what was full.
     pub sentence: String,
 }
 
 /// The likely bottleneck of a trial; nothing where neither times nor processes were observed.
-#[must_use]
 pub fn bottleneck(trial: &Trial) -> Option<Bottleneck> {
     let full = saturation::find(trial).filter(|found| found.suspect != Suspect::Unknown);
     let evidence: Vec<String> =

@@ -24,14 +24,12 @@ pub struct Loaded {
 }
 
 /// Whether a trial tells what its load gives: more than could be served is an answer too.
-#[must_use]
 pub fn is_valid(trial: &Trial) -> bool {
     trial.state == State::Complete && !trial.is_invalid_at_any_load()
 }
 
 /// Share of the calls due in an open loop that ended in time: by the end of the interval, or in flight there. A backlog
 /// that the drain works off afterwards is not a service, and neither are calls that were declined without a reason.
-#[must_use]
 pub fn served_share(trial: &Trial) -> f64 {
     let call_counts = &trial.overall.call_counts;
     if call_counts.due == 0 || trial.measured_s <= 0.0 {
@@ -51,7 +49,6 @@ pub fn served_share(trial: &Trial) -> f64 {
 }
 
 /// Draws up the curve. `seed` is that of the intervals of the fit.
-#[must_use]
 pub fn draw_up(axis: Axis, loads: &[Loaded], trials: &[Trial], seed: u64) -> Curve {
     let valid = |at: &Option<usize>| at.and_then(|at| trials.get(at)).filter(|trial| is_valid(trial));
     let points: Vec<Point> = loads
@@ -142,7 +139,6 @@ fn saturated(trials: &[&Trial]) -> String {
 }
 
 /// Who was full in a trial, in a few words; `no one` where nothing was.
-#[must_use]
 pub fn who(trial: &Trial) -> &'static str {
     match trial.rules.iter().find(|rule| rule.name == "saturation") {
         None => "not judged",
@@ -226,7 +222,6 @@ fn knee_of_rates(points: &[Point], trials: &[Trial]) -> Option<Knee> {
 }
 
 /// `1 client`, `16 clients`.
-#[must_use]
 pub fn clients(load: f64) -> String {
     figures::counted(load.round() as u64, "client")
 }
@@ -236,7 +231,6 @@ fn rate_words(load: f64) -> String {
 }
 
 /// The words for a load on its axis.
-#[must_use]
 pub fn load_words(axis: Axis, load: f64) -> String {
     match axis {
         Axis::Clients => clients(load),

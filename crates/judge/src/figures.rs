@@ -65,9 +65,7 @@ pub const TOO_SHORT: &str = "too short for an interval";
 /// A value as precisely as it is known, with its uncertainty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Estimate {
-    /// The value alone.
     pub value: String,
-    /// Its uncertainty.
     pub uncertainty: Uncertainty,
 }
 

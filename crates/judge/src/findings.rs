@@ -9,7 +9,6 @@ use result::{
 pub struct Failure {
     /// What failed: `audit warehouse-ytd (3.3.2.1)`.
     pub what: String,
-    /// How, in a sentence.
     pub sentence: String,
     /// The first violations.
     pub evidence: Vec<String>,
@@ -216,7 +215,6 @@ pub struct Requirement {
     pub name: &'static str,
     /// Whether it was met; `None` with too few samples to say.
     pub met: Option<bool>,
-    /// In a sentence.
     pub sentence: String,
 }
 
@@ -444,7 +442,6 @@ pub fn demand_sentence(trial: &Trial) -> Option<String> {
 }
 
 /// How much was accepted and still on its way, while calls were made.
-#[must_use]
 pub fn backlog(settlement: &Settlement) -> String {
     let last = settlement.backlog.last().copied().unwrap_or(0);
     let undone = match settlement.undone {

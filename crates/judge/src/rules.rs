@@ -73,7 +73,6 @@ const RULES: [(&str, Judge); 27] = [
 ];
 
 /// Everything the rules say about one trial, good or bad, in a fixed order. [`Trial::rules`] itself is not read.
-#[must_use]
 pub fn judge(trial: &Trial) -> Vec<Rule> {
     RULES.iter().filter_map(|(name, rule)| Some(named(name, rule(trial)?))).collect()
 }
@@ -88,7 +87,6 @@ fn rule(severity: Severity, sentence: impl AsRef<str>, advice: Option<&str>) -> 
     Some(Rule { name: String::new(), severity, sentence, advice: advice.map(str::to_owned), saturated: None })
 }
 
-/// All is well.
 fn fine(sentence: impl AsRef<str>) -> Option<Rule> {
     rule(Severity::Ok, sentence, None)
 }

@@ -45,11 +45,8 @@ pub struct CallCounts {
     pub due: u64,
     /// Due and dropped, because the drain ended first.
     pub unstarted: u64,
-    /// Begun.
     pub started: u64,
-    /// Committed.
     pub committed: u64,
-    /// Declined by rule.
     pub declined: u64,
     /// Given up after conflicts, retries spent.
     pub conflict: u64,
@@ -57,7 +54,6 @@ pub struct CallCounts {
     pub refused: u64,
     /// In doubt: applied or not.
     pub in_doubt: u64,
-    /// Defects.
     pub defect: u64,
     /// Attempts of all calls begun, the first ones included.
     pub attempts: u64,
@@ -77,9 +73,7 @@ pub struct CallCounts {
 pub struct Imbalance {
     /// What the left side counts.
     pub name: &'static str,
-    /// The left side.
     pub left: u64,
-    /// The right side.
     pub right: u64,
     /// What the right side adds up.
     pub parts: &'static str,
@@ -116,7 +110,6 @@ impl CallCounts {
     }
 
     /// Calls that began and did not complete.
-    #[must_use]
     pub fn faults(&self) -> u64 {
         self.conflict + self.refused + self.in_doubt + self.defect
     }

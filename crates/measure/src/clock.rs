@@ -18,14 +18,12 @@ pub struct Monotonic {
 
 impl Monotonic {
     /// Starts a clock at zero.
-    #[must_use]
     #[expect(clippy::disallowed_methods, reason = "this is the place")]
     pub fn start() -> Monotonic {
         Monotonic { origin: Instant::now() }
     }
 
     /// A clock whose zero is that of the machine's own, so that processes on one machine can tell each other the time.
-    #[must_use]
     #[expect(clippy::disallowed_methods, reason = "this is the place")]
     pub fn of_machine() -> Monotonic {
         loop {
@@ -95,21 +93,18 @@ impl Clocks {
 }
 
 /// Seconds since 1970 in UTC, for stamping results. Never used to measure.
-#[must_use]
 #[expect(clippy::disallowed_methods, reason = "this is the place")]
 pub fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 /// Nanoseconds since 1970 in UTC, for numbers that no other run has. Never used to measure.
-#[must_use]
 #[expect(clippy::disallowed_methods, reason = "this is the place")]
 pub fn unix_nanoseconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 
 /// CPU time that the calling thread has used so far; zero where the system cannot tell.
-#[must_use]
 pub fn thread_cpu() -> Nanos {
     #[cfg(target_os = "linux")]
     {

@@ -47,15 +47,12 @@ impl ClockedSums {
         self.statements.iter().copied().enumerate().filter(|(_, sum)| sum.executions > 0)
     }
 
-    /// Time in statements.
-    #[must_use]
     pub fn in_statements(&self) -> Nanos {
         self.statements.iter().fold(Nanos::ZERO, |sum, statement| sum + statement.spent)
     }
 
     /// The part of these calls' service time around which a clock stood: what their caller did not have to infer. The
     /// logic between statements is none of it, nor what is between client and server.
-    #[must_use]
     pub fn covered(&self) -> Nanos {
         let work = &self.work;
         work.queue + work.pool + work.begin + self.in_statements() + work.commit + work.encode
@@ -79,7 +76,6 @@ impl ClockedSums {
 pub struct FacetTotals {
     /// Response times of the committed calls.
     pub committed: Latencies,
-    /// What they took.
     pub work: WorkSums,
     /// Those among them with a clock around each statement.
     pub clocked: ClockedSums,

@@ -45,11 +45,9 @@ pub struct Slice {
 /// Response times of one kind in one slice. Slices are for looking at: nothing is hidden for want of samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SliceTimes {
-    /// Median.
     pub p50: Option<Nanos>,
     /// 99th percentile.
     pub p99: Option<Nanos>,
-    /// Longest.
     pub max: Option<Nanos>,
 }
 
@@ -72,14 +70,11 @@ impl Slice {
         }
     }
 
-    /// Length.
-    #[must_use]
     pub fn length(&self) -> Nanos {
         self.to - self.from
     }
 
     /// Committed calls of the kinds at `kinds`, a second.
-    #[must_use]
     pub fn rate(&self, kinds: &[usize]) -> f64 {
         let committed: u64 = kinds.iter().map(|kind| self.kinds[*kind].committed).sum();
         committed as f64 / self.length().as_secs_f64()
@@ -87,14 +82,12 @@ impl Slice {
 }
 
 /// Length of those of the slices that are of the window.
-#[must_use]
 pub fn measured_length(slices: &[Slice]) -> Nanos {
     measured(slices).map(Slice::length).sum()
 }
 
 /// Committed calls of the kinds at `kinds` per second, over those of the slices that are of the window; `None` before it opens.
 /// Slices that have not ended add neither calls nor time.
-#[must_use]
 pub fn mean_rate(slices: &[Slice], kinds: &[usize]) -> Option<f64> {
     let length = measured_length(slices);
     let committed: u64 =
@@ -192,7 +185,6 @@ impl<W: Workload> Collector<W> {
     }
 
     /// What has been collected so far.
-    #[must_use]
     pub fn collected(&self) -> &Collected<W> {
         &self.collected
     }

@@ -76,7 +76,6 @@ pub struct Comparison {
 
 /// What B did through what its base did in the same block: the geometric mean of all trials of the base, since ratios are
 /// taken. Absent without a trial of the base.
-#[must_use]
 pub fn ratio_to_base(value: f64, base: &[f64]) -> Option<f64> {
     let logs: Vec<f64> = base.iter().map(|value| value.ln()).collect();
     (!logs.is_empty()).then(|| value / mean(&logs).exp())
@@ -84,7 +83,6 @@ pub fn ratio_to_base(value: f64, base: &[f64]) -> Option<f64> {
 
 /// Compares from one ratio of B to A a block. Ratios that are not positive numbers, from a trial without throughput,
 /// leave nothing to tell.
-#[must_use]
 pub fn compare(ratios: &[f64], terms: &Terms) -> Comparison {
     let mean = mean(&ratios.iter().map(|ratio| ratio.ln()).collect::<Vec<f64>>());
     let interval = known_logs(ratios).map(|logs| {
@@ -102,7 +100,6 @@ pub fn compare(ratios: &[f64], terms: &Terms) -> Comparison {
 
 /// The smallest difference, as a share, that a repetition of these blocks would show as better or worse four times in five,
 /// as far as they tell how much blocks scatter. Absent where they are too few for that.
-#[must_use]
 pub fn minimum_detectable_effect(ratios: &[f64], comparisons: u32) -> Option<f64> {
     let logs = known_logs(ratios)?;
     let freedom = logs.len() as u32 - 1;
@@ -114,7 +111,6 @@ pub fn minimum_detectable_effect(ratios: &[f64], comparisons: u32) -> Option<f64
 ///
 /// # Panics
 /// When `share` is not above zero: no number of blocks tells that.
-#[must_use]
 pub fn blocks_to_tell(ratios: &[f64], share: f64, comparisons: u32) -> Option<u32> {
     assert!(share > 0.0, "a difference of 0 cannot be resolved");
     let logs = known_logs(ratios)?;

@@ -183,7 +183,6 @@ fn spectrum(latencies: &Latencies) -> Vec<Bucket> {
 }
 
 /// Latencies as a result has them.
-#[must_use]
 pub fn quantiles(latencies: &Latencies) -> Quantiles {
     let mean = latencies.mean().unwrap_or(Nanos::ZERO).0 as f64;
     let max = latencies.max().unwrap_or(Nanos::ZERO).0;
@@ -250,7 +249,6 @@ fn demand(totals: &Totals) -> Demand {
 
 /// What rates are of.
 struct Span<'a> {
-    /// Measured slices.
     slices: &'a [&'a Sliced],
     /// The length of all that was measured, if that is what they are.
     duration_s: Option<f64>,
@@ -375,7 +373,6 @@ fn time_line(slices: &[Sliced], made: &[bool]) -> Vec<Slice> {
 
 /// What the calls of kind `index` came to that were queued and done later; nothing for a kind that is not. `skipped` are their
 /// parts that found nothing to do.
-#[must_use]
 pub fn deferred<W: Workload>(index: usize, totals: &Totals, skipped: u64) -> Option<Deferred> {
     let kind = &W::KINDS[index];
     let (of_kind, limit) = (&totals.kinds[index], kind.deferred_p90_max?);
@@ -394,7 +391,6 @@ pub fn deferred<W: Workload>(index: usize, totals: &Totals, skipped: u64) -> Opt
 
 impl WorkSums {
     /// Where the time of the mean call went; nothing without a call.
-    #[must_use]
     pub fn budget(&self) -> Option<Budget> {
         let calls = self.calls as f64;
         let mean = |total: Nanos| total.0 as f64 / calls;

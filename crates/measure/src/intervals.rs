@@ -28,7 +28,6 @@ pub struct RateInterval {
 /// √((1 + r)/(1 − r)), the factor of a first-order autoregressive series.
 ///
 /// It says how well this trial knows its own mean; another trial may differ by more.
-#[must_use]
 pub fn rate_interval(rates: &[f64]) -> Option<RateInterval> {
     if rates.len() < 3 {
         return None;
@@ -62,7 +61,6 @@ pub(crate) fn autocorrelation(values: &[f64]) -> f64 {
 }
 
 /// Half the width of the 95 % interval of the mean of independent values, one a trial (Student); absent below two.
-#[must_use]
 pub fn mean_interval(values: &[f64]) -> Option<f64> {
     let count = values.len();
     (count >= 2).then(|| student_t(INTERVAL_95, count as u32 - 1) * spread(values) / (count as f64).sqrt())

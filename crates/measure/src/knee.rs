@@ -12,7 +12,6 @@ pub const KNEE_BEYOND: f64 = 1.5;
 ///
 /// Not Kneedle and its kin: what they find moves with the scale of the axes and with the last load that was tried. This
 /// moves only with throughput.
-#[must_use]
 pub fn knee(points: &[(f64, f64)]) -> Option<usize> {
     let highest = points.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
     let at = points.iter().position(|(_, rate)| highest > 0.0 && *rate >= KNEE_SHARE * highest)?;

@@ -25,7 +25,6 @@ pub struct Latencies {
 /// Latencies in the numbers that reports print. Percentiles with fewer than [`BEYOND_MIN`] samples beyond are absent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// How many calls.
     pub count: u64,
     /// Exact mean.
     pub mean: Option<Nanos>,
@@ -45,7 +44,6 @@ pub struct Summary {
 
 impl Latencies {
     /// No calls yet.
-    #[must_use]
     pub fn new() -> Latencies {
         let histogram = Histogram::new_with_bounds(RESOLUTION_NS, LATENCY_MAX.0, DIGITS)
             .expect("the bounds are constants that the library accepts");
@@ -84,14 +82,11 @@ impl Latencies {
         }
     }
 
-    /// How many calls.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.histogram.len()
     }
 
     /// Whether there are none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.histogram.is_empty()
     }
@@ -102,26 +97,22 @@ impl Latencies {
     }
 
     /// The exact sum of all latencies.
-    #[must_use]
     pub fn sum(&self) -> Nanos {
         self.sum
     }
 
     /// The exact mean.
-    #[must_use]
     pub fn mean(&self) -> Option<Nanos> {
         self.sum.0.checked_div(self.count()).map(Nanos)
     }
 
     /// The exact maximum.
-    #[must_use]
     pub fn max(&self) -> Option<Nanos> {
         (!self.is_empty()).then_some(self.max)
     }
 
     /// How many calls surely took longer than `bound`: those that the histogram cannot tell from it are not among them, so
     /// that as many lie beyond it in any percentile that is read from here.
-    #[must_use]
     pub fn surely_beyond(&self, bound: Nanos) -> u64 {
         if bound >= LATENCY_MAX {
             return 0;
@@ -134,7 +125,6 @@ impl Latencies {
 
     /// The latency that the share `quantile` (0 to 1) of calls did not exceed, to within 1 %; absent with fewer than
     /// [`BEYOND_MIN`] calls beyond it.
-    #[must_use]
     pub fn quantile(&self, quantile: f64) -> Option<Nanos> {
         let beyond = self.count() as f64 * (1.0 - quantile);
         // Half a call of slack: 1,000 × (1 − 0.99) is a little less than 10 in binary.
@@ -146,7 +136,6 @@ impl Latencies {
 
     /// The latency that the share `quantile` (0 to 1) of `all` calls did not exceed, where those of them that are not in
     /// here took longer than any bound: absent where it is one of those.
-    #[must_use]
     pub fn quantile_of(&self, quantile: f64, all: u64) -> Option<Nanos> {
         // A little less, since 0.9 × 10 is a little more than 9 in binary.
         let rank = (quantile * all as f64 - 1e-6).ceil().max(1.0);
@@ -155,14 +144,12 @@ impl Latencies {
     }
 
     /// The same from any number of calls but none: to look at, not to print as a number.
-    #[must_use]
     pub fn rough_quantile(&self, quantile: f64) -> Option<Nanos> {
         let value = || Nanos(self.histogram.value_at_quantile(quantile)).min(self.max);
         (!self.is_empty()).then(value)
     }
 
     /// All numbers that reports print.
-    #[must_use]
     pub fn summary(&self) -> Summary {
         Summary {
             count: self.count(),
@@ -177,7 +164,6 @@ impl Latencies {
     }
 
     /// The whole distribution as (upper bound, calls up to it and above the one before), ascending, without empty steps.
-    #[must_use]
     pub fn spectrum(&self) -> Vec<(Nanos, u64)> {
         self.histogram
             .iter_recorded()

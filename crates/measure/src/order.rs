@@ -34,7 +34,6 @@ impl Design<'_> {
     ///
     /// # Panics
     /// When the design has no such block, or twins that are not parts.
-    #[must_use]
     pub fn order(&self, block: u32) -> Vec<usize> {
         let mut places: Vec<u32> = (0..self.blocks).collect();
         Random::stream(self.seed, &[ORDER]).shuffle(&mut places);

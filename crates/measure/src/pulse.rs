@@ -26,11 +26,9 @@ const GAPS_MAX: usize = 1_000;
 /// A time that was lost, or a step of the time of day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gap {
-    /// What happened.
     pub kind: GapKind,
     /// Where it begins, at most one look too early, counted from the start of the watch on the clock of durations.
     pub from: Nanos,
-    /// Its length.
     pub length: Nanos,
     /// Whether the time of day was set back rather than forward.
     pub backwards: bool,
@@ -38,7 +36,6 @@ pub struct Gap {
 
 impl Gap {
     /// The same for a result, on the clock of a measured interval that opened at `opens`.
-    #[must_use]
     pub fn within(&self, opens: Nanos) -> result::Gap {
         let duration_s = self.length.as_secs_f64();
         result::Gap {
@@ -124,7 +121,6 @@ impl Pulse {
     }
 
     /// What has been found so far, in its order.
-    #[must_use]
     pub fn gaps(&self) -> Vec<Gap> {
         self.finder.lock().unwrap_or_else(PoisonError::into_inner).gaps.clone()
     }

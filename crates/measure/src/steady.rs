@@ -39,7 +39,6 @@ pub enum Steadiness {
 /// change the mean by 5 % and stand out from the scatter that it leaves by 3.5 standard errors (more than usual, because
 /// the step is the best of many places), the errors widened for correlation between neighbours. If both do, the one that
 /// leaves less scatter is named.
-#[must_use]
 pub fn steadiness(rates: &[f64]) -> Steadiness {
     if rates.len() < SLICES_MIN {
         return Steadiness::TooFew;

@@ -15,7 +15,6 @@ pub struct Moments {
     /// When its worker had nothing else to do any more: at or before `due` where it waited for the call, and never after
     /// `started`.
     pub free: Nanos,
-    /// When it began.
     pub started: Nanos,
     /// When its answer had been read and checked.
     pub ended: Nanos,
@@ -23,19 +22,16 @@ pub struct Moments {
 
 impl Moments {
     /// From due to ended.
-    #[must_use]
     pub fn response(&self) -> Nanos {
         self.ended - self.due
     }
 
     /// From the moment when it could have begun to that when it did: how late its worker woke up.
-    #[must_use]
     pub fn wake_up(&self) -> Nanos {
         self.started - self.due.max(self.free)
     }
 
     /// From begun to ended.
-    #[must_use]
     pub fn service(&self) -> Nanos {
         self.ended - self.started
     }

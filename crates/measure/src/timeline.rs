@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 pub enum Phase {
     /// Before the window: everything runs, nothing of it is counted.
     WarmUp,
-    /// The window.
     Measured,
     /// After the window: calls that were due in it end.
     Drain,
@@ -43,25 +42,21 @@ pub struct Timeline {
 
 impl Timeline {
     /// When the window opens.
-    #[must_use]
     pub fn opens(&self) -> Nanos {
         self.start + self.warmup
     }
 
     /// When the window closes, if nothing ends the trial before.
-    #[must_use]
     pub fn closes(&self) -> Nanos {
         self.opens() + self.measured
     }
 
     /// The window, if nothing changes it.
-    #[must_use]
     pub fn window(&self) -> Window {
         Window { opens: self.opens(), closes: self.closes() }
     }
 
     /// The slice in which a moment lies.
-    #[must_use]
     pub fn slice_at(&self, moment: Nanos) -> u32 {
         let (before, within) = (self.slices(self.warmup), self.slices(self.measured));
         let index = if moment < self.opens() {
@@ -76,7 +71,6 @@ impl Timeline {
     }
 
     /// First moment of a slice, and the first moment after it.
-    #[must_use]
     pub fn span(&self, slice: u32) -> (Nanos, Nanos) {
         let (before, within) = (self.slices(self.warmup), self.slices(self.measured));
         let index = u64::from(slice);
@@ -94,7 +88,6 @@ impl Timeline {
     }
 
     /// The phase in which a slice lies.
-    #[must_use]
     pub fn phase(&self, slice: u32) -> Phase {
         let (before, within) = (self.slices(self.warmup), self.slices(self.measured));
         match u64::from(slice) {

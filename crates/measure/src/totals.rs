@@ -29,13 +29,10 @@ pub struct Times {
 pub struct WorkSums {
     /// Calls in these sums.
     pub calls: u64,
-    /// Attempts.
     pub attempts: u64,
-    /// Statements.
     pub statements: u64,
     /// Rows read or changed.
     pub rows: u64,
-    /// Transactions committed.
     pub commits: u64,
     /// Those of them that could share a commit of the engine.
     pub grouped: u64,
@@ -53,11 +50,9 @@ pub struct WorkSums {
     pub queue: Nanos,
     /// Waiting for a connection or a write lane.
     pub pool: Nanos,
-    /// Begin.
     pub begin: Nanos,
     /// Statements and the logic between them.
     pub statements_time: Nanos,
-    /// Commit or rollback.
     pub commit: Nanos,
     /// Decoding and encoding in the server.
     pub encode: Nanos,
@@ -70,7 +65,6 @@ pub struct WorkSums {
 pub struct KindTotals {
     /// What ended in the window, whenever it was due: throughput, and nothing else is.
     pub ended: Ended,
-    /// Where they went.
     pub call_counts: CallCounts,
     /// What the committed ones took.
     pub work: WorkSums,
@@ -116,9 +110,7 @@ pub struct Totals {
 /// Calls of a kind that ended in a slice, whenever they were due.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
-    /// Committed.
     pub committed: u64,
-    /// Declined.
     pub declined: u64,
     /// Conflict, refused, in doubt or defect.
     pub faults: u64,
@@ -134,7 +126,6 @@ impl Times {
     }
 
     /// Service times; the response times where both are the same.
-    #[must_use]
     pub fn service(&self) -> &Latencies {
         self.service.as_ref().unwrap_or(&self.response)
     }
@@ -191,7 +182,6 @@ impl WorkSums {
     }
 
     /// The parts of the service time that someone has accounted for.
-    #[must_use]
     pub fn parts(&self) -> Nanos {
         self.queue + self.pool + self.begin + self.statements_time + self.commit + self.encode
     }
@@ -260,7 +250,6 @@ impl Ended {
 
 impl Totals {
     /// Nothing yet; allocates everything that will ever be needed.
-    #[must_use]
     pub fn new(kinds: &[Kind], facets: &[Facet], kept: TimesKept) -> Totals {
         let kind = |kind: &Kind| KindTotals {
             ended: Ended::default(),
@@ -287,7 +276,6 @@ impl Totals {
     }
 
     /// The call counts over all kinds.
-    #[must_use]
     pub fn call_counts(&self) -> CallCounts {
         let mut call_counts = CallCounts::default();
         self.kinds.iter().for_each(|kind| call_counts += kind.call_counts);
@@ -296,7 +284,6 @@ impl Totals {
     }
 
     /// Calls of all kinds that committed in the window, whenever they were due.
-    #[must_use]
     pub fn committed(&self) -> u64 {
         self.kinds.iter().map(|kind| kind.ended.committed).sum()
     }

@@ -15,7 +15,6 @@ const RISE_MIN: f64 = 0.5;
 /// How near a share must be to that of its side, in parts of the rise: what is between the two belongs to neither.
 const NEAR: f64 = 0.1;
 
-/// Where it is.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Found {
     /// The index of the kind that came to be declined.

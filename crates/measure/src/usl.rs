@@ -47,7 +47,6 @@ pub struct LoadRates {
 /// An estimate with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// The best.
     pub value: f64,
     /// Lower end.
     pub low: f64,
@@ -70,14 +69,12 @@ pub struct UslFit {
 
 impl UslFit {
     /// Throughput at a load.
-    #[must_use]
     pub fn rate(&self, load: f64) -> f64 {
         let growth = 1.0 + self.sigma.value * (load - 1.0) + self.kappa.value * load * (load - 1.0);
         self.lambda.value * load / growth
     }
 
     /// The load at which throughput is largest, where κ is surely above zero: without it there is no such load.
-    #[must_use]
     pub fn peak(&self) -> Option<f64> {
         (self.kappa.low > 0.0).then(|| ((1.0 - self.sigma.value) / self.kappa.value).max(1.0).sqrt())
     }
@@ -85,7 +82,6 @@ impl UslFit {
 
 /// Fits the law. Nothing with fewer than [`LOADS_MIN`] loads that have a rate, with as many trials as parameters, or where
 /// a number is none.
-#[must_use]
 pub fn usl(points: &[LoadRates], seed: u64) -> Option<UslFit> {
     let sample = Sample::of(points)?;
     let best = sample.bounded()?;
@@ -113,7 +109,6 @@ pub fn usl(points: &[LoadRates], seed: u64) -> Option<UslFit> {
 struct Times([f64; 3]);
 
 impl Times {
-    /// λ, σ and κ.
     fn parameters(&self) -> [f64; 3] {
         let [a, b, c] = self.0;
         [1.0 / a, b / a, c / a]
@@ -148,7 +143,6 @@ const FACES: [Columns; 6] = [
 struct Sample {
     /// The load of each trial.
     loads: Vec<f64>,
-    /// Its point.
     points: Vec<usize>,
     logs: Vec<f64>,
     /// What each block had in common, around zero.

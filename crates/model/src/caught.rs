@@ -40,7 +40,6 @@ pub async fn caught<F: Future>(future: F) -> Result<F::Output, String> {
 }
 
 /// What a panic says.
-#[must_use]
 pub fn panic_message(payload: &(dyn Any + Send)) -> String {
     match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
         (Some(text), _) => (*text).to_owned(),

@@ -13,11 +13,9 @@ pub type Answer<W> = Result<<W as crate::Workload>::Outcome, Fault>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
-    /// A golden vector.
     Golden,
     /// The script of edge cases, on other data than that of the golden vectors.
     Script,
-    /// Drawn.
     Random,
 }
 
@@ -38,7 +36,6 @@ pub struct Conformance {
     pub golden: u32,
     /// Calls of the script compared with the oracle alone, on other data than that of the golden vectors.
     pub scripted: u32,
-    /// Random calls.
     pub random: u32,
     /// All of them by kind, in the order of [`Workload::KINDS`](crate::Workload::KINDS).
     pub kinds: Vec<u32>,
@@ -54,7 +51,6 @@ pub struct Conformance {
 pub struct Disagreement {
     /// The call's number in the whole run, from 1.
     pub number: u32,
-    /// Where it comes from.
     pub origin: Origin,
     /// Its kind, by name.
     pub kind: &'static str,
@@ -157,7 +153,6 @@ fn compare<O>(
 }
 
 /// An answer in words: an outcome as JSON, or a fault.
-#[must_use]
 pub fn describe<W: Wire>(answer: &Answer<W>) -> String {
     match answer {
         Ok(outcome) => written(|into| W::encode_outcome(outcome, into)),
@@ -166,7 +161,6 @@ pub fn describe<W: Wire>(answer: &Answer<W>) -> String {
 }
 
 /// A call as its body in JSON; behind its method and path where these tell what the kind does not.
-#[must_use]
 pub fn call_json<W: Wire>(call: &W::Call) -> String {
     let Endpoint { method, path } = W::ENDPOINTS[W::kind(call)];
     let asked = written(|into| W::encode_path(call, into));
@@ -179,7 +173,6 @@ pub fn call_json<W: Wire>(call: &W::Call) -> String {
 }
 
 /// What of a request or an answer is written as text.
-#[must_use]
 pub fn written(encode: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut bytes = Vec::new();
     encode(&mut bytes);

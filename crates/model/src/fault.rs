@@ -70,7 +70,6 @@ const WORDS_MAX: usize = 300;
 
 impl Said {
     /// Keeps what an engine has said, in one line and without control characters.
-    #[must_use]
     pub fn of(words: &str) -> Said {
         static KEPT: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
         let words = &words.trim()[..words.trim().floor_char_boundary(WORDS_MAX)];
@@ -124,7 +123,6 @@ pub struct Defect {
     pub what: String,
 }
 
-/// Sorts of defects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DefectKind {
     /// The call names something that does not exist, or is outside its range. Nothing was applied.

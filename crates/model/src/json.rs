@@ -34,7 +34,6 @@ pub fn read<'a, T: Deserialize<'a>>(answer: &Answer<'a>) -> Result<T, String> {
 }
 
 /// An id in a path: digits without a sign and without zeros before them.
-#[must_use]
 pub fn number(text: &str) -> Option<u32> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
     text.parse().ok().filter(|_| plain)
@@ -55,13 +54,11 @@ pub fn key(request: &Request<'_>, call: &str) -> Result<Key, BadCall> {
 
 impl BadCall {
     /// A call with a part of another shape, or outside its range.
-    #[must_use]
     pub const fn invalid(detail: String) -> BadCall {
         BadCall { kind: BadCallKind::Invalid, detail }
     }
 
     /// A call that names something that does not exist.
-    #[must_use]
     pub const fn unknown(detail: String) -> BadCall {
         BadCall { kind: BadCallKind::Unknown, detail }
     }
@@ -82,7 +79,6 @@ pub struct Problem<E> {
 
 impl<E> Problem<E> {
     /// The problem of that type, title and status. `detail` says what the call has not done.
-    #[must_use]
     pub fn declined(
         name: &str,
         title: &'static str,

@@ -9,7 +9,6 @@ use std::fmt;
 pub struct Key {
     /// The run: another for each trial on the same data.
     pub run: u64,
-    /// The worker in it.
     pub worker: u32,
     /// How many calls with a key of its own that worker had made before.
     pub sequence: u32,
@@ -17,7 +16,6 @@ pub struct Key {
 
 impl Key {
     /// From 32 lower-case hexadecimal digits.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Key> {
         let plain = text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         let bits = u128::from_str_radix(text, 16).ok().filter(|_| plain)?;
@@ -31,7 +29,6 @@ impl Key {
     }
 
     /// From what is stored.
-    #[must_use]
     pub fn from_columns([run, worker, sequence]: [i64; 3]) -> Option<Key> {
         let (worker, sequence) = (u32::try_from(worker).ok()?, u32::try_from(sequence).ok()?);
         Some(Key { run: run.cast_unsigned(), worker, sequence })

@@ -5,13 +5,10 @@ use serde::{Deserialize, Serialize};
 /// One measure of a ledger audit, over all places (districts, branches …) that a workload holds the store to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerFinding {
-    /// What is counted.
     pub name: &'static str,
-    /// In what.
     pub unit: &'static str,
     /// The least that acknowledged calls and those in doubt imply.
     pub low: i64,
-    /// The most.
     pub high: i64,
     /// What the store has grown by.
     pub stored: i64,

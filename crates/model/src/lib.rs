@@ -189,7 +189,6 @@ pub trait Target<W: Workload>: Send + Sync + 'static {
     /// The sessions it opens.
     type Session: Session<W> + 'static;
 
-    /// Where they live.
     fn home(&self) -> Home;
 
     /// Opens the session of one worker.

@@ -20,31 +20,17 @@ pub enum MixError {
     Unknown {
         /// What was asked for.
         name: String,
-        /// What there is.
         kinds: String,
     },
     /// Two weights for one kind.
     #[error("`{name}` has two weights; there are {kinds}")]
-    Twice {
-        /// Of which kind.
-        name: String,
-        /// What there is.
-        kinds: String,
-    },
+    Twice { name: String, kinds: String },
     /// A weight that is none.
     #[error("the weight of `{name}` is {weight}; it must be a finite number, 0 or more")]
-    Weight {
-        /// Of which kind.
-        name: String,
-        /// What it is.
-        weight: f64,
-    },
+    Weight { name: String, weight: f64 },
     /// Nothing would be called.
     #[error("no kind of call has a weight above 0; there are {kinds}")]
-    Empty {
-        /// What there is.
-        kinds: String,
-    },
+    Empty { kinds: String },
 }
 
 impl Mix {
@@ -81,7 +67,6 @@ impl Mix {
     }
 
     /// Whether it is a mix of so many kinds, for one that was read.
-    #[must_use]
     pub fn is_of(&self, kinds: usize) -> bool {
         let sum: f64 = self.shares.iter().sum();
         self.shares.len() == kinds
@@ -90,7 +75,6 @@ impl Mix {
     }
 
     /// The share of a kind, 0 to 1.
-    #[must_use]
     pub fn share(&self, kind: usize) -> f64 {
         self.shares.get(kind).copied().unwrap_or(0.0)
     }

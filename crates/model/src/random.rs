@@ -12,7 +12,6 @@ pub struct Random(Xoshiro256PlusPlus);
 
 impl Random {
     /// The stream at `path` under `seed`. Paths of different numbers or lengths give independent streams.
-    #[must_use]
     pub fn stream(seed: u64, path: &[u64]) -> Random {
         let mut state = mix(seed ^ 0x5374_6163_6b6d_6172);
         for (depth, step) in path.iter().enumerate() {
@@ -74,7 +73,6 @@ impl Random {
 }
 
 /// The finaliser of SplitMix64: every input bit reaches every output bit.
-#[must_use]
 pub fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -96,7 +96,6 @@ pub struct RetryingTarget<T> {
 
 impl<T> RetryingTarget<T> {
     /// Sessions of `target`, with a policy.
-    #[must_use]
     pub fn new(target: T, policy: RetryPolicy) -> RetryingTarget<T> {
         RetryingTarget { target: Arc::new(target), policy }
     }

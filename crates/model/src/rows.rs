@@ -23,11 +23,8 @@ pub trait Dataset: Send + Sync + 'static {
 
 /// Takes the values of rows, column by column.
 pub trait RowSink {
-    /// A whole number.
     fn int(&mut self, value: i64);
-    /// A text.
     fn text(&mut self, value: &str);
-    /// A null.
     fn null(&mut self);
     /// The row is complete.
     fn end(&mut self);

@@ -56,7 +56,6 @@ impl Display for Skew {
 
 impl Skew {
     /// Whether it is in range, for one that was read.
-    #[must_use]
     pub fn is_one(&self) -> bool {
         match self {
             Skew::Zipf(exponent) => *exponent > 0.0 && *exponent <= EXPONENT_MAX,
@@ -87,7 +86,6 @@ pub struct Skewed {
 
 impl Skewed {
     /// Over so many rows, at least one.
-    #[must_use]
     pub fn over(count: u32, skew: Skew) -> Skewed {
         let mut sum = 0.0;
         let upto = skew.chances(count.max(1)).into_iter().map(|chance| {

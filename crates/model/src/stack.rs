@@ -5,13 +5,11 @@ use serde::{Deserialize, Serialize};
 /// The stack under a target, as a part of the comparison key.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stack {
-    /// The engine: `sqlite`.
     pub engine: String,
     /// Its version, as it says itself.
     pub engine_version: String,
     /// The crate or service between us and the engine: `rusqlite`.
     pub adapter: String,
-    /// Its version.
     pub adapter_version: String,
     /// How transactions are expressed: `plain`.
     pub style: String,
@@ -28,7 +26,6 @@ pub struct Stack {
 }
 
 /// How messages and results call a store of several: `shard-1`.
-#[must_use]
 pub fn store_name(shard: usize) -> String {
     format!("shard-{shard}")
 }
@@ -39,7 +36,6 @@ impl Stack {
     ///
     /// # Panics
     /// When there is no store.
-    #[must_use]
     pub fn joined(stacks: &[Stack]) -> Stack {
         let mut all = stacks[0].clone();
         all.settings.push(("stores".into(), stacks.len().to_string()));

@@ -43,7 +43,6 @@ impl StatementTimes {
     }
 
     /// The sum over all statements.
-    #[must_use]
     pub fn total(&self) -> Nanos {
         self.executed().fold(Nanos::ZERO, |sum, (_, time)| sum + time.spent)
     }
@@ -94,7 +93,6 @@ impl StatementClock {
     }
 
     /// What the statements of the last clocked call took.
-    #[must_use]
     pub fn times(&self) -> &StatementTimes {
         &self.times
     }

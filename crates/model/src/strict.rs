@@ -359,7 +359,6 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Maybe<'_, 'de, V> {
     }
 }
 
-/// Takes an array.
 struct Array<'t, 'de, V>(Strict<'t, 'de, V>);
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for Array<'_, 'de, V> {

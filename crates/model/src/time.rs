@@ -20,19 +20,16 @@ impl Nanos {
     pub const MAX: Nanos = Nanos(u64::MAX);
 
     /// Whole seconds.
-    #[must_use]
     pub const fn from_secs(secs: u64) -> Nanos {
         Nanos(secs * 1_000_000_000)
     }
 
     /// Whole milliseconds.
-    #[must_use]
     pub const fn from_millis(millis: u64) -> Nanos {
         Nanos(millis * 1_000_000)
     }
 
     /// Seconds with their fraction; negative and not-a-number become zero.
-    #[must_use]
     pub fn from_secs_f64(secs: f64) -> Nanos {
         Nanos((secs * 1e9) as u64)
     }

@@ -5,7 +5,6 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Neg, Sub, SubAssign};
 
 /// A sum of numbers that servers send. It saturates: one that does not fit differs from every sum that is right, and ends no process.
-#[must_use]
 pub fn total(numbers: impl IntoIterator<Item = i64>) -> i64 {
     numbers.into_iter().fold(0, i64::saturating_add)
 }
@@ -22,7 +21,6 @@ pub struct Cents(pub i64);
 pub struct BasisPoints(pub i64);
 
 impl Cents {
-    /// Price times quantity.
     #[must_use]
     pub const fn times(self, quantity: i64) -> Cents {
         Cents(self.0.saturating_mul(quantity))

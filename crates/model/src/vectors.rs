@@ -51,7 +51,6 @@ struct Answered {
 ///
 /// # Panics
 /// When a body is not JSON, which a workload's own is.
-#[must_use]
 pub fn recorded<W: Wire>(size: &impl Serialize, golden: &[(W::Call, Answer<W>)]) -> String {
     let mut text = line(&Meta { workload: W::NAME, size, calls: golden.len(), about: ABOUT });
     for (call, answer) in golden {

@@ -88,13 +88,11 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// Requests by POST.
-    #[must_use]
     pub const fn post(path: &'static str) -> Endpoint {
         Endpoint { method: Method::Post, path }
     }
 
     /// Requests by GET.
-    #[must_use]
     pub const fn get(path: &'static str) -> Endpoint {
         Endpoint { method: Method::Get, path }
     }
@@ -102,7 +100,6 @@ impl Endpoint {
 
 /// Methods of HTTP that calls are made with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the standard's own names (RFC 9110 9.3, RFC 5789)")]
 pub enum Method {
     Get,
     Post,
@@ -131,14 +128,12 @@ impl Method {
     }
 }
 
-/// Headers as they came.
 pub trait Headers {
     /// The value of the header of that name, which is in lower case; nothing where there is none, or one that is no text. Of a
     /// request that has it several times, an empty one: what calls read may come once, and nothing is guessed.
     fn get(&self, name: &str) -> Option<&str>;
 }
 
-/// No headers.
 impl Headers for () {
     fn get(&self, _name: &str) -> Option<&str> {
         None
@@ -148,13 +143,11 @@ impl Headers for () {
 /// A request as it came to a server.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
-    /// Where it went.
     pub endpoint: Endpoint,
     /// Its path without its query.
     pub path: &'a str,
     /// What came behind the `?` of it.
     pub query: Option<&'a str>,
-    /// Its headers.
     pub headers: &'a dyn Headers,
     /// Its body; empty where its method has none.
     pub body: &'a [u8],
@@ -162,14 +155,12 @@ pub struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// A request of which nothing matters but its body.
-    #[must_use]
     pub fn of(body: &'a [u8]) -> Request<'a> {
         let endpoint = Endpoint::post("");
         Request { endpoint, path: endpoint.path, query: None, headers: &(), body }
     }
 
     /// The segment of the path that stands for an id of the endpoint, as it came: `{food}` by the name `food`.
-    #[must_use]
     pub fn id(&self, name: &str) -> Option<&'a str> {
         let is_it =
             |segment: &str| segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) == Some(name);
@@ -181,19 +172,15 @@ impl<'a> Request<'a> {
 /// An answer as it came to a client.
 #[derive(Clone, Copy)]
 pub struct Answer<'a> {
-    /// Its status.
     pub status: u16,
     /// Whether its body calls itself a problem document (RFC 9457).
     pub is_problem: bool,
-    /// Its headers.
     pub headers: &'a dyn Headers,
-    /// Its body.
     pub body: &'a [u8],
 }
 
 impl<'a> Answer<'a> {
     /// An answer of 200 of which nothing matters but its body.
-    #[must_use]
     pub fn of(body: &'a [u8]) -> Answer<'a> {
         Answer { status: 200, is_problem: false, headers: &(), body }
     }

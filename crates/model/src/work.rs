@@ -5,7 +5,6 @@ use crate::Nanos;
 /// How much of an answer a caller wants, where outcomes are a digest of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Wanted {
-    /// The digest.
     #[default]
     Digest,
     /// All of it and no digest, as a server does that hands it on. The digest is then that of nothing.
@@ -66,7 +65,6 @@ pub struct Spent {
     pub begin: Nanos,
     /// From the end of begin to the start of commit or rollback: the statements and the logic between them.
     pub statements: Nanos,
-    /// Commit or rollback.
     pub commit: Nanos,
     /// Decoding the call and encoding the outcome inside a server.
     pub encode: Nanos,
@@ -80,7 +78,6 @@ pub struct Spent {
 
 impl Spent {
     /// The sum of the parts inside the system, without [`Spent::server`].
-    #[must_use]
     pub fn parts(&self) -> Nanos {
         self.queue + self.pool + self.begin + self.statements + self.commit + self.encode
     }
@@ -99,7 +96,6 @@ pub enum ImpossibleTime {
         what: &'static str,
         /// The time that the server reports.
         reported: Nanos,
-        /// What contains it.
         whole: &'static str,
         /// The time of the whole.
         most: Nanos,
@@ -112,7 +108,6 @@ impl Spent {
 
     /// What a server reported that cannot be, of a call that took `took` from its request to its answer: the parts are no more than the
     /// server's total, and that is no more than the call, except for rounding. Nothing where no server reported times.
-    #[must_use]
     pub fn impossible(&self, took: Nanos) -> Option<ImpossibleTime> {
         if self.unreadable {
             return Some(ImpossibleTime::Unreadable);
@@ -136,7 +131,6 @@ impl Spent {
     }
 
     /// The same of `statements`, the sum of the statements of a call that a server reported one by one.
-    #[must_use]
     pub fn impossible_statements(&self, statements: Nanos, took: Nanos) -> Option<ImpossibleTime> {
         let (what, whole) = ("the statements of the call", "request and response");
         (self.rounded > Nanos::ZERO && statements > self.most(took)).then_some(ImpossibleTime::TooLong {
@@ -182,7 +176,6 @@ impl Spent {
 
 impl CallWork {
     /// Of nothing yet, with what the caller asks for.
-    #[must_use]
     pub fn asked(&self) -> CallWork {
         CallWork { clocked: self.clocked, wanted: self.wanted, ..CallWork::default() }
     }

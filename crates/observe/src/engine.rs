@@ -63,7 +63,6 @@ pub struct Gauge {
     pub kind: GaugeKind,
     /// Whether it is of all databases of a server together: that of two on one server is counted once.
     pub of_server: bool,
-    /// Its value.
     pub value: f64,
 }
 
@@ -72,7 +71,6 @@ pub struct Gauge {
 pub struct SessionState {
     /// The state: `running`, or what is waited for: `LWLock:WALWrite`.
     pub name: Cow<'static, str>,
-    /// Sessions in it.
     pub sessions: u32,
 }
 
@@ -145,7 +143,6 @@ pub(crate) struct Mark {
 }
 
 impl EngineSampler {
-    /// Starts the thread.
     pub(crate) fn start<C: Clock>(probe: Box<dyn EngineProbe>, clock: C) -> std::io::Result<EngineSampler> {
         let samples = Arc::new(Mutex::new(EngineSamples::default()));
         let (orders, inbox) = mpsc::channel();

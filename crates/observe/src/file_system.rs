@@ -39,13 +39,11 @@ impl FileSystem {
 
     /// Whether other machines, or the host of a virtual one, have the files too, so that programs here and there do not see
     /// each other's shared memory. By the name of its type, that of a helper in user space behind a dot: `fuse.sshfs`.
-    #[must_use]
     pub fn is_network(&self) -> bool {
         NETWORK.contains(&self.kind.strip_prefix("fuse.").unwrap_or(&self.kind))
     }
 
     /// For people: `ext4 on nvme0n1`, `tmpfs (memory)`.
-    #[must_use]
     pub fn describe(&self) -> String {
         match (&self.device, self.in_memory) {
             (_, true) => format!("{} (memory)", self.kind),

@@ -3,7 +3,6 @@
 use std::net::{ToSocketAddrs, UdpSocket};
 use std::path::Path;
 
-/// Where someone listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listening<'a> {
     /// At a port of TCP, on whichever address of this machine.
@@ -13,7 +12,6 @@ pub enum Listening<'a> {
 }
 
 /// Whether a host is this machine: one of its addresses is ours to listen at.
-#[must_use]
 pub fn is_here(host: &str) -> bool {
     let Ok(addresses) = (host, 0).to_socket_addrs() else { return false };
     addresses.into_iter().any(|address| UdpSocket::bind(address).is_ok())
@@ -21,7 +19,6 @@ pub fn is_here(host: &str) -> bool {
 
 /// The first process that listens at `at` and bears one of `names`: not a proxy in front of it, and not one of its
 /// children that have the socket too. Nothing where we may not look, and on systems other than Linux.
-#[must_use]
 pub fn listener(at: Listening<'_>, names: &[&str]) -> Option<u32> {
     imp::listener(at, names)
 }

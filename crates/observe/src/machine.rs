@@ -4,7 +4,6 @@ use result::Machine;
 
 /// Reads what this machine is: nothing in it names the machine or its owner. What cannot be read is left empty, and what it
 /// does is not told.
-#[must_use]
 pub fn machine() -> Machine {
     let mut machine = Machine {
         cpu: String::new(),

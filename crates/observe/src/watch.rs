@@ -33,19 +33,16 @@ pub struct Watched {
 
 impl Watched {
     /// A process that does not come back once it has ended.
-    #[must_use]
     pub fn of(role: Role, pid: u32) -> Watched {
         Watched { role, pid, pid_file: None }
     }
 
     /// This process itself.
-    #[must_use]
     pub fn myself(role: Role) -> Watched {
         Watched::of(role, std::process::id())
     }
 }
 
-/// How to watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Time between samples; at least 10 ms, the resolution of the kernel's counters.
@@ -87,7 +84,6 @@ pub enum ObserveError {
     /// The place of the data cannot be looked at.
     #[error("could not find the file system of {path}", path = path.display())]
     NoFileSystem {
-        /// The place.
         path: PathBuf,
         /// The system's message.
         source: std::io::Error,
@@ -202,7 +198,6 @@ impl<C: Clock> Watch<C> {
     }
 
     /// What the watched processes of each role have used so far: the samples that are there already, so that asking costs nothing.
-    #[must_use]
     pub fn usage(&self) -> Vec<Usage> {
         let shared = lock(&self.shared);
         let ([first, ..], [.., last]) = (shared.readings.as_slice(), shared.readings.as_slice()) else {
@@ -214,7 +209,6 @@ impl<C: Clock> Watch<C> {
 
     /// What the engine has answered so far of its counters: at each reading that has them all, one value for each of
     /// `names`, which lists what different engines call the same. Empty where no one asks it.
-    #[must_use]
     pub fn engine_counts<const N: usize>(&self, names: [&[&str]; N]) -> Vec<[f64; N]> {
         self.interview.as_ref().map(|interview| interview.counts(names)).unwrap_or_default()
     }

@@ -112,13 +112,11 @@ pub async fn two_phase<O: SqlOpener<Conn: TwoPhase>>(
 }
 
 /// Sessions whose transfers between stores are promised in one and settled by a relay ([`RelayProcess`]).
-#[must_use]
 pub fn saga<O: SqlOpener>(stores: Stores<O>) -> AnyTarget<Transfers> {
     AnyTarget::new(PerStore { stores, crossing: Crossing::Saga, session: SagaSession::new })
 }
 
 /// Sessions that debit in one store and credit in another, and record neither: a counter-example.
-#[must_use]
 pub fn dual_write<O: SqlOpener>(stores: Stores<O>) -> AnyTarget<Transfers> {
     AnyTarget::new(PerStore { stores, crossing: Crossing::DualWrite, session: DualWriteSession::new })
 }

@@ -35,7 +35,6 @@ pub type SharedDeliveries = Arc<Mutex<Deliveries>>;
 /// When messages were written into an outbox, and when they were acknowledged.
 #[derive(Debug, Default)]
 pub struct Deliveries {
-    /// Delivery lag.
     lag: Latencies,
     /// Messages of which rows were written, and those that were acknowledged, in each second since 1970 by the clock of the relay.
     seconds: BTreeMap<i64, (u64, u64)>,
@@ -137,7 +136,6 @@ pub struct Settings {
 
 impl Settings {
     /// Of a relay that publishes nothing.
-    #[must_use]
     pub fn keeping(keep: Duration) -> Settings {
         Settings { keep, sink: Box::new(Null), batch: BATCH }
     }

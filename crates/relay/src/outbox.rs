@@ -34,7 +34,6 @@ const PROLONG_AFTER: Nanos = Nanos::from_secs(1);
 /// A row of an outbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// Its number.
     pub id: i64,
     /// When it was written, by the clock of its store, in microseconds since 1970.
     pub created_us: i64,

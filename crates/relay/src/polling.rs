@@ -8,12 +8,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Polling {
     /// Between two bounds, see [`Polling::step`].
-    Adaptive {
-        /// The least.
-        least: Duration,
-        /// The most.
-        most: Duration,
-    },
+    Adaptive { least: Duration, most: Duration },
     /// Always the same time.
     Fixed(Duration),
 }
@@ -32,7 +27,6 @@ const WAIT_MAX: Duration = Duration::from_secs(60);
 impl Polling {
     /// The step of an adaptive wait after the poll that followed `last` has found so many rows: 0 while batches have 32 rows or
     /// more, up to 2 while they have fewer, and more with each poll that finds nothing.
-    #[must_use]
     pub fn step(last: u32, rows: u64) -> u32 {
         match rows {
             0 => last.saturating_add(1),

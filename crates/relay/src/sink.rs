@@ -62,7 +62,6 @@ const WRITE_MAX: usize = 512 << 10;
 
 impl Topic {
     /// A topic that no one has looked for yet.
-    #[must_use]
     pub fn of(address: Address, topic: &str) -> Topic {
         Topic { address, topic: topic.to_owned(), open: None }
     }

@@ -10,11 +10,9 @@ use result::{Check, Rule, Severity};
 /// What prints a tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// The terminal.
     Text,
     /// Markdown, as for a pull request.
     Markdown,
-    /// The page.
     Page,
 }
 
@@ -95,18 +93,15 @@ pub(crate) enum Block<'a> {
     Answer(Vec<String>),
     /// A part with a name, which a terminal leaves out unless `named`.
     Section {
-        /// Its name.
         title: String,
         /// What links in the page lead to; empty where none does.
         id: String,
         /// Whether a terminal shows the name.
         named: bool,
-        /// What is in it.
         blocks: Vec<Block<'a>>,
     },
     /// A name within a section.
     Heading(String),
-    /// A paragraph.
     Sentence(String),
     /// A remark on what stands above it.
     Caption(String),
@@ -116,7 +111,6 @@ pub(crate) enum Block<'a> {
     Alarm(&'static str, Vec<Failure>),
     /// What must be known before a number is read: a label and what it means.
     Loud(&'static str, &'static str),
-    /// What to mind.
     Rule(Rule),
     /// A name and what is to be said of it.
     Fact {
@@ -163,7 +157,6 @@ impl<'a> Block<'a> {
         Block::Fact { name: name.into(), words: words.into(), tone: Some(tone) }
     }
 
-    /// A picture.
     pub(crate) fn chart(draw: impl Fn(&mut Markup) + 'a) -> Block<'a> {
         Block::Chart(Box::new(draw))
     }
@@ -208,11 +201,9 @@ pub(crate) struct Headline {
 
 /// A number in large figures.
 pub(crate) struct Number {
-    /// Its digits.
     pub(crate) value: String,
     /// How sure it is: `± 400`; empty where nothing tells.
     pub(crate) margin: String,
-    /// What it counts.
     pub(crate) unit: String,
     /// What it is called; empty where it has no name.
     pub(crate) label: String,
@@ -222,7 +213,6 @@ pub(crate) struct Number {
 pub(crate) struct Badge {
     /// How it is meant.
     pub(crate) tone: Tone,
-    /// The word.
     pub(crate) word: &'static str,
     /// What it means; empty where the word says it.
     pub(crate) meaning: &'static str,
@@ -239,9 +229,7 @@ impl Badge {
 
 /// A table whose first column names the row.
 pub(crate) struct Table {
-    /// What it shows.
     pub(crate) caption: String,
-    /// Its columns.
     pub(crate) columns: Vec<Column>,
     /// Its rows, each with a cell for every column.
     pub(crate) rows: Vec<Row>,
@@ -251,9 +239,7 @@ pub(crate) struct Table {
     pub(crate) fold: Option<String>,
 }
 
-/// A column.
 pub(crate) struct Column {
-    /// Its title.
     pub(crate) title: String,
     /// Whether it is set flush right.
     pub(crate) is_figure: bool,
@@ -261,13 +247,11 @@ pub(crate) struct Column {
     pub(crate) level: Level,
 }
 
-/// A row.
 pub(crate) struct Row {
     /// A cell for every column.
     pub(crate) cells: Vec<Cell>,
     /// Which formats have it.
     pub(crate) level: Level,
-    /// Remarks under it.
     pub(crate) remarks: Vec<String>,
 }
 
@@ -310,12 +294,10 @@ impl From<&str> for Cell {
     }
 }
 
-/// A column of words.
 pub(crate) fn words(title: impl Into<String>) -> Column {
     Column { title: title.into(), is_figure: false, level: Level::Always }
 }
 
-/// A column of figures.
 pub(crate) fn figure(title: impl Into<String>) -> Column {
     Column { is_figure: true, ..words(title) }
 }
@@ -344,7 +326,6 @@ impl Table {
         Table { fold: Some(title.into()), ..self }
     }
 
-    /// Adds a row.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = impl Into<Cell>>) -> &mut Row {
         let cells: Vec<Cell> = cells.into_iter().map(Into::into).collect();
         assert_eq!(cells.len(), self.columns.len(), "a cell for every column of `{}`", self.caption);
@@ -352,7 +333,6 @@ impl Table {
         self.rows.last_mut().expect("one was added")
     }
 
-    /// With rows.
     pub(crate) fn of<C: Into<Cell>>(
         mut self,
         rows: impl IntoIterator<Item = impl IntoIterator<Item = C>>,

@@ -24,7 +24,6 @@ const SLICE_COLUMNS: &str =
     "run,trial,subject,t_s,duration_s,warmup,kind,committed,declined,faults,p50_ns,p99_ns";
 
 /// A row a trial and kind of call, and one for all kinds together (`all`). One header, however many documents.
-#[must_use]
 pub fn trials(documents: &[Document]) -> String {
     let mut table = Table::new(TRIAL_COLUMNS);
     for document in documents {
@@ -46,7 +45,6 @@ pub fn trials(documents: &[Document]) -> String {
 
 /// A row a slice and kind of call. The document of a run of several trials has none of its own: theirs are in the folders of
 /// the trials, and whoever calls this has put them in.
-#[must_use]
 pub fn slices(documents: &[Document]) -> String {
     let mut table = Table::new(SLICE_COLUMNS);
     for document in documents {
@@ -70,7 +68,6 @@ pub fn slices(documents: &[Document]) -> String {
 }
 
 /// A row for each metric and each variant that is compared with a base. A trial on its own, a sweep and a search have none.
-#[must_use]
 pub fn verdicts(documents: &[Document]) -> String {
     let mut table = Table::new(VERDICT_COLUMNS);
     let listed = documents.iter().filter_map(|document| Some((document, document.experiment.as_ref()?)));
@@ -264,7 +261,6 @@ impl Table {
         self.text.push_str("\r\n");
     }
 
-    /// The rows.
     pub(crate) fn into_text(self) -> String {
         self.text
     }

@@ -24,13 +24,11 @@ pub struct History {
 /// Runs of one subject under one key, oldest first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Series {
-    /// The subject.
     pub subject: String,
     /// What sets it apart from the other series of the subject: the fields in which they differ, or all that matter.
     pub key: Vec<(String, String)>,
     /// Of the values: `new orders/min`.
     pub unit: String,
-    /// The runs.
     pub points: Vec<Point>,
 }
 
@@ -39,7 +37,6 @@ pub struct Series {
 pub struct Point {
     /// When its first trial was started.
     pub started: Moment,
-    /// The run.
     pub run: String,
     /// What kind of run it is.
     pub kind: RunKind,
@@ -69,14 +66,11 @@ pub struct Point {
 /// A file that was passed over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Skipped {
-    /// The file.
     #[serde(serialize_with = "displayed")]
     pub path: PathBuf,
-    /// Why.
     pub why: String,
 }
 
-/// Names and values.
 type Fields = Vec<(String, String)>;
 
 /// One group of trials on its way into a series.
@@ -90,7 +84,6 @@ struct Group<'a> {
 
 impl History {
     /// Sorts what was found into series; `subject` keeps those whose subject is it or begins with it and a slash.
-    #[must_use]
     pub fn of(found: Vec<(PathBuf, Result<Document, ReadError>)>, subject: Option<&str>) -> History {
         let (mut skipped, mut read) = (Vec::new(), Vec::new());
         for (path, document) in found {
@@ -122,14 +115,11 @@ impl History {
         History { series: series(groups), skipped }
     }
 
-    /// For a terminal.
-    #[must_use]
     pub fn text(&self, colour: Colour) -> String {
         text::print(&content::history::blocks(self), colour)
     }
 
     /// A row a run and series. What was skipped is not in it; the caller tells it elsewhere.
-    #[must_use]
     pub fn csv(&self) -> String {
         let mut table = Table::new(
             "subject,series,key,run,run_kind,path,started,unix_s,stackmark,tier,trials,\
@@ -152,7 +142,6 @@ impl History {
     }
 
     /// As JSON, ending with a newline.
-    #[must_use]
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).expect("plain structs in memory") + "\n"
     }

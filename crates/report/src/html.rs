@@ -26,7 +26,6 @@ const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
 
 /// The page of a run.
-#[must_use]
 pub fn render(document: &Document) -> String {
     let title = match &document.experiment {
         Some(experiment) => variants::title(experiment),

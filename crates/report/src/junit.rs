@@ -9,7 +9,6 @@ use result::{
     VariantState, Verdict,
 };
 
-/// One test case.
 #[derive(Debug)]
 pub struct Case {
     /// What it is about: a subject.
@@ -18,7 +17,6 @@ pub struct Case {
     pub name: String,
     /// Seconds that it took.
     pub time_s: f64,
-    /// How it ended.
     pub outcome: Outcome,
 }
 
@@ -31,7 +29,6 @@ impl Case {
 /// How a test case ended.
 #[derive(Debug)]
 pub enum Outcome {
-    /// Well.
     Passed,
     /// Not at all: why.
     Skipped(String),
@@ -40,7 +37,6 @@ pub enum Outcome {
 }
 
 /// The document that holds one suite of these cases.
-#[must_use]
 pub fn of_cases(name: &str, cases: &[Case]) -> String {
     let mut xml = Xml::default();
     let all: Vec<&Case> = cases.iter().collect();
@@ -55,7 +51,6 @@ pub fn of_cases(name: &str, cases: &[Case]) -> String {
 }
 
 /// The document that holds one suite a run.
-#[must_use]
 pub fn render(documents: &[Document]) -> String {
     let suites: Vec<(&Document, Vec<Case>)> =
         documents.iter().map(|document| (document, cases(document))).collect();

@@ -6,7 +6,6 @@ use judge::figures;
 use result::{Document, Rule};
 
 /// The report of a run.
-#[must_use]
 pub fn render(document: &Document) -> String {
     let mut out = String::new();
     print(&mut out, &content::of(document));

@@ -14,7 +14,6 @@ pub(crate) struct Pooled<'a> {
 
 /// One kind of call of one side.
 pub(crate) struct PooledKind<'a> {
-    /// Its name.
     pub(crate) name: &'a str,
     /// Where its time went.
     pub(crate) budget: Option<Budget>,

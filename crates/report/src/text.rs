@@ -63,7 +63,6 @@ impl Colour {
 }
 
 /// The report of a run, ending with a newline.
-#[must_use]
 pub fn render(document: &Document, colour: Colour) -> String {
     print(&content::of(document), colour)
 }

@@ -14,7 +14,6 @@ const MULTIPLE_MIN: f64 = 2.0;
 
 /// A variant with everything that belongs to it.
 pub(crate) struct Row<'a> {
-    /// The variant.
     pub(crate) variant: &'a Variant,
     /// How it is compared with its base; nothing for a base and for a control.
     pub(crate) comparison: Option<&'a Comparison>,
@@ -43,7 +42,6 @@ pub(crate) enum VariantStatus {
     Held(Verdict),
     /// No number of it is shown.
     Invalid,
-    /// There is none.
     NotStarted,
 }
 
@@ -68,7 +66,6 @@ impl VariantStatus {
 /// The variants by a metric.
 #[derive(Clone)]
 pub(crate) struct ByMetric<'a> {
-    /// What is compared.
     pub(crate) metric: &'a Metric,
     /// The variants in their order.
     pub(crate) rows: Rc<[Row<'a>]>,

@@ -25,13 +25,11 @@ worded! {
         Pool = "the number of sessions",
         /// The one writer of SQLite.
         Writer = "SQLite's one writer",
-        /// Rows that others hold.
         Lock = "waiting for rows that others hold",
         /// A limit on the CPU time of a process.
         Limit = "the limit on CPU time",
         /// Keying and think times, or the rate that was asked for.
         OfferedLoad = "the requested rate or think time",
-        /// Nothing stands out.
         Unknown = "nothing that was observed",
     }
 }
@@ -68,7 +66,6 @@ pub struct Confirmation {
     pub ratio_min: Option<f64>,
     /// And below this, if anything.
     pub ratio_max: Option<f64>,
-    /// Whether it did.
     pub confirmed: bool,
     /// The finding in one sentence.
     pub sentence: String,

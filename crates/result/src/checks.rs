@@ -4,10 +4,8 @@ use super::Suspect;
 use serde::{Deserialize, Serialize};
 
 worded! {
-    /// How a check ended.
     #[derive(Default)]
     Check, words {
-        /// Holds.
         Passed = "passed",
         /// Does not hold.
         Failed = "failed",
@@ -20,8 +18,6 @@ worded! {
 }
 
 impl Check {
-    /// `passed` or `failed`.
-    #[must_use]
     pub fn from_passed(passed: bool) -> Check {
         if passed { Check::Passed } else { Check::Failed }
     }
@@ -38,11 +34,9 @@ pub struct Audit {
     pub store: Option<String>,
     /// What it belongs to.
     pub family: AuditFamily,
-    /// When it was made.
     pub when: AuditWhen,
     /// Where the rule comes from: `3.3.2.1`; `null` where no standard has it.
     pub clause: Option<String>,
-    /// How it ended.
     pub check: Check,
     /// What holds or does not, in one sentence.
     pub sentence: String,
@@ -54,7 +48,6 @@ pub struct Audit {
 
 impl Audit {
     /// Its name, with the store where there are several: `branch_history in shard-1`.
-    #[must_use]
     pub fn full_name(&self) -> String {
         match &self.store {
             Some(store) => format!("{} in {store}", self.name),
@@ -97,9 +90,7 @@ pub struct LedgerCheck {
     pub high: i64,
     /// What the store holds beyond its state before the run.
     pub stored: i64,
-    /// How it ended.
     pub check: Check,
-    /// One sentence.
     pub sentence: String,
 }
 
@@ -119,7 +110,6 @@ pub struct InputCheck {
     pub measured: f64,
     /// Inputs behind it.
     pub samples: u64,
-    /// How it ended.
     pub check: Check,
 }
 
@@ -127,7 +117,6 @@ pub struct InputCheck {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conformance {
-    /// How it ended.
     pub check: Check,
     /// Golden vectors replayed.
     pub vectors: u64,
@@ -135,7 +124,6 @@ pub struct Conformance {
     pub random_calls: u64,
     /// How long it took in seconds.
     pub duration_s: f64,
-    /// One sentence.
     pub sentence: String,
     /// The first differences, ten at most.
     pub mismatches: Vec<String>,

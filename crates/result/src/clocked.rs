@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Clocked {
-    /// How many calls.
     pub calls: u64,
     /// From begun to ended, as their caller clocked it.
     pub service_ns: f64,
@@ -24,13 +23,11 @@ pub struct Clocked {
     pub statements: Vec<StatementTime>,
     /// Between begin and commit, and in no statement: the session's own logic. A residual.
     pub logic_ns: f64,
-    /// Commit or rollback.
     pub commit_ns: f64,
     /// Decoding the call and encoding the outcome inside a server.
     pub encode_ns: f64,
 }
 
-/// One statement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StatementTime {
@@ -90,7 +87,6 @@ impl Clocked {
 
     /// The share of the caller's time around which a clock stood. What it leaves is the session's own logic and what lies
     /// between client and server. Above 1 the two clocks contradict each other.
-    #[must_use]
     pub fn measured_share(&self) -> f64 {
         let measured: f64 = self.parts().iter().map(|part| part.of_call_ns).sum();
         measured / self.service_ns.max(f64::MIN_POSITIVE)

@@ -12,7 +12,6 @@ pub struct Comparison {
     pub factor: String,
     /// The same one by one: `engine`, `pool`, `stack.settings.work_mem`; empty where it is none that is known by name.
     pub factors: Vec<String>,
-    /// The base.
     pub a: Party,
     /// What is compared with it.
     pub b: Party,
@@ -36,7 +35,6 @@ pub struct Comparison {
     pub noise: Option<Noise>,
     /// The loss that the user allows, 0 to 1; `null` when no limit was set.
     pub loss_max: Option<f64>,
-    /// The verdict.
     pub verdict: Verdict,
     /// The verdict in one sentence.
     pub sentence: String,
@@ -44,7 +42,6 @@ pub struct Comparison {
 
 impl Comparison {
     /// The effect in words: `through HTTP costs 9.2 % of new orders/min vs direct (95 % CI 2.6–15.3 %)`; nothing without a ratio.
-    #[must_use]
     pub fn effect(&self) -> Option<String> {
         let ratio = self.ratio?;
         let (a, b, what) = (&self.a.label, &self.b.label, self.what());
@@ -79,7 +76,6 @@ impl Comparison {
     }
 
     /// The effect and the verdict in words.
-    #[must_use]
     pub fn answer(&self) -> String {
         match (self.effect(), self.verdict) {
             (_, Verdict::Better | Verdict::Worse) => self.sentence.clone(),
@@ -98,14 +94,12 @@ impl Comparison {
     }
 
     /// Whether more of what is compared is better: of everything but times and costs.
-    #[must_use]
     pub fn higher_is_better(&self) -> bool {
         !self.metric.ends_with(", ms") && !self.metric.ends_with(", CPU s/1,000 calls")
     }
 
     /// Whether the loss that the user allows is surely exceeded: the whole interval is beyond the limit, below it for a
     /// rate and above it for a time or a cost.
-    #[must_use]
     pub fn loses_too_much(&self) -> bool {
         match (self.loss_max, self.ratio) {
             (Some(loss_max), Some(ratio)) if self.higher_is_better() => {
@@ -117,7 +111,6 @@ impl Comparison {
     }
 
     /// How the loss that the user allows was kept; nothing where no limit was set.
-    #[must_use]
     pub fn loss(&self) -> Option<Loss> {
         let loss_max = self.loss_max?;
         let surely_met = self.ratio.is_some_and(|ratio| match (ratio.low, ratio.high) {
@@ -132,8 +125,6 @@ impl Comparison {
         })
     }
 
-    /// The same in words.
-    #[must_use]
     pub fn loss_words(&self) -> Option<&'static str> {
         Some(match self.loss()? {
             Loss::Exceeded => "is exceeded",
@@ -164,17 +155,14 @@ pub enum Loss {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Party {
-    /// The subject.
     pub subject: String,
     /// What to call it in a sentence: `direct`, `through HTTP`.
     pub label: String,
 }
 
-/// Which side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// The base.
     A,
     /// What is compared with it.
     B,
@@ -186,9 +174,7 @@ pub enum Side {
 pub struct KeyDifference {
     /// The field: `stack.route`.
     pub field: String,
-    /// Its value for A.
     pub a: String,
-    /// Its value for B.
     pub b: String,
     /// Whether this difference is what the comparison is about.
     pub intended: bool,
@@ -202,15 +188,12 @@ pub struct FingerprintDifference {
     pub kind: String,
     /// `statements`, `rows` or `commits` of a kind; `log bytes` or `pages read` of all kinds; each a committed call.
     pub measure: String,
-    /// For A.
     pub a: f64,
-    /// For B.
     pub b: f64,
 }
 
 impl FingerprintDifference {
     /// What differs: `statements per call of new-order`.
-    #[must_use]
     pub fn words(&self) -> String {
         format!("{} per call of {}", self.measure, self.kind)
     }
@@ -229,7 +212,6 @@ pub struct Block {
 impl Block {
     /// What a side did in this block: the geometric mean of its trials, of which a base with an A/A control has two, since
     /// ratios are taken. Nothing without a trial.
-    #[must_use]
     pub fn rate(&self, side: Side) -> Option<f64> {
         let rates: Vec<f64> =
             self.trials.iter().filter(|trial| trial.side == side).map(|trial| trial.rate).collect();
@@ -243,7 +225,6 @@ impl Block {
     }
 
     /// The sides in the order in which they ran: `ABA`.
-    #[must_use]
     pub fn order(&self) -> String {
         self.trials.iter().map(|trial| if trial.side == Side::A { 'A' } else { 'B' }).collect()
     }
@@ -257,7 +238,6 @@ pub struct BlockTrial {
     pub order: u32,
     /// Which side it is of.
     pub side: Side,
-    /// The subject.
     pub subject: String,
     /// The rate, in the comparison's metric.
     pub rate: f64,
@@ -269,9 +249,7 @@ pub struct BlockTrial {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Noise {
-    /// The subject.
     pub subject: String,
-    /// Blocks measured.
     pub blocks: u32,
     /// The ratio of its second trial to its first.
     pub ratio: Interval,
@@ -280,7 +258,6 @@ pub struct Noise {
 impl Noise {
     /// Whether the base measured twice differs from itself by more than its scatter: the interval does not hold 1. Chance
     /// alone does so in one control of 20.
-    #[must_use]
     pub fn is_biased(&self) -> bool {
         self.ratio.low.zip(self.ratio.high).is_some_and(|(low, high)| low > 1.0 || high < 1.0)
     }

@@ -66,20 +66,17 @@ pub struct Throttling {
 }
 
 /// Processor time of `cpu_s` seconds in milliseconds a thousand of `committed` calls.
-#[must_use]
 pub fn cpu_ms_a_thousand(cpu_s: f64, committed: u64) -> Option<f64> {
     (committed > 0).then(|| cpu_s * 1e6 / committed as f64)
 }
 
 impl Process {
     /// Processor time in seconds.
-    #[must_use]
     pub fn cpu_s(&self) -> f64 {
         self.cpu_user_s + self.cpu_system_s
     }
 
     /// `generator + engine`, for reports.
-    #[must_use]
     pub fn roles_words(&self) -> String {
         self.roles.iter().map(|role| role.word()).collect::<Vec<_>>().join(" + ")
     }
@@ -174,7 +171,6 @@ worded! {
         Engine = "engine",
         /// Does what calls have left to be done between stores.
         Relay = "relay",
-        /// Message broker.
         Broker = "broker",
         /// Processes published messages.
         Consumer = "consumer",

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Curve {
-    /// What was raised.
     pub axis: Axis,
     /// By rising load.
     pub points: Vec<Point>,
@@ -29,7 +28,6 @@ pub enum Axis {
     Rate,
 }
 
-/// One load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
@@ -60,7 +58,6 @@ pub struct Scalability {
     /// Clients at which throughput is largest, `√((1−σ)/κ)`; `null` where κ is not surely above zero, and
     /// where the points are farther than a tenth from the law.
     pub peak_clients: Option<f64>,
-    /// Throughput there.
     pub peak_rate: Option<f64>,
     /// Root of the mean squared distance of the points from the curve, as a share of throughput.
     pub error_share: f64,
@@ -70,9 +67,7 @@ pub struct Scalability {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Knee {
-    /// The load.
     pub load: f64,
-    /// Throughput there.
     pub rate: f64,
     /// How it was found, and what it means.
     pub sentence: String,
@@ -80,7 +75,6 @@ pub struct Knee {
 
 impl Scalability {
     /// Throughput that the law gives for a number of clients.
-    #[must_use]
     pub fn rate(&self, clients: f64) -> f64 {
         let growth = 1.0 + self.sigma.value * (clients - 1.0) + self.kappa.value * clients * (clients - 1.0);
         self.lambda.value * clients / growth

@@ -22,13 +22,11 @@ pub struct Demand {
 
 impl Demand {
     /// Whether no call was lost or counted twice.
-    #[must_use]
     pub fn balance(&self) -> bool {
         self.backlog_before + self.offered == self.accepted + self.backlog_after
     }
 
     /// By how many calls the backlog grew; below zero where it was worked off.
-    #[must_use]
     pub fn growth(&self) -> f64 {
         self.backlog_after as f64 - self.backlog_before as f64
     }
@@ -100,7 +98,6 @@ impl AllDue {
 
 impl Tally {
     /// A percentile over all calls that were due, by its place in thousandths: 500, 900, 950, 990 or 999.
-    #[must_use]
     pub fn level(&self, thousandths: u64) -> Level {
         let pick = |p50, p90, p95, p99, p999| match thousandths {
             500 => p50,

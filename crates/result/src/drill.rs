@@ -15,7 +15,6 @@ pub struct Drill {
     pub scale_unit: String,
     /// Stores that the data was split over.
     pub shards: u32,
-    /// Rates tried.
     pub rate_per_s: f64,
     /// Clients that shared them.
     pub clients: u32,
@@ -52,7 +51,6 @@ worded! {
 pub struct DrillFault {
     /// What was struck: `server`, `shard-1`.
     pub component: String,
-    /// How.
     pub action: FaultAction,
     /// Seconds under load before it.
     pub after_s: f64,
@@ -112,7 +110,6 @@ impl DrillLine {
     }
 
     /// Seconds from its first step to the end of its last.
-    #[must_use]
     pub fn duration_s(&self) -> f64 {
         self.step_s * self.committed.len() as f64
     }
@@ -132,7 +129,6 @@ pub struct Shortfall {
 
 impl DrillFault {
     /// Whether nothing was lost and nothing done twice.
-    #[must_use]
     pub fn is_passed(&self) -> bool {
         self.failures.is_empty()
     }
@@ -142,9 +138,7 @@ impl DrillFault {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DrillCalls {
-    /// That were sent.
     pub started: u64,
-    /// That happened.
     pub committed: u64,
     /// That were declined by rule.
     pub declined: u64,
@@ -171,7 +165,6 @@ impl std::ops::AddAssign for DrillCalls {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DoubtFound {
-    /// Which.
     pub call: String,
     /// What became of it: `completed`, `not done`.
     pub found: String,
@@ -179,13 +172,11 @@ pub struct DoubtFound {
 
 impl Drill {
     /// Whether every fault that was asked for came, and passed.
-    #[must_use]
     pub fn is_passed(&self) -> bool {
         self.faults.len() == self.planned as usize && self.faults.iter().all(DrillFault::is_passed)
     }
 
     /// Calls of all faults together.
-    #[must_use]
     pub fn calls(&self) -> DrillCalls {
         let mut all = DrillCalls::default();
         self.faults.iter().for_each(|fault| all += fault.calls);

@@ -30,26 +30,22 @@ const PAGES_READ: &str = "buffer reads";
 
 impl Engine {
     /// Bytes of log written in the measured interval, where the engine counts them.
-    #[must_use]
     pub fn log_bytes(&self) -> Option<f64> {
         LOG_WRITTEN.iter().find_map(|name| self.gauge(name)?.total)
     }
 
     /// Pages that it had to read in the measured interval because they were not in its buffers, where it counts them.
-    #[must_use]
     pub fn pages_read(&self) -> Option<f64> {
         self.gauge(PAGES_READ)?.total
     }
 
     /// The share of the sampled session time spent in states whose name begins with one of `names`; nothing without a look.
-    #[must_use]
     pub fn waiting(&self, names: &[&str]) -> Option<f64> {
         let is_one = |wait: &&Wait| names.iter().any(|name| wait.name.starts_with(name));
         (self.samples > 0).then(|| self.waits.iter().filter(is_one).map(|wait| wait.share).sum())
     }
 
     /// The gauge of this name.
-    #[must_use]
     pub fn gauge(&self, name: &str) -> Option<&Gauge> {
         self.gauges.iter().find(|gauge| gauge.name == name)
     }
@@ -126,7 +122,6 @@ pub struct Grouping {
 
 impl Grouping {
     /// Calls a commit, on average.
-    #[must_use]
     pub fn calls_a_commit(&self) -> f64 {
         self.calls as f64 / self.commits as f64
     }
@@ -158,7 +153,6 @@ pub struct Refused {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outage {
-    /// What was missing.
     pub missing: Missing,
     /// When the first session found it gone, in seconds from the start of the measured interval; negative in the warm-up.
     pub from_s: f64,
@@ -172,7 +166,6 @@ pub struct Outage {
 
 impl Outage {
     /// Its length in seconds; nothing where it lasted until the end.
-    #[must_use]
     pub fn duration_s(&self) -> Option<f64> {
         self.to_s.map(|to_s| to_s - self.from_s)
     }

@@ -55,7 +55,6 @@ pub struct Metric {
 
 impl Metric {
     /// As a [`Comparison`] names what it compares: `new orders/min`, `new-order.p99, ms`, `cpu, CPU s/1,000 calls`.
-    #[must_use]
     pub fn column(&self) -> String {
         match self.name.as_str() {
             "throughput" => self.unit.clone(),
@@ -64,7 +63,6 @@ impl Metric {
     }
 
     /// Its name in a heading or a sentence: `throughput`, `new-order.p99`, `CPU time`.
-    #[must_use]
     pub fn words(&self) -> &str {
         match self.name.as_str() {
             "cpu" => "CPU time",
@@ -79,7 +77,6 @@ impl Metric {
 pub struct Variant {
     /// What it is called: `through HTTP`.
     pub name: String,
-    /// The subject.
     pub subject: String,
     /// What was asked for beyond the defaults: settings, pool, limits.
     pub settings: Vec<Setting>,

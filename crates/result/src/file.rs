@@ -18,16 +18,10 @@ const DEPTH_OPEN_MAX: usize = 4;
 pub enum ReadError {
     /// The file cannot be read at all.
     #[error("could not read {}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
     /// It is not a result document, or a broken one.
     #[error("{}, line {line}: {what}", path.display())]
     Malformed {
-        /// The file.
         path: PathBuf,
         /// The line, counted from 1.
         line: usize,
@@ -41,7 +35,6 @@ pub enum ReadError {
         path.display()
     )]
     OtherSchema {
-        /// The file.
         path: PathBuf,
         /// The name and version it states.
         found: String,
@@ -92,7 +85,6 @@ pub fn parse(text: &str, path: &Path) -> Result<Document, ReadError> {
 }
 
 /// The document as JSON, ending with a newline.
-#[must_use]
 pub fn to_json(document: &Document) -> String {
     let mut bytes = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, Shallow::default());

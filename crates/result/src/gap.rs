@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gap {
-    /// What happened.
     pub kind: GapKind,
     /// Where it begins, in seconds from the start of the measured interval; negative in the warm-up. Time in which the
     /// machine slept does not count in it, so such a gap is a point of the time line.
@@ -29,7 +28,6 @@ pub struct Silence {
     pub total_s: f64,
 }
 
-/// What made a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GapKind {
@@ -44,7 +42,6 @@ pub enum GapKind {
 impl Gap {
     /// Seconds of the measured interval, of `measured_s`, that are missing from it, or as good as missing. A sleep counts
     /// whole, because what woke up after it is not what went to sleep.
-    #[must_use]
     pub fn missing_s(&self, measured_s: f64) -> f64 {
         match self.kind {
             GapKind::Suspended if (0.0..=measured_s).contains(&self.from_s) => self.duration_s,
@@ -56,7 +53,6 @@ impl Gap {
     }
 
     /// Whether it takes something from the time between two moments of the time line.
-    #[must_use]
     pub fn touches(&self, from_s: f64, to_s: f64) -> bool {
         match self.kind {
             GapKind::Suspended => (from_s..to_s).contains(&self.from_s),

@@ -99,13 +99,11 @@ pub struct Document {
     pub schema: String,
     /// Names the run and its folder: `20261120-230812-tpcc-sqlite-rusqlite`.
     pub id: String,
-    /// When it was started.
     pub started: Moment,
     /// The version of stackmark that measured.
     pub stackmark: String,
     /// The command line that gives this run again, one argument an element, secrets replaced.
     pub command: Vec<String>,
-    /// How far it came.
     pub state: State,
     /// What kind of run it is.
     pub kind: RunKind,
@@ -174,7 +172,6 @@ pub struct Moment {
 
 impl Moment {
     /// The moment `unix_s` seconds after the start of 1970 (UTC, leap seconds not counted).
-    #[must_use]
     pub fn from_unix(unix_s: u64) -> Moment {
         let (days, second) = (unix_s / 86_400, unix_s % 86_400);
         // Years counted from 1 March 0000 put the leap day last, so months follow from one linear rule. An era is the
@@ -197,7 +194,6 @@ impl Moment {
     }
 
     /// `2026-11-20 23:08 UTC`, for people.
-    #[must_use]
     pub fn readable(&self) -> String {
         match (self.utc.get(..10), self.utc.get(11..16)) {
             (Some(date), Some(time)) => format!("{date} {time} UTC"),

@@ -19,7 +19,6 @@ pub struct ShortLine {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShortKind {
-    /// Calls committed.
     pub committed: Vec<u64>,
     /// Calls declined; empty where none was.
     pub declined: Vec<u64>,
@@ -34,7 +33,6 @@ const NS_A_US: u64 = 1_000;
 
 impl ShortLine {
     /// What `slices` come to, which follow each other; nothing where there are none.
-    #[must_use]
     pub fn of(slices: &[Slice]) -> Option<ShortLine> {
         let last = slices.last()?;
         // What a float adds to a microsecond is only noise in a file.
@@ -58,7 +56,6 @@ impl ShortLine {
     }
 
     /// The slices, with what is known of them.
-    #[must_use]
     pub fn slices(&self) -> Vec<Slice> {
         let of_kind = |kind: &ShortKind, at: usize| {
             let count = |counts: &[u64]| counts.get(at).copied().unwrap_or_default();

@@ -7,7 +7,6 @@ use super::{
 
 impl Comparison {
     /// The experiment of two variants, and of a third where the base was measured twice. `all` are the trials of its run.
-    #[must_use]
     pub fn of_pair(&self, all: &[Trial]) -> Experiment {
         let (metric, unit) = self.metric.split_once(", ").unwrap_or(("throughput", &self.metric));
         let trial_of = |block: &Block, side: Side, nth: usize| {

@@ -34,7 +34,6 @@ const OVERLOAD: &str = "saturation";
 
 impl Trial {
     /// What makes its result invalid, the gravest first; nothing of one that counts.
-    #[must_use]
     pub fn problems(&self) -> Vec<Problem<'_>> {
         let failed = (self.state == State::Failed || !self.defects.is_empty())
             .then(|| Problem::Failed { why: self.failure.as_deref(), defects: &self.defects });
@@ -55,19 +54,16 @@ impl Trial {
     }
 
     /// Whether its result is invalid.
-    #[must_use]
     pub fn is_invalid(&self) -> bool {
         !self.problems().is_empty()
     }
 
     /// The same where it does not matter that the load was more than could be served.
-    #[must_use]
     pub fn is_invalid_at_any_load(&self) -> bool {
         self.problems().iter().any(|problem| !problem.is_overload())
     }
 
     /// Why its result is invalid, in a clause: the gravest of its problems.
-    #[must_use]
     pub fn why_invalid(&self) -> Option<String> {
         let problems = self.problems();
         problems.iter().find(|problem| !problem.is_overload()).or(problems.first()).map(Problem::words)
@@ -76,13 +72,11 @@ impl Trial {
 
 impl Problem<'_> {
     /// Whether the load was more than could be served, and nothing else is wrong.
-    #[must_use]
     pub fn is_overload(&self) -> bool {
         matches!(self, Problem::Rule(rule) if rule.name == OVERLOAD)
     }
 
     /// What it is, in a clause.
-    #[must_use]
     pub fn words(&self) -> String {
         match self {
             Problem::Failed { why: Some(why), .. } => (*why).to_owned(),
@@ -102,7 +96,6 @@ impl Document {
     /// Whether nothing speaks against the numbers of a run: no failed trial, audit, ledger, input or conformance check,
     /// no rule that calls a number bad, and no loss beyond the one that the user allows. Missed limits of the workload
     /// are told in the report and do not make a number wrong.
-    #[must_use]
     pub fn is_good(&self) -> bool {
         self.state != State::Failed
             && !self.trials.iter().any(Trial::is_invalid)
@@ -117,7 +110,6 @@ fn is_good_experiment(experiment: &Experiment) -> bool {
 }
 /// Why what was measured is not proven: of the first trial in which an audit of the stored data did not run, which and how
 /// many did not.
-#[must_use]
 pub fn unaudited(trials: &[Trial]) -> Option<String> {
     let why = |trial: &Trial| {
         let audits = trial.audits.iter().map(|audit| audit.check);

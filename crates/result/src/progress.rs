@@ -34,7 +34,6 @@ pub struct Progress<C> {
 
 impl<C> Progress<C> {
     /// Where a trial stands, with its slices from the one at `first_slice` on.
-    #[must_use]
     pub fn of(trial: &Trial, first_slice: usize, claims: Option<C>) -> Progress<C> {
         Progress {
             measured_s: trial.measured_s,

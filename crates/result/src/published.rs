@@ -51,7 +51,6 @@ pub struct PublishedSecond {
 
 impl Published {
     /// The longest backlog at the end of a second; nothing where it is not known.
-    #[must_use]
     pub fn backlog_max(&self) -> Option<u64> {
         self.line.iter().map(|second| second.backlog).max()
     }

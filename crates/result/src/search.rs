@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 pub struct Search {
     /// The objective as it was given: `new-order.p99<50ms`.
     pub slo: String,
-    /// Its parts.
     pub limits: Vec<SloLimit>,
     /// Every rate tried, in the order of trial.
     pub steps: Vec<Step>,
@@ -38,7 +37,6 @@ pub struct SloLimit {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Rates tried.
     pub rate_per_s: f64,
     /// Its trial: an index into the document's.
     pub trial: usize,

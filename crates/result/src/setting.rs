@@ -8,13 +8,11 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stack {
-    /// The engine: `sqlite`.
     pub engine: String,
     /// Its version, as it says itself.
     pub engine_version: String,
     /// The crate or service between us and the engine: `rusqlite`.
     pub adapter: String,
-    /// Its version.
     pub adapter_version: String,
     /// How transactions are expressed: `plain`, `pipelined`, `procedure`, `orm`.
     pub style: String,
@@ -45,7 +43,6 @@ pub struct Durability {
 
 impl Durability {
     /// The tier for reports, as what it is: read back, or said by a server of itself.
-    #[must_use]
     pub fn word(&self) -> &'static str {
         match (self.tier, self.claimed) {
             (tier, false) => tier.word(),
@@ -143,7 +140,6 @@ pub struct Plan {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
-    /// The kind: `payment`.
     pub kind: String,
     /// How many of the calls are of it, more than 0 and up to 1.
     pub share: f64,
@@ -151,7 +147,6 @@ pub struct Share {
 
 impl Share {
     /// A mix for reports; nothing where it was left to the workload.
-    #[must_use]
     pub fn words(mix: &[Share]) -> Option<String> {
         let percent = |share: f64| {
             let digits = format!("{:.2}", share * 100.0);
@@ -164,13 +159,11 @@ impl Share {
 
 impl Plan {
     /// Whether calls of a kind were made.
-    #[must_use]
     pub fn makes(&self, kind: &str) -> bool {
         self.mix.is_empty() || self.mix.iter().any(|share| share.kind == kind)
     }
 
     /// When calls are due, for reports: `closed loop`, `open loop, Poisson, stages 30s@100,10s@500`.
-    #[must_use]
     pub fn arrivals_words(&self) -> String {
         let stages: Vec<String> = self.stages.iter().map(Stage::words).collect();
         match &self.arrivals {
@@ -181,7 +174,6 @@ impl Plan {
     }
 
     /// What calls were asked for otherwise than the workload makes them, in words; nothing where all was left to it.
-    #[must_use]
     pub fn own_words(&self) -> Option<String> {
         let skew = self.skew.as_ref().map(|skew| format!("rows drawn by {skew}"));
         let words: Vec<String> = self.mix_words().into_iter().chain(skew).collect();
@@ -189,7 +181,6 @@ impl Plan {
     }
 
     /// The mix for reports: `new-order 51.14 %, payment 48.86 %`; nothing where it was left to the workload.
-    #[must_use]
     pub fn mix_words(&self) -> Option<String> {
         Share::words(&self.mix)
     }
@@ -207,10 +198,7 @@ pub enum Arrivals {
         think: String,
     },
     /// Open loop at a steady rate.
-    Constant {
-        /// Rates tried.
-        rate_per_s: f64,
-    },
+    Constant { rate_per_s: f64 },
     /// Open loop with exponential gaps.
     Poisson {
         /// Mean calls/s due.
@@ -226,25 +214,21 @@ impl Default for Arrivals {
 
 impl Arrivals {
     /// Whether calls are due whatever the system does, so that response and service times differ.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         matches!(self, Arrivals::Constant { .. } | Arrivals::Poisson { .. })
     }
 
     /// Whether terminals keep keying and think times.
-    #[must_use]
     pub fn is_paced(&self) -> bool {
         matches!(self, Arrivals::Paced { .. })
     }
 
     /// Whether these are the workload's own keying and think times.
-    #[must_use]
     pub fn is_by_the_standard(&self) -> bool {
         matches!(self, Arrivals::Paced { think } if think == "spec")
     }
 
     /// For reports: `closed loop`, `open loop, Poisson, 500/s`.
-    #[must_use]
     pub fn words(&self) -> String {
         match self {
             Arrivals::Closed {} => "closed loop".to_owned(),
@@ -262,7 +246,6 @@ impl Arrivals {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Data {
-    /// The workload: `tpcc`.
     pub workload: String,
     /// Its scale, in the unit next to it.
     pub scale: u64,
@@ -301,7 +284,6 @@ pub struct Data {
 
 impl Data {
     /// Stores that it is split over: 1 or more.
-    #[must_use]
     pub fn store_count(&self) -> usize {
         self.stores.len().max(1)
     }
@@ -313,7 +295,6 @@ impl Data {
 pub struct StoreData {
     /// Its name in the deployment: `shard-0`.
     pub name: String,
-    /// Its rows.
     pub rows: u64,
     /// Its bytes on disk; `null` where the engine does not report.
     pub bytes: Option<u64>,
@@ -329,9 +310,7 @@ pub struct Machine {
     pub cpu: String,
     /// Logical processors that we may use.
     pub cores: u32,
-    /// Main memory.
     pub memory_bytes: u64,
-    /// Kernel release.
     pub kernel: String,
     /// Operating system and version.
     pub os: String,

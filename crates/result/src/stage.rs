@@ -17,7 +17,6 @@ pub struct Stage {
 
 impl Stage {
     /// As on the command line: `30s@100`, `30s@100~500`.
-    #[must_use]
     pub fn words(&self) -> String {
         let Stage { duration_s, from_per_s, to_per_s } = self;
         if from_per_s == to_per_s {
@@ -61,7 +60,6 @@ pub struct Recovery {
 
 impl Recovery {
     /// For reports: `recovered after 3 s`, `not recovered`.
-    #[must_use]
     pub fn words(&self) -> String {
         self.after_s
             .map_or_else(|| "not recovered".to_owned(), |after| format!("recovered after {after:.0} s"))

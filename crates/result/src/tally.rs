@@ -24,7 +24,6 @@ pub struct Tally {
 
 impl Tally {
     /// The times of one class, if it occurred.
-    #[must_use]
     pub fn latency(&self, class: Class) -> Option<&Latency> {
         self.latency.iter().find(|latency| latency.class == class)
     }
@@ -34,7 +33,6 @@ impl Tally {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Interval {
-    /// The estimate.
     pub value: f64,
     /// Lower end of the 95 % interval; `null` when there were too few samples to say.
     pub low: Option<f64>,
@@ -86,13 +84,11 @@ pub struct CallCounts {
 
 impl CallCounts {
     /// Calls that did not complete.
-    #[must_use]
     pub fn faults(&self) -> u64 {
         self.conflict + self.refused + self.in_doubt + self.defect
     }
 
     /// Whether both identities hold.
-    #[must_use]
     pub fn balance(&self) -> bool {
         self.due == self.started + self.dropped
             && self.started == self.committed + self.declined + self.faults()
@@ -149,13 +145,11 @@ pub struct Quantiles {
     pub p99_ns: Option<u64>,
     /// 99.9th percentile.
     pub p999_ns: Option<u64>,
-    /// The longest.
     pub max_ns: u64,
 }
 
 impl Quantiles {
     /// The slowest, where there was any.
-    #[must_use]
     pub fn slowest_ns(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max_ns)
     }
@@ -195,7 +189,6 @@ pub const BUCKETS_A_DECADE: f64 = 40.0;
 impl Bucket {
     /// Gathers `(value in ns, samples)`, by rising value as a histogram gives them, into buckets of a fortieth of a
     /// decade, so that a spectrum stays small whatever the resolution of the histogram.
-    #[must_use]
     pub fn spectrum(recorded: impl IntoIterator<Item = (u64, u64)>) -> Vec<Bucket> {
         let mut buckets: Vec<Bucket> = Vec::new();
         for (value_ns, count) in recorded.into_iter().filter(|(_, count)| *count > 0) {
@@ -233,7 +226,6 @@ pub struct CallWork {
     pub statements: f64,
     /// Rows read or changed by them.
     pub rows: f64,
-    /// Transactions committed.
     pub commits: f64,
 }
 
@@ -257,7 +249,6 @@ pub struct Budget {
     pub begin_ns: f64,
     /// The statements and the logic between them.
     pub statements_ns: f64,
-    /// Commit or rollback.
     pub commit_ns: f64,
     /// Decoding the call and encoding the outcome inside a server.
     pub encode_ns: f64,
@@ -318,7 +309,6 @@ impl Budget {
     }
 
     /// The mean of budgets, each weighted with its number of calls; `None` without any call.
-    #[must_use]
     pub fn mean(weighted: impl IntoIterator<Item = (Budget, f64)>) -> Option<Budget> {
         let (mut sum, mut calls) = (Budget::default(), 0.0);
         for (budget, weight) in weighted {
@@ -356,7 +346,6 @@ impl Budget {
     }
 
     /// One part as a share of the response time, 0 to 1; zero where there is no time to share.
-    #[must_use]
     pub fn share(&self, part: BudgetPart) -> f64 {
         if self.response_ns > 0.0 { self.part_ns(part) / self.response_ns } else { 0.0 }
     }
@@ -380,9 +369,7 @@ pub struct Slice {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KindSlice {
-    /// Calls committed.
     pub committed: u64,
-    /// Calls declined.
     pub declined: u64,
     /// Calls that did not complete.
     pub faults: u64,

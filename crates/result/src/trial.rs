@@ -14,17 +14,13 @@ use serde::{Deserialize, Serialize};
 pub struct Trial {
     /// The subject: `tpcc/sqlite/rusqlite`.
     pub subject: String,
-    /// When it was started.
     pub started: Moment,
-    /// How far it came.
     pub state: State,
     /// What ended it, where the state is `failed`.
     pub failure: Option<String>,
     /// Why a search ended it early, where it had seen enough; its state is then `interrupted`.
     pub ended_early: Option<String>,
-    /// What was measured.
     pub stack: Stack,
-    /// What was asked.
     pub plan: Plan,
     /// The data it worked on.
     pub data: Data,
@@ -102,13 +98,11 @@ pub struct Trial {
 
 impl Trial {
     /// Whether the engine took no writes for a while: the disk was full, or it had been made read-only.
-    #[must_use]
     pub fn lacked_writes(&self) -> bool {
         self.outages.iter().any(|outage| outage.missing == Missing::Writes)
     }
 
     /// Whether rates are of this slice among others: it was measured, and is not on the other side of a [`Turn`].
-    #[must_use]
     pub fn is_rated(&self, slice: &Slice) -> bool {
         let middle_s = slice.t_s + slice.duration_s / 2.0;
         let is_its = |turn: &Turn| match turn.declined_before {
@@ -119,13 +113,11 @@ impl Trial {
     }
 
     /// Real length of the warm-up in seconds.
-    #[must_use]
     pub fn warmed_s(&self) -> f64 {
         self.warmup_s.unwrap_or(self.plan.warmup_s)
     }
 
     /// Calls of all kinds that committed in the measured interval, whenever they were due: what costs are divided by.
-    #[must_use]
     pub fn committed(&self) -> f64 {
         match &self.turn {
             Some(turn) => turn.committed as f64,
@@ -134,7 +126,6 @@ impl Trial {
     }
 
     /// The position of the kind that the headline counts, or the first one.
-    #[must_use]
     pub fn headline_kind(&self) -> usize {
         self.kinds.iter().position(|kind| kind.headline).unwrap_or(0)
     }
@@ -170,7 +161,6 @@ pub const UNVERIFIED: &str = "UNVERIFIED";
 impl Trial {
     /// Whether not one audit of the stored data was made after the trial, which may still run: what was acknowledged may or may
     /// not be stored.
-    #[must_use]
     pub fn is_unverified(&self) -> bool {
         let looked = |audit: &Audit| audit.when == AuditWhen::AfterRun && audit.check != Check::NotRun;
         !self.audits.iter().any(looked)
@@ -178,7 +168,6 @@ impl Trial {
 
     /// Whether validation is complete: audits, ledger, inputs and conformance were checked and nothing speaks against the result.
     /// `false` for what still runs, was killed, or was measured without a database to look at.
-    #[must_use]
     pub fn is_validated(&self) -> bool {
         let checks = self.audits.iter().map(|audit| audit.check);
         let checks = checks.chain(self.ledger.iter().map(|found| found.check));
@@ -191,7 +180,6 @@ impl Trial {
     }
 
     /// Whether a limit that the workload sets on a 90th percentile was missed.
-    #[must_use]
     pub fn misses_limit(&self) -> bool {
         let deferred = self.deferred.iter().map(|deferred| deferred.limit);
         self.kinds
@@ -213,7 +201,6 @@ impl KindTally {
     /// Calls that were declined though nothing was wrong with them: all declined calls of a kind that plans for none, and of
     /// one that does where they are far more than any plan. Newer runs cannot have the latter: there each declined call
     /// is held to what was drawn, and one without a reason is a defect.
-    #[must_use]
     pub fn declined_beyond_plan(&self) -> u64 {
         let call_counts = self.tally.call_counts;
         let planned = PLANNED_MAX * call_counts.started as f64;
@@ -237,7 +224,6 @@ pub struct Limit {
 
 impl Limit {
     /// Holds a 90th percentile against its limit.
-    #[must_use]
     pub fn new(p90_max_ns: u64, p90_ns: Option<u64>) -> Limit {
         Limit { p90_max_ns, p90_ns, passed: p90_ns.map(|p90| p90 <= p90_max_ns) }
     }
@@ -262,7 +248,6 @@ impl Headline {
     pub const CALLS_PER_S: &'static str = "calls/s";
 
     /// New-Orders committed a minute, under the name that the TPC's fair-use rule allows.
-    #[must_use]
     pub fn new_orders_per_min(value: Interval, paced: bool) -> Headline {
         let (label, sentence) = if paced {
             (
@@ -286,7 +271,6 @@ impl Headline {
     }
 
     /// Transactions of TPC-B's profile committed a second.
-    #[must_use]
     pub fn transactions_per_s(value: Interval) -> Headline {
         Headline {
             label: "TPS".to_owned(),
@@ -299,7 +283,6 @@ impl Headline {
     }
 
     /// Calls of all kinds committed a second, for workloads without a figure of their own.
-    #[must_use]
     pub fn calls_per_s(value: Interval) -> Headline {
         Headline {
             label: "throughput".to_owned(),
@@ -328,11 +311,9 @@ impl Headline {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Deferred {
-    /// The kind: `delivery`.
     pub kind: String,
     /// Calls queued in the measured interval.
     pub queued: u64,
-    /// Of these, done.
     pub done: u64,
     /// Of these, not done because they failed.
     pub failed: u64,
@@ -364,7 +345,6 @@ pub struct Efficiency {
 
 impl Efficiency {
     /// Holds New-Orders a minute against TPC-C 4.2 and 5.2.5: between 9 and 12.86 a warehouse.
-    #[must_use]
     pub fn tpcc(new_orders_per_min: f64, warehouses: u64) -> Efficiency {
         let (min, max) = (9.0, 12.86);
         let per_warehouse = new_orders_per_min / warehouses.max(1) as f64;
@@ -412,7 +392,6 @@ pub struct Settlement {
 
 impl Settlement {
     /// The most that was still on its way after a second.
-    #[must_use]
     pub fn backlog_max(&self) -> u64 {
         self.backlog.iter().copied().max().unwrap_or(0)
     }

@@ -15,7 +15,6 @@ pub struct Turn {
     pub kind: String,
     /// The share of its calls that was declined before; nothing where the moment is in the first second.
     pub declined_before: Option<f64>,
-    /// The same afterwards.
     pub declined_after: f64,
     /// Calls of all kinds that committed in the whole interval.
     pub committed: u64,

@@ -1,7 +1,6 @@
 //! Small parts of sentences.
 
 /// Seconds for people: `0.5 s`, `8 s`, `3 min 20 s`.
-#[must_use]
 pub fn seconds(seconds: f64) -> String {
     if (0.05..9.95).contains(&seconds) && seconds.fract() != 0.0 {
         return format!("{seconds:.1} s");
@@ -15,7 +14,6 @@ pub fn seconds(seconds: f64) -> String {
 }
 
 /// A sentence begins with a capital letter.
-#[must_use]
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())

@@ -120,7 +120,6 @@ impl Cgroup {
     }
 
     /// What the limits have done so far.
-    #[must_use]
     pub fn throttling(&self) -> Throttling {
         let mut found = Throttling::default();
         for group in &self.groups {
@@ -130,7 +129,6 @@ impl Cgroup {
     }
 
     /// The folders of its groups, for whoever has to remove them in our place.
-    #[must_use]
     pub fn folders(&self) -> Vec<PathBuf> {
         self.groups.iter().map(|group| group.folder.clone()).collect()
     }
@@ -159,7 +157,6 @@ pub(crate) fn remove(folders: &[PathBuf]) {
 
 /// A command for [`Cgroup::spawn`]: `program` behind a gate. Its arguments, account and output are set as usual; its standard
 /// input is the gate's.
-#[must_use]
 pub fn gated(program: &Path) -> Command {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", GATE, "stackmark-gate"]).arg(program);

@@ -11,7 +11,6 @@ pub enum RigError {
     /// A folder cannot be used: choose another, with `STACKMARK_RIG_DIR` or in the options.
     #[error("cannot use folder {}: {why}", path.display())]
     Folder {
-        /// Which.
         path: PathBuf,
         /// Why, and what would be right.
         why: String,

@@ -9,9 +9,7 @@ use std::process::Command;
 /// The programs of an engine on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installation {
-    /// Which engine.
     pub engine: Engine,
-    /// The server program.
     pub server: PathBuf,
     /// The program that makes a data folder.
     pub initialiser: PathBuf,

@@ -32,7 +32,6 @@ const FLUSH_NOTHING: &str =
 
 /// Where a test makes a folder for engines of its own: accounts of engines may pass through it, which they may not through a
 /// temporary folder. `STACKMARK_RIG_DIR`, else `/var/tmp`.
-#[must_use]
 pub fn engines_folder() -> PathBuf {
     env::var_os("STACKMARK_RIG_DIR").map_or_else(|| "/var/tmp".into(), PathBuf::from)
 }
@@ -62,13 +61,11 @@ pub fn fixture(name: &str, make: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
 }
 
 /// Excludes all other test processes that ask for the same name until the value is dropped.
-#[must_use]
 pub fn exclusive(name: &str) -> Option<File> {
     locked(name, FlockOperation::LockExclusive)
 }
 
 /// Excludes those test processes that ask for the same name with [`exclusive`].
-#[must_use]
 pub fn together(name: &str) -> Option<File> {
     locked(name, FlockOperation::LockShared)
 }
@@ -91,7 +88,6 @@ fn hold(folder: &Path, name: &str, how: FlockOperation) -> File {
 /// # Panics
 ///
 /// When there is none, with the package that has it.
-#[must_use]
 pub fn shared(engine: Engine) -> &'static Shared {
     static POSTGRES: LazyLock<Shared> = LazyLock::new(|| Shared::started(Engine::Postgres));
     static MARIADB: LazyLock<Shared> = LazyLock::new(|| Shared::started(Engine::MariaDb));
@@ -107,7 +103,6 @@ pub fn shared(engine: Engine) -> &'static Shared {
 ///
 /// # Panics
 /// When it is installed and does not start.
-#[must_use]
 pub fn broker() -> Option<(String, &'static str, Secret)> {
     static OWN: LazyLock<Result<Running, RigError>> =
         LazyLock::new(|| start(Engine::Kafka, &Options::small(Engine::Kafka)));
@@ -145,13 +140,8 @@ pub struct Shared {
 
 #[derive(Debug)]
 enum Kept {
-    /// Ends with this value.
     Ours(Box<Running>),
-    Theirs {
-        base: PathBuf,
-        installation: Installation,
-        place: Box<Place>,
-    },
+    Theirs { base: PathBuf, installation: Installation, place: Box<Place> },
 }
 
 /// Begins the names of databases that all processes share.
@@ -233,7 +223,6 @@ impl Shared {
     }
 
     /// The full name of a database. One that is full already, or the engine's own, stays as it is.
-    #[must_use]
     pub fn name(&self, database: &str) -> String {
         let full = [self.prefix.as_str(), SHARED].iter().any(|prefix| database.starts_with(prefix))
             || database == self.engine().sql().system_database;
@@ -241,13 +230,11 @@ impl Shared {
     }
 
     /// A database of it, through its unix socket.
-    #[must_use]
     pub fn url(&self, database: &str) -> ServerUrl {
         self.place().url(&self.name(database))
     }
 
     /// The same through its port on 127.0.0.1.
-    #[must_use]
     pub fn tcp_url(&self, database: &str) -> ServerUrl {
         ServerUrl { socket: None, ..self.url(database) }
     }
@@ -271,7 +258,6 @@ impl Shared {
     }
 
     /// The engine's programs.
-    #[must_use]
     pub fn installation(&self) -> &Installation {
         match &self.kept {
             Kept::Ours(running) => running.installation(),
@@ -331,7 +317,6 @@ pub fn recovers(engine: &mut Running) -> bool {
 }
 
 /// Whether a text tells of data that MariaDB cannot recover after `SIGKILL`; it is then reported by [`not_run`].
-#[must_use]
 pub fn is_corrupted(engine: Engine, text: &str) -> bool {
     let is_corrupted = engine == Engine::MariaDb && text.contains(CORRUPTED);
     if is_corrupted {

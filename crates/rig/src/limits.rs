@@ -21,7 +21,6 @@ pub struct Limits {
 
 impl Limits {
     /// The same for a result, with how often they were met, where that is known.
-    #[must_use]
     pub fn described(&self, met: Option<crate::Throttling>) -> result::Limits {
         result::Limits {
             cpu: self.cpu,

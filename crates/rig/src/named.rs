@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 /// An engine that stays.
 #[derive(Debug, Clone)]
 pub struct NamedEngine {
-    /// Which engine.
     pub engine: Engine,
     /// What it says of its version.
     pub version: String,
@@ -31,19 +30,16 @@ pub struct NamedEngine {
 
 impl NamedEngine {
     /// A database of it, through its unix socket; the password is in it, and nothing shows it.
-    #[must_use]
     pub fn url(&self, database: &str) -> ServerUrl {
         self.place().url(database)
     }
 
     /// The same through its port on 127.0.0.1.
-    #[must_use]
     pub fn tcp_url(&self, database: &str) -> ServerUrl {
         ServerUrl { socket: None, ..self.url(database) }
     }
 
     /// As [`Running::address`].
-    #[must_use]
     pub fn address(&self) -> (String, Secret) {
         (self.place().address(), self.password.clone())
     }
@@ -128,7 +124,6 @@ fn reap(pid: u32) {
 }
 
 /// The engines that stay in the base folder, running or not.
-#[must_use]
 pub fn status(options: &Options) -> Vec<NamedEngine> {
     let base = base::path(options);
     let base = base.canonicalize().unwrap_or(base);

@@ -37,13 +37,11 @@ impl Engine {
     }
 
     /// The engine by the name that a user types; `mysql` means MariaDB.
-    #[must_use]
     pub fn named(name: &str) -> Option<Engine> {
         Engine::ALL.into_iter().find(|engine| [engine.about().name, engine.about().alias].contains(&name))
     }
 
     /// The engine that serves a dialect; SQLite needs none.
-    #[must_use]
     pub fn of(dialect: sql::Dialect) -> Option<Engine> {
         Engine::DATABASES.into_iter().find(|engine| engine.sql().dialect == dialect)
     }
@@ -75,7 +73,6 @@ pub struct Options {
 impl Options {
     /// For an engine that holds little and whose start may take long, as in tests: MariaDB with a log of 64 MiB in place of a
     /// GiB, which a slow disk takes long to lay out, and ten minutes for each step of the start.
-    #[must_use]
     pub fn small(engine: Engine) -> Options {
         let setting = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
         let settings = engine.about().small.iter().map(setting).collect();

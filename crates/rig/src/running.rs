@@ -314,19 +314,15 @@ impl Running {
     }
 
     /// What the limits did to it so far; `None` without limits.
-    #[must_use]
     pub fn throttling(&self) -> Option<Throttling> {
         self.cgroup.as_ref().map(Cgroup::throttling)
     }
 
-    /// Which engine it is.
-    #[must_use]
     pub fn engine(&self) -> Engine {
         self.installation.engine
     }
 
     /// The programs it was started from.
-    #[must_use]
     pub fn installation(&self) -> &Installation {
         &self.installation
     }
@@ -336,19 +332,16 @@ impl Running {
     ///
     /// # Panics
     /// It has no databases: see [`Running::address`].
-    #[must_use]
     pub fn url(&self, database: &str) -> ServerUrl {
         self.place().url(database)
     }
 
     /// The same through its port on 127.0.0.1.
-    #[must_use]
     pub fn tcp_url(&self, database: &str) -> ServerUrl {
         ServerUrl { socket: None, ..self.url(database) }
     }
 
     /// Where its clients reach it, and with which password its one user gets in: of an engine without databases, such as a broker.
-    #[must_use]
     pub fn address(&self) -> (String, Secret) {
         (self.place().address(), self.password.clone())
     }
@@ -363,37 +356,30 @@ impl Running {
     }
 
     /// Number of the engine's first process: the postmaster, or `mariadbd`. After a kill or halt, of the last.
-    #[must_use]
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Its data folder.
-    #[must_use]
     pub fn data(&self) -> PathBuf {
         state::data(&self.home.path)
     }
 
     /// The folder with everything of it.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         &self.home.path
     }
 
     /// Everything that was written into its configuration, in the order of the file.
-    #[must_use]
     pub fn settings(&self) -> &[(String, String)] {
         &self.settings.0
     }
 
     /// What a reader of numbers taken on it must know, a sentence each.
-    #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         base::warnings(&self.home.path)
     }
 
     /// The last lines of its log.
-    #[must_use]
     pub fn log_tail(&self) -> String {
         let log = std::fs::read(self.home.path.join("log")).unwrap_or_default();
         last_lines(&String::from_utf8_lossy(&log))

@@ -46,7 +46,6 @@ pub(crate) struct Sql {
     pub(crate) quote: char,
 }
 
-/// Where its programs are.
 pub(crate) struct Programs {
     pub(crate) server: &'static [&'static str],
     pub(crate) initialiser: &'static [&'static str],

@@ -16,7 +16,6 @@ const GAUGES: usize = 20;
 
 /// A trial of `seconds` in an open loop on PostgreSQL through HTTP: three processes, calls that ended in every class, and
 /// as much of the engine as is ever kept.
-#[must_use]
 pub fn busy_trial(seconds: u32) -> Document {
     let mut trial = through_http(1.0, seconds);
     trial.subject = "tpcc/postgres/axum+tokio-postgres".to_owned();

@@ -12,7 +12,6 @@ const CONTROL_PACE: f64 = 1.002;
 const CONTROLS: usize = 10;
 
 /// Five blocks, direct and through HTTP, and direct once more: before the others by turns, and after them.
-#[must_use]
 pub fn comparison() -> Document {
     let paces = [
         (1.00, 0.985, false),
@@ -88,7 +87,6 @@ pub fn comparison() -> Document {
 }
 
 /// The same of two metrics: of the second the trials scatter too much to tell.
-#[must_use]
 pub fn two_metrics() -> Document {
     let mut document = comparison();
     let experiment = document.experiment.as_mut().expect("it is a comparison");
@@ -134,7 +132,6 @@ fn draw(document: &mut Document, comparison: &Comparison) {
 }
 
 /// What a document says of its two variants.
-#[must_use]
 pub fn compared(document: &Document) -> &Comparison {
     &document.experiment.as_ref().expect("it is a comparison").comparisons[0]
 }

@@ -13,7 +13,6 @@ const IDLE: &str = "no observed resource was saturated (generator 0.1 of 8 cores
 const PACES: [f64; 3] = [1.0, 1.012, 0.991];
 
 /// One, two, four, … clients on one writer, three blocks.
-#[must_use]
 pub fn sweep() -> Document {
     let loads = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
     sampled("sweep", Axis::Clients, &loads, |load, pace| {
@@ -35,7 +34,6 @@ pub fn sweep() -> Document {
 }
 
 /// 100, 200, 400 and 800 calls per second, of which the last are too many.
-#[must_use]
 pub fn rate_sweep() -> Document {
     sampled("rates", Axis::Rate, &[100.0, 200.0, 400.0, 800.0], |load, pace| {
         let served = (600.0 * pace / load).min(1.0);
@@ -57,7 +55,6 @@ pub fn rate_sweep() -> Document {
 }
 
 /// The highest rate within 50 ms.
-#[must_use]
 pub fn search() -> Document {
     let rates = [
         (900.0, false, true, "new-order p99 21 ms of 50 ms"),

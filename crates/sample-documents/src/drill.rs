@@ -8,7 +8,6 @@ const STEP_S: f64 = 0.1;
 const STEADY: u64 = 20;
 
 /// Six faults, each of which left what it should.
-#[must_use]
 pub fn drill() -> Document {
     let faults = [
         ("server", FaultAction::Kill, 0.6, 0.9),

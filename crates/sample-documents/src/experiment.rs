@@ -140,7 +140,6 @@ fn trial_of(sketch: &Sketch, block: usize, index: usize) -> Trial {
 }
 
 /// The sample; 55 trials.
-#[must_use]
 pub fn experiment() -> Document {
     let sketches = sketches();
     let mut variants: Vec<Variant> = sketches.iter().enumerate().map(variant).collect();

@@ -13,7 +13,6 @@ pub type Found = (PathBuf, Result<Document, ReadError>);
 
 /// What a folder holds after a month: courses of two subjects with new versions, another machine, an invalid run, a comparison,
 /// one that wavers, and files that are not results.
-#[must_use]
 pub fn history() -> Vec<Found> {
     let mut random = Random::stream(7, &[]);
     let mut found: Vec<Found> = Vec::new();
@@ -55,7 +54,6 @@ pub fn history() -> Vec<Found> {
 }
 
 /// A run an hour for weeks.
-#[must_use]
 pub fn long_history() -> Vec<Found> {
     let mut random = Random::stream(11, &[]);
     let found = (0..400_u32).map(|run| {
@@ -71,8 +69,6 @@ pub fn long_history() -> Vec<Found> {
     found.collect()
 }
 
-/// One result.
-#[must_use]
 pub fn short_history() -> Vec<Found> {
     vec![at(crate::trial(), "only", 0)]
 }

@@ -25,7 +25,6 @@ pub use trial::{
 };
 
 /// One of each, by name, but for the large ones.
-#[must_use]
 pub fn samples() -> Vec<(&'static str, Document)> {
     vec![
         ("trial", trial()),
@@ -47,7 +46,6 @@ pub fn samples() -> Vec<(&'static str, Document)> {
 }
 
 /// A trial in which every text field holds markup, as a hostile server might send it.
-#[must_use]
 pub fn hostile_trial() -> Document {
     fn strings(value: &mut serde_json::Value, hostile: &str) {
         match value {

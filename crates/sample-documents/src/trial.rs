@@ -21,19 +21,16 @@ const KINDS: [(&str, f64, f64, f64, f64); 5] = [
 ];
 
 /// A closed-loop trial on embedded SQLite, everything in order.
-#[must_use]
 pub fn trial() -> Document {
     document("trial", RunKind::Trial, vec![direct(1.0, 60)])
 }
 
 /// An hour of it.
-#[must_use]
 pub fn long_trial() -> Document {
     document("long", RunKind::Trial, vec![direct(1.0, 3_600)])
 }
 
 /// The same with a failed audit and a defect.
-#[must_use]
 pub fn failed_trial() -> Document {
     let mut trial = direct(1.0, 60);
     vouchers::fail(&mut trial.audits);
@@ -44,7 +41,6 @@ pub fn failed_trial() -> Document {
 }
 
 /// An open-loop trial in which the system fell behind.
-#[must_use]
 pub fn open_trial() -> Document {
     let mut trial = direct(1.0, 60);
     trial.plan.arrivals = Arrivals::Poisson { rate_per_s: 2_000.0 };
@@ -71,7 +67,6 @@ pub fn open_trial() -> Document {
 }
 
 /// A paced trial, which may call its figure tpmC.
-#[must_use]
 pub fn paced_trial() -> Document {
     let mut trial = direct(1.0, 60);
     trial.plan.arrivals = Arrivals::Paced { think: "spec".to_owned() };
@@ -81,7 +76,6 @@ pub fn paced_trial() -> Document {
 }
 
 /// A trial with deliveries queued.
-#[must_use]
 pub fn deferred_trial() -> Document {
     let mut trial = direct(1.0, 60);
     trial.plan.deferred = true;
@@ -102,7 +96,6 @@ pub fn deferred_trial() -> Document {
 
 /// A trial on PostgreSQL with commits acknowledged before they are on disk, an outage and a limit: everything that an
 /// engine with processes of its own adds.
-#[must_use]
 pub fn engine_trial() -> Document {
     let mut trial = direct(1.0, 60);
     trial.subject = "tpcc/postgres/tokio-postgres".to_owned();
@@ -156,7 +149,6 @@ pub fn engine_trial() -> Document {
 }
 
 /// A run that has written nothing but its beginning.
-#[must_use]
 pub fn running() -> Document {
     let mut document = document("running", RunKind::Comparison, Vec::new());
     document.state = State::Running;
@@ -553,7 +545,6 @@ fn processes(is_http: bool, committed: u64, seconds: u32) -> Vec<Process> {
 }
 
 /// What each of two stores holds.
-#[must_use]
 pub fn two_stores() -> Vec<result::StoreData> {
     let store = |shard: u64, bytes| result::StoreData {
         name: format!("shard-{shard}"),

@@ -27,7 +27,6 @@ pub(crate) struct Bracket {
     descents: u32,
 }
 
-/// What to do.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Try {
     Rate(f64),

@@ -58,7 +58,6 @@ impl Interleaved {
     }
 
     /// What it is called: its folder after it.
-    #[must_use]
     pub fn name(&self) -> String {
         match self.kind {
             RunKind::Comparison => self.experiment.name.clone(),

@@ -157,9 +157,7 @@ impl PlannedTrial {
 pub struct CompletedTrials {
     /// In the order of the document.
     pub trials: Vec<Trial>,
-    /// The number of each.
     pub numbers: Vec<usize>,
-    /// The variant of each.
     pub variants: Vec<usize>,
     /// Variants that are not measured, or no longer.
     pub stopped: Vec<Stopped>,
@@ -193,7 +191,6 @@ pub struct Stopped {
     pub variant: usize,
     /// The trial that could not be begun; none where the variant could not be prepared.
     pub number: Option<usize>,
-    /// Why.
     pub reason: String,
 }
 

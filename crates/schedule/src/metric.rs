@@ -134,7 +134,6 @@ impl Measured {
 }
 
 /// What the throughput of a plan counts: all calls where its mix has none of those that the headline counts.
-#[must_use]
 pub fn rate_unit<W: Benchmark>(plan: &drive::Plan) -> &'static str {
     let own = W::KINDS.iter().enumerate().any(|(at, kind)| kind.headline && plan.makes(at));
     if own { W::RATE_UNIT } else { Headline::CALLS_PER_S }

@@ -63,7 +63,6 @@ pub struct Suspicion {
     pub change: String,
     /// The whole interval of the ratio of throughputs must be above this, if anything.
     pub ratio_min: Option<f64>,
-    /// And below this.
     pub ratio_max: Option<f64>,
 }
 

@@ -34,7 +34,6 @@ const DRAIN_MAX: Nanos = Nanos::from_secs(5);
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Searching {
-    /// On what.
     pub base: UnderLoad,
     /// The service level, in parts as it was typed.
     pub slo: Vec<String>,

@@ -13,7 +13,6 @@ const GRAMMAR: &str = "write 'p99<50ms', 'new-order.p99<50ms', or several joined
 pub struct Objective {
     /// As it was given.
     pub words: String,
-    /// All of them.
     pub limits: Vec<SloLimit>,
 }
 

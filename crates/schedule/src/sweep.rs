@@ -17,11 +17,8 @@ const ORDER: u64 = 300;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sweep {
-    /// On what.
     pub base: UnderLoad,
-    /// What is raised.
     pub axis: Axis,
-    /// To what, rising.
     pub loads: Vec<f64>,
     /// Blocks of one trial a load.
     pub blocks: u32,

@@ -41,7 +41,6 @@ pub struct UnderLoad {
 pub enum Spacing {
     /// As of many who do not know of each other.
     Poisson,
-    /// All the same.
     Constant,
 }
 
@@ -49,7 +48,6 @@ pub enum Spacing {
 const POOL_MAX: u32 = 64;
 
 /// Sessions behind a server for so many clients.
-#[must_use]
 pub fn pool(asked: Option<u32>, clients: u32) -> u32 {
     asked.unwrap_or(clients.min(POOL_MAX))
 }

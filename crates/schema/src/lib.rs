@@ -39,13 +39,11 @@ impl Schema {
     }
 
     /// Whether a value keeps to it.
-    #[must_use]
     pub fn is_valid(&self, value: &Value) -> bool {
         self.violations(value).is_empty()
     }
 
     /// What of a value does not keep to it: place and reason.
-    #[must_use]
     pub fn violations(&self, value: &Value) -> Vec<String> {
         let mut found = Vec::new();
         keyword::check(self, &self.root, value, "", &mut found);

@@ -18,7 +18,6 @@ pub(crate) struct About {
     pub contract: String,
     pub workload: &'static str,
     pub scale: u64,
-    /// Sessions.
     pub pool: u32,
     /// Threads that speak HTTP.
     pub workers: usize,

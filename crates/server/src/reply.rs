@@ -48,7 +48,6 @@ pub(crate) fn json(body: Vec<u8>) -> Response {
     response
 }
 
-/// A problem document.
 pub(crate) fn problem(problem: &Problem) -> Response {
     let mut response = Response::new(Body::from(problem.to_json()));
     *response.status_mut() =

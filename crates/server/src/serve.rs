@@ -41,7 +41,6 @@ type Running<'a> = Pin<Box<dyn Future<Output = Result<(), ServeError>> + 'a>>;
 /// What a server waits for before it stops.
 type Shutdown<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
-/// The reference server.
 #[derive(Debug)]
 pub struct Server;
 
@@ -72,7 +71,6 @@ impl Server {
 
 impl Bound {
     /// Where it listens: the port that was picked, if it was asked for port 0.
-    #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }

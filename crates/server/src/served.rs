@@ -22,7 +22,6 @@ pub(crate) trait Served: Send + Sync {
     fn stack(&self) -> Stack;
     /// See [`Target::unfinished`].
     fn unfinished(&self) -> u64;
-    /// Opens a session.
     fn open(&self, worker: u32) -> Opening<'_>;
     /// Reads a call of a kind; `clocked` where its caller wants a clock around each statement.
     fn decode(&self, kind: usize, request: &Request<'_>, clocked: bool)

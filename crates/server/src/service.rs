@@ -24,11 +24,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 pub(crate) struct Service {
     /// Reads the calls.
     pub served: Arc<dyn Served>,
-    /// Runs them.
     pub sessions: Sessions,
     /// `/about`, but for what changes.
     pub about: About,
-    /// Limits.
     pub limits: Limits,
     /// The server's clock.
     pub clock: Monotonic,
@@ -54,7 +52,6 @@ impl Service {
         Service { served, sessions, about, limits, clock, operator, stopping, calls }
     }
 
-    /// All routes.
     pub(crate) fn router(self: Arc<Self>) -> Router {
         let mut router = Router::new().route("/health", get(health)).route("/about", get(about));
         let endpoints = self.served.endpoints();

@@ -36,7 +36,6 @@ impl Sessions {
 pub(crate) struct Ran {
     /// The exchange with its outcome, or a fault.
     pub result: Result<Box<dyn Exchange>, Fault>,
-    /// What it took.
     pub work: CallWork,
 }
 

@@ -23,12 +23,10 @@ pub(crate) struct Operator {
 }
 
 impl Operator {
-    /// Speaks to `log`.
     pub(crate) fn new(log: Log) -> Operator {
         Operator { log, lines: Arc::default() }
     }
 
-    /// One line.
     pub(crate) fn remark(&self, line: &str) {
         let number = self.lines.fetch_add(1, Ordering::Relaxed) + 1;
         if number <= LINES_MAX {
@@ -50,7 +48,6 @@ pub struct Settings {
     pub sessions: u32,
     /// Scale of the loaded data, in the workload's unit; told at `/about`.
     pub scale: u64,
-    /// Limits.
     pub limits: Limits,
     /// Where lines for the operator go.
     pub log: Log,
@@ -81,7 +78,6 @@ impl fmt::Debug for Settings {
     }
 }
 
-/// Everything has one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Limits {
     /// Bytes of a request's body.
@@ -131,7 +127,6 @@ pub enum ServeError {
     /// The address cannot be listened on.
     #[error("could not listen on {listen}: {why}")]
     Bind {
-        /// The address.
         listen: SocketAddr,
         /// The system's message, and what to do about it.
         why: String,
@@ -145,16 +140,12 @@ pub enum ServeError {
     /// No one waited for an answer any more, and a session was busy all the same: its client had hung up. What it
     /// was doing may have been applied.
     #[error("a session was still busy {} s after the server was asked to stop", drain_max.as_secs_f64())]
-    Unclosed {
-        /// The limit.
-        drain_max: Nanos,
-    },
+    Unclosed { drain_max: Nanos },
     /// Calls were still running when the time to finish them was over. Some may have been applied unanswered.
     #[error("{calls} calls were cut off {} s after the server was asked to stop", drain_max.as_secs_f64())]
     Undrained {
         /// Calls without an answer.
         calls: usize,
-        /// The limit.
         drain_max: Nanos,
     },
 }

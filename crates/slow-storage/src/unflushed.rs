@@ -38,7 +38,6 @@ pub struct Lost {
 
 /// One write, or one change of length.
 struct Entry {
-    /// Where it began.
     at: u64,
     /// Bytes that were written; of a file that was cut off none.
     written: u64,

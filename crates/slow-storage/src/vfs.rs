@@ -92,7 +92,6 @@ fn name_of(slow: &'static Slow) -> &'static str {
 }
 
 /// The storage that the main database of a connection is really on, asked of the connection.
-#[must_use]
 pub fn storage_of(connection: &Connection) -> Storage {
     let mut vfs: *mut sqlite3_vfs = null_mut();
     // SAFETY: the connection is open while it is borrowed, and this operation writes one pointer to a VFS, which is

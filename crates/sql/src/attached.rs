@@ -14,7 +14,6 @@ pub trait Attached: SqlConn {
 /// The text of a statement for the tables of an attached database: each name of a table that follows `from`, `into`, `join` or
 /// `update` is put under the name of the database. Statements that name tables elsewhere too, as in `account.id`, are none of
 /// those that this is for.
-#[must_use]
 pub fn of_database(text: &str, database: &str) -> String {
     let mut after_table = false;
     let mut words = Vec::new();

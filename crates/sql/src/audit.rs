@@ -17,7 +17,6 @@ pub enum Family {
 /// What an audit that was run has found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditOutcome {
-    /// It holds.
     Passed,
     /// It does not hold.
     Failed,
@@ -27,7 +26,6 @@ pub enum AuditOutcome {
 
 impl AuditOutcome {
     /// That of a condition.
-    #[must_use]
     pub const fn from_passed(passed: bool) -> AuditOutcome {
         if passed { AuditOutcome::Passed } else { AuditOutcome::Failed }
     }
@@ -46,7 +44,6 @@ pub type Judge<C> = fn(&Audit<C>, &[Vec<Value>], &C) -> Finding;
 pub struct Group<C> {
     /// Statements that make the temporary tables, in order.
     pub prepare: Vec<String>,
-    /// The audits.
     pub audits: Vec<Audit<C>>,
 }
 
@@ -71,13 +68,11 @@ pub struct Audit<C> {
 
 impl<C> Audit<C> {
     /// Judges what the query returned.
-    #[must_use]
     pub fn judge(&self, rows: &[Vec<Value>], context: &C) -> Finding {
         (self.judge)(self, rows, context)
     }
 
     /// Rows in which a figure cannot be found.
-    #[must_use]
     pub fn unreadable(&self) -> Finding {
         let sentence = format!("not applicable to these figures: {}", self.sentence);
         Finding::not_told(sentence, None)
@@ -87,7 +82,6 @@ impl<C> Audit<C> {
 /// What an audit found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// How it ended.
     pub verdict: AuditOutcome,
     /// What holds or does not, in one sentence.
     pub sentence: String,
@@ -99,13 +93,11 @@ pub struct Finding {
 
 impl Finding {
     /// Of a figure, without details.
-    #[must_use]
     pub fn of(verdict: AuditOutcome, sentence: String, figure: Figure) -> Finding {
         Finding { verdict, sentence, details: Vec::new(), figure: Some(figure) }
     }
 
     /// What is inconclusive, and why.
-    #[must_use]
     pub fn not_told(sentence: String, figure: Option<Figure>) -> Finding {
         Finding { verdict: AuditOutcome::Inconclusive, sentence, details: Vec::new(), figure }
     }
@@ -116,29 +108,24 @@ impl Finding {
 pub struct Figure {
     /// Measured; a share is 0 to 1, a spread that is what chance gives is 1.
     pub measured: f64,
-    /// Expected.
     pub expected: f64,
     /// How far it may be off for this many samples.
     pub tolerance: f64,
-    /// Samples behind it.
     pub samples: u64,
 }
 
 /// A judgement of what was sent, which a workload makes of its ledger.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InputFinding {
-    /// What is judged.
     pub name: &'static str,
     /// The clause or part of the workload's definition.
     pub clause: &'static str,
-    /// How it ended.
     pub finding: Finding,
 }
 
 impl InputFinding {
     /// Of the share of a kind of call: `counted` of all `calls`, where `expected` (0 to 1) was drawn, but for `slack` calls at most
     /// that are of another kind than was drawn.
-    #[must_use]
     pub fn of_share(name: &'static str, counted: u64, calls: u64, expected: f64, slack: u64) -> InputFinding {
         let samples = calls.max(1) as f64;
         let measured = counted as f64 / samples;
@@ -167,7 +154,6 @@ impl InputFinding {
 pub struct Asked<C: 'static> {
     /// Statements that make the temporary tables, in order.
     pub prepare: &'static [&'static str],
-    /// The audits.
     pub audits: &'static [About<C>],
 }
 
@@ -183,7 +169,6 @@ pub struct About<C> {
 
 impl<C> About<C> {
     /// A consistency condition whose query returns what violates it, in these columns.
-    #[must_use]
     pub const fn condition(
         query: &'static str,
         clause: &'static str,
@@ -194,7 +179,6 @@ impl<C> About<C> {
     }
 
     /// A property of shape whose query returns what violates it, in these columns.
-    #[must_use]
     pub const fn shape(
         query: &'static str,
         clause: &'static str,
@@ -205,7 +189,6 @@ impl<C> About<C> {
     }
 
     /// A property of shape whose query returns figures.
-    #[must_use]
     pub const fn figure(
         query: &'static str,
         clause: &'static str,
@@ -222,19 +205,16 @@ impl<C> About<C> {
     }
 
     /// The name of its query.
-    #[must_use]
     pub const fn query(&self) -> &'static str {
         self.query
     }
 
     /// What it belongs to.
-    #[must_use]
     pub const fn family(&self) -> Family {
         self.family
     }
 
     /// The clause or part of the workload's definition that asks for it.
-    #[must_use]
     pub const fn clause(&self) -> &'static str {
         self.clause
     }
@@ -287,7 +267,6 @@ fn described(columns: &[&str], row: &[Value]) -> String {
 }
 
 /// The one row of a query, value by value; nothing where there are more or fewer, or `read` takes one for no figure.
-#[must_use]
 pub fn only_row<T: Copy + Default, const N: usize>(
     rows: &[Vec<Value>],
     read: impl Fn(&Value) -> Option<T>,

@@ -143,7 +143,6 @@ impl Catalogue {
     }
 
     /// The text of one statement.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.statements.get(name).map(|statement| statement.text.as_str())
     }

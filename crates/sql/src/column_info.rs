@@ -5,7 +5,6 @@
 pub struct ColumnInfo {
     /// Its table, as unqualified names find it.
     pub table: String,
-    /// Its name.
     pub column: String,
     /// Its type as the engine writes it: `numeric(12,2)`, `character varying(16)`, `bigint`.
     pub kind: String,

@@ -32,7 +32,6 @@ impl TxKind {
         }
     }
 
-    /// Whether it writes.
     #[must_use]
     pub const fn writes(self) -> bool {
         match self {
@@ -59,7 +58,6 @@ pub enum Param<'a> {
     Int(i64),
     /// An amount of money. Adapters give it the form of the column: cents in SQLite, a decimal elsewhere.
     Cents(Cents),
-    /// A text.
     Text(&'a str),
     /// Null, of whatever type the statement wants there.
     Null,
@@ -135,7 +133,6 @@ pub struct ColumnError(Box<(usize, &'static str)>);
 impl ColumnError {
     /// The column at `index`, from 0, is not what was `wanted`.
     #[cold]
-    #[must_use]
     pub fn new(index: usize, wanted: &'static str) -> ColumnError {
         ColumnError(Box::new((index, wanted)))
     }
@@ -162,7 +159,6 @@ pub trait SqlConn: Send + 'static {
     /// How long it may be idle before [`SqlConn::is_alive`] is asked; little where that sends nothing.
     const IDLE_MAX: Nanos = crate::IDLE_MAX;
 
-    /// Begins a transaction.
     fn begin(&mut self, tx: TxKind) -> impl Future<Output = Result<(), Fault>> + Send;
     /// Commits. An answer that got lost is `InDoubt`; on a conflict nothing was applied and the transaction is gone.
     fn commit(&mut self) -> impl Future<Output = Result<(), Fault>> + Send;
@@ -236,12 +232,10 @@ pub trait SqlConn: Send + 'static {
 
 /// Opens connections of one engine through one driver, with a workload's statements prepared.
 pub trait SqlOpener: Send + Sync + 'static {
-    /// What it opens.
     type Conn: SqlConn;
     /// Whether the driver blocks.
     const HOME: Home;
 
-    /// Opens a connection.
     fn open(&self) -> impl Future<Output = Result<Self::Conn, OpenError>> + Send;
 
     /// The stack without the style, read back from the engine.

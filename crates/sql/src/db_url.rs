@@ -7,7 +7,6 @@ use std::str::FromStr;
 /// A database of an engine that we know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DbUrl {
-    /// A file.
     Sqlite(SqliteUrl),
     /// A database on a server.
     Server(ServerUrl),
@@ -15,7 +14,6 @@ pub enum DbUrl {
 
 impl DbUrl {
     /// The engine's dialect.
-    #[must_use]
     pub fn dialect(&self) -> Dialect {
         match self {
             DbUrl::Sqlite(_) => Dialect::Sqlite,
@@ -26,7 +24,6 @@ impl DbUrl {
 
 /// The name before the first `=` of `shard-0=URL`, if there is one, and the address: an address has a colon before any, or is a keyword
 /// string.
-#[must_use]
 pub fn split_name(given: &str) -> (Option<&str>, &str) {
     match given.split_once('=') {
         Some((name, url)) if !name.contains([':', '/']) && !is_keyword_string(given) => (Some(name), url),

@@ -4,7 +4,6 @@ use crate::{ServerUrl, Tls};
 
 /// What to add where a server turns a client away and may only want it to encrypt: on loopback and on unix sockets connections are not
 /// encrypted unless the URL asks for it.
-#[must_use]
 pub fn demanded(url: &ServerUrl) -> &'static str {
     match url.tls {
         Tls::Off => "; if the server or this user requires TLS, add sslmode=require",
@@ -18,7 +17,6 @@ pub const NOT_OFFERED: &str =
 
 /// What is wrong with a server's certificate, where that is what a driver says. Each of them wraps the error of rustls in its own way,
 /// so it is known by its words.
-#[must_use]
 pub fn certificate(url: &ServerUrl, error: &str) -> Option<String> {
     let host = &url.host;
     let why = match error {

@@ -83,7 +83,6 @@ impl Dialect {
     }
 
     /// The dialect of that name. `mysql` is another name of MariaDB's.
-    #[must_use]
     pub fn named(name: &str) -> Option<Dialect> {
         let name = if name == Dialect::MySql.scheme() { Dialect::MySql.name() } else { name };
         [Dialect::Sqlite, Dialect::Postgres, Dialect::MySql].into_iter().find(|known| known.name() == name)

@@ -25,7 +25,6 @@ pub struct MySqlFlushing {
 /// Sources: MariaDB's documentation of the system variables, and of group commit with the binary log: there a commit
 /// flushes InnoDB's log when it is prepared and not again, and recovery commits what it finds in the binary log. A
 /// binary log that is not flushed can therefore lose an acknowledged commit, whatever InnoDB does.
-#[must_use]
 pub fn durability(flushing: &MySqlFlushing) -> Durability {
     let MySqlFlushing {
         flush_log_at_trx_commit: at_commit, flush_log_at_timeout, log_bin, sync_binlog, ..
@@ -80,7 +79,6 @@ pub fn durability(flushing: &MySqlFlushing) -> Durability {
 /// committing: what cuts a commit short there leaves open whether it will be seen.
 ///
 /// A lock wait that timed out undoes its statement alone; the caller rolls the transaction back, as after any fault.
-#[must_use]
 pub fn fault(code: u16, at_commit: bool, message: &str) -> Fault {
     match code {
         // ER_LOCK_DEADLOCK: the engine has rolled the transaction back. XA_RBDEADLOCK is the same in a distributed one.
@@ -117,7 +115,6 @@ pub fn fault(code: u16, at_commit: bool, message: &str) -> Fault {
 }
 
 /// What an error number means for a client that connects: what is wrong, and what would be right.
-#[must_use]
 pub fn open_error(url: &ServerUrl, number: u16, message: &str) -> OpenError {
     let ServerUrl { user, database, .. } = url;
     let unusable = |why: String| OpenError::Unusable { what: url.place(), why };

@@ -42,7 +42,6 @@ pub struct MySqlSettings {
 
 impl MySqlSettings {
     /// The question whose rows [`MySqlSettings::of`] reads: names and values.
-    #[must_use]
     pub fn question() -> String {
         let wanted = WORTH_COMPARING.map(|name| format!("'{name}'")).join(", ");
         let others =
@@ -54,7 +53,6 @@ impl MySqlSettings {
     pub const CIPHER: &str = "show session status like 'Ssl_cipher'";
 
     /// From what a server answers over a connection to `url`.
-    #[must_use]
     pub fn of(variables: Vec<(String, String)>, cipher: &str, url: &ServerUrl) -> MySqlSettings {
         let found: BTreeMap<String, String> =
             variables.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)).collect();
@@ -90,7 +88,6 @@ impl MySqlSettings {
     }
 
     /// The stack without a style, of an adapter by name and version.
-    #[must_use]
     pub fn stack(&self, (adapter, adapter_version): (&str, &str)) -> Stack {
         Stack {
             engine: "mariadb".into(),

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 /// A path as an address has it: what would mean something else there (`?`, `#`, `%`, control characters) and what is not UTF-8 are
 /// percent-encoded (RFC 3986, 2.1); other letters are left as people read them.
-#[must_use]
 pub fn written(path: &Path) -> String {
     let bytes = path.as_os_str().as_encoded_bytes();
     let mut text = String::with_capacity(bytes.len());

@@ -10,7 +10,6 @@ pub struct Positional {
 }
 
 /// For MySQL: bare question marks, and what belongs to each.
-#[must_use]
 pub fn positional(text: &str) -> Positional {
     let mut order = Vec::new();
     let text = rewritten(text, |number, into| {
@@ -21,7 +20,6 @@ pub fn positional(text: &str) -> Positional {
 }
 
 /// For PostgreSQL: `$1`, `$2`, …
-#[must_use]
 pub fn dollars(text: &str) -> String {
     rewritten(text, |number, into| {
         into.push('$');

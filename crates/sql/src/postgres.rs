@@ -37,7 +37,6 @@ pub const VERSION_NUM_MIN: i64 = 130_000;
 ///
 /// An error that the server answers to a commit (and that does not end the connection) means that nothing was applied:
 /// what fails after the commit record has been written is a panic, and ends the connection.
-#[must_use]
 pub fn fault(sqlstate: &str, at_commit: bool, message: &str) -> Fault {
     let defect = |kind| Fault::defect(kind, format!("PostgreSQL {sqlstate}: {message}"));
     match sqlstate {
@@ -69,13 +68,11 @@ pub fn fault(sqlstate: &str, at_commit: bool, message: &str) -> Fault {
 
 /// The fault of a connection that is gone. Before the commit was sent nothing was applied, but the session is of no use
 /// any more.
-#[must_use]
 pub const fn lost(at_commit: bool) -> Fault {
     Fault::InDoubt(if at_commit { Doubt::CommitUnanswered } else { Doubt::ConnectionLost })
 }
 
 /// What an error means for someone who connects: what is wrong, and what would be right.
-#[must_use]
 pub fn open_error(url: &ServerUrl, sqlstate: &str, message: &str) -> OpenError {
     let what = url.place();
     let (user, database) = (&url.user, &url.database);
@@ -137,7 +134,6 @@ pub fn writable(url: &ServerUrl, in_recovery: bool) -> Result<(), OpenError> {
 ///
 /// Sources: PostgreSQL's chapters "Asynchronous Commit" and "Write Ahead Log". `full_page_writes = off` loses no commit by
 /// itself, but a power failure in the middle of a page write may leave a page that no log repairs.
-#[must_use]
 pub fn durability(
     fsync: &str,
     synchronous_commit: &str,

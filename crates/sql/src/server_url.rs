@@ -18,14 +18,11 @@ pub const CONNECT_MAX: Duration = Duration::from_secs(10);
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes a password.
-    #[must_use]
     pub fn new(password: impl Into<String>) -> Secret {
         Secret(password.into())
     }
 
     /// Gives it to a driver.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -68,7 +65,6 @@ impl Tls {
 
 /// Isolation of transactions that write. Declared, set on each session, and read back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the standard's own names")]
 pub enum Isolation {
     ReadCommitted,
     RepeatableRead,
@@ -100,7 +96,6 @@ impl Isolation {
     }
 
     /// The level by its name in a URL, in SQL, or as a server reads it back (`REPEATABLE-READ`).
-    #[must_use]
     pub fn named(name: &str) -> Option<Isolation> {
         let name = name.to_ascii_lowercase().replace([' ', '_'], "-");
         Isolation::ALL.into_iter().find(|level| level.name() == name)
@@ -109,7 +104,6 @@ impl Isolation {
     /// What an engine does unless it is told otherwise.
     ///
     /// SQLite has one level, and no server URL.
-    #[must_use]
     pub const fn default_of(dialect: Dialect) -> Isolation {
         match dialect {
             Dialect::Postgres => Isolation::ReadCommitted,
@@ -130,13 +124,10 @@ pub struct ServerUrl {
     pub port: u16,
     /// PostgreSQL: the folder of the unix socket. MySQL: the socket itself.
     pub socket: Option<PathBuf>,
-    /// User.
     pub user: String,
     /// Password, if one is known.
     pub password: Option<Secret>,
-    /// Database.
     pub database: String,
-    /// Encryption.
     pub tls: Tls,
     /// A file of certificates to trust besides the system's (`sslrootcert`).
     pub authority: Option<PathBuf>,
@@ -153,19 +144,16 @@ pub struct ServerUrl {
 
 impl ServerUrl {
     /// Whether a text begins like the URL of a server, or is a keyword string of libpq.
-    #[must_use]
     pub fn is_scheme_of(url: &str) -> bool {
         dialect_of(url).is_some() || is_keyword_string(url)
     }
 
     /// The same server, another database.
-    #[must_use]
     pub fn with_database(&self, database: &str) -> ServerUrl {
         ServerUrl { database: database.to_owned(), ..self.clone() }
     }
 
     /// The error of a server that has not let a client in within [`CONNECT_MAX`].
-    #[must_use]
     pub fn no_answer(&self) -> OpenError {
         OpenError::Unreachable {
             what: self.place(),
@@ -174,7 +162,6 @@ impl ServerUrl {
     }
 
     /// Where the server is, for messages: `127.0.0.1:5432` or a socket's path.
-    #[must_use]
     pub fn place(&self) -> String {
         match &self.socket {
             Some(socket) => socket.display().to_string(),

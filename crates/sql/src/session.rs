@@ -32,7 +32,6 @@ const SQL_MODE: &str = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_S
 const MARK: (&str, &str) = ("stackmark.connection", "direct");
 
 /// Whether the settings of a session have arrived, by its answer to `current_setting('stackmark.connection', true)`.
-#[must_use]
 pub fn is_direct(mark: &str) -> bool {
     mark == MARK.1
 }
@@ -40,7 +39,6 @@ pub fn is_direct(mark: &str) -> bool {
 impl ServerUrl {
     /// The settings that a session on PostgreSQL has from its first moment, before the first statement that a limit could hit. A
     /// pooler rejects them or drops them.
-    #[must_use]
     pub fn postgres_startup(&self, what: Use) -> Vec<(&'static str, String)> {
         let measured = what == Use::Measured;
         let isolation = if measured { self.isolation } else { Isolation::ReadCommitted };
@@ -62,7 +60,6 @@ impl ServerUrl {
     }
 
     /// The same as the startup parameter `options`, behind those of the address.
-    #[must_use]
     pub fn postgres_options(&self, what: Use) -> String {
         let escaped = |value: &str| value.replace('\\', "\\\\").replace(' ', "\\ ");
         let settings = self.postgres_startup(what);
@@ -72,7 +69,6 @@ impl ServerUrl {
 
     /// Those that depend on the version or on what is there, as statements of the simple protocol. Results that they give are not
     /// wanted.
-    #[must_use]
     pub fn postgres_session(&self, what: Use) -> String {
         let unlimited = match what {
             Use::Measured => "'transaction_timeout'",
@@ -87,7 +83,6 @@ impl ServerUrl {
 
     /// The settings of a transaction that only reads, over a connection on which no setting may outlive it: behind a pooler. A
     /// transaction has begun.
-    #[must_use]
     pub fn postgres_transaction(&self) -> String {
         let of_transactions = |name: &str| name.starts_with("default_transaction_") || name == MARK.0;
         let settings = self.postgres_startup(Use::Control).into_iter();
@@ -96,7 +91,6 @@ impl ServerUrl {
     }
 
     /// Why an address cannot be used that a pooler answers at.
-    #[must_use]
     pub fn pooled(&self) -> OpenError {
         let why = "it is a connection pooler or a proxy that does not pass session settings to PostgreSQL\nhint: use the address of \
                    PostgreSQL itself (`stackmark audit` works through a pooler if the address has no `options`)";
@@ -104,7 +98,6 @@ impl ServerUrl {
     }
 
     /// The settings of a session on MariaDB or MySQL, as statements, one after the other.
-    #[must_use]
     pub fn mysql_session(&self, what: Use) -> [String; 2] {
         let measured = what == Use::Measured;
         let mode = if measured { SQL_MODE } else { "STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION" };

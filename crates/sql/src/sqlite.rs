@@ -12,7 +12,6 @@ use std::str::FromStr;
 pub struct SqliteUrl {
     /// The database file.
     pub path: PathBuf,
-    /// The journal mode.
     pub journal: Journal,
     /// When SQLite flushes.
     pub synchronous: Synchronous,
@@ -31,7 +30,6 @@ pub struct SqliteUrl {
 
 /// Journal modes (`pragma journal_mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "SQLite's own names")]
 pub enum Journal {
     Wal,
     Delete,
@@ -43,7 +41,6 @@ pub enum Journal {
 
 /// Synchronous levels (`pragma synchronous`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "SQLite's own names")]
 pub enum Synchronous {
     Off,
     Normal,
@@ -69,7 +66,6 @@ impl Journal {
     }
 
     /// The mode of that name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Journal> {
         Journal::ALL.into_iter().find(|mode| mode.name() == name)
     }
@@ -91,13 +87,11 @@ impl Synchronous {
     }
 
     /// The level of that name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Synchronous> {
         Synchronous::ALL.into_iter().find(|level| level.name() == name)
     }
 
     /// The level as `pragma synchronous` reads it back: 0 to 3.
-    #[must_use]
     pub fn numbered(number: i64) -> Option<Synchronous> {
         usize::try_from(number).ok().and_then(|number| Synchronous::ALL.get(number)).copied()
     }
@@ -107,15 +101,12 @@ impl Synchronous {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{url}`: {why}")]
 pub struct UrlError {
-    /// What was given.
     pub url: String,
-    /// A clause.
     pub why: String,
 }
 
 impl SqliteUrl {
     /// The durable defaults for a file.
-    #[must_use]
     pub fn file(path: impl Into<PathBuf>) -> SqliteUrl {
         SqliteUrl {
             path: path.into(),
@@ -269,7 +260,6 @@ fn bytes(key: &str, value: &str, low: u64, high: u64) -> Result<u64, String> {
 /// Sources: SQLite's `pragma synchronous` and `pragma journal_mode`, and its pager: TRUNCATE and PERSIST flush the
 /// journal's invalidation under FULL; DELETE flushes the removal of the journal only under EXTRA, so a power failure
 /// right after a commit can bring the journal back, which then undoes that commit.
-#[must_use]
 pub fn durability(journal: Journal, synchronous: Synchronous) -> Durability {
     use Synchronous::{Extra, Full, Normal, Off};
     let (tier, note) = match (journal, synchronous) {
@@ -301,7 +291,6 @@ pub fn durability(journal: Journal, synchronous: Synchronous) -> Durability {
 
 /// What an error of SQLite means for a call. `code` is the extended result code; `at_commit` says whether the engine
 /// was committing, where a failed write leaves it open whether the commit will be seen.
-#[must_use]
 pub fn fault(code: i32, at_commit: bool, message: &str) -> Fault {
     const BUSY: i32 = 5;
     const LOCKED: i32 = 6;

@@ -24,7 +24,6 @@ pub struct SqliteAnswers {
     pub version: String,
     /// `pragma journal_mode`.
     pub journal: String,
-    /// `pragma synchronous`.
     pub synchronous: i64,
     /// `pragma page_size`, in bytes.
     pub page_size: i64,
@@ -34,7 +33,6 @@ pub struct SqliteAnswers {
     pub mmap_size: Option<i64>,
     /// `pragma wal_autocheckpoint`, in pages.
     pub wal_autocheckpoint: i64,
-    /// `pragma compile_options`.
     pub compile_options: Vec<String>,
     /// What the storage adds to the machine's own.
     pub storage: Storage,
@@ -49,7 +47,6 @@ pub struct SqliteSettings {
     pub journal: String,
     /// SQLite's name of the level.
     pub synchronous: String,
-    /// Bytes of a page.
     pub page_bytes: i64,
     /// Bytes of the page cache.
     pub cache_bytes: i64,
@@ -67,7 +64,6 @@ pub struct SqliteSettings {
 
 impl SqliteSettings {
     /// From what a connection answers.
-    #[must_use]
     pub fn of(answers: SqliteAnswers) -> SqliteSettings {
         let SqliteAnswers { version, journal, storage, page_size, cache_size, .. } = answers;
         let synchronous = Synchronous::numbered(answers.synchronous);
@@ -119,7 +115,6 @@ impl SqliteSettings {
     }
 
     /// The stack without a style, of an adapter by name and version.
-    #[must_use]
     pub fn stack(&self, (adapter, adapter_version): (&str, &str)) -> Stack {
         let number = |name: &str, value: i64| (name.to_owned(), value.to_string());
         let mut settings = vec![

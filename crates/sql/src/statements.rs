@@ -7,7 +7,6 @@ macro_rules! statements {
     ($($variant:ident = $name:literal),+ $(,)?) => {
         /// The statements, by their names in the workload's files.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        #[expect(missing_docs, reason = "the names are those of the files, which have the reasons")]
         #[repr(u16)]
         pub enum Stmt { $($variant),+ }
 
@@ -26,7 +25,6 @@ macro_rules! statements {
 ///
 /// # Panics
 /// At compile time, if `N` is not the number of all names.
-#[must_use]
 pub const fn clocked<const N: usize>(
     statements: &[&'static str],
     others: &[&'static str],

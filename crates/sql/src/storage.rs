@@ -35,7 +35,6 @@ impl Storage {
     };
 
     /// Whether anything is added or forbidden.
-    #[must_use]
     pub fn is_slow(&self) -> bool {
         *self != Storage::AS_IT_IS
     }

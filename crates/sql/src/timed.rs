@@ -30,7 +30,6 @@ pub struct Timed<C, K> {
 }
 
 impl<C: SqlConn, K: Clock> Timed<C, K> {
-    /// Wraps a connection.
     pub fn new(conn: C, clock: K) -> Timed<C, K> {
         Timed {
             conn,
@@ -50,7 +49,6 @@ impl<C: SqlConn, K: Clock> Timed<C, K> {
     }
 
     /// What each statement took in the last call that asked for it.
-    #[must_use]
     pub fn statement_times(&self) -> &StatementTimes {
         self.statements.times()
     }

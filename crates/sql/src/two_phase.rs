@@ -15,7 +15,6 @@ pub struct BranchId {
 
 impl BranchId {
     /// From 48 lower-case hexadecimal digits; what is written otherwise is someone else's.
-    #[must_use]
     pub fn parse(text: &str) -> Option<BranchId> {
         let plain = text.len() == 48 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         let (transaction, branch) = plain.then(|| text.split_at(32))?;

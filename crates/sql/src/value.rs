@@ -5,19 +5,15 @@ use std::fmt;
 /// A value of a row, owned. For everything outside the measured loop; inside it, see [`crate::Columns`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// Null.
     Null,
-    /// A whole number.
     Int(i64),
     /// A number with a fraction: means and shares, and money in other kits' databases.
     Real(f64),
-    /// A text.
     Text(String),
 }
 
 impl Value {
     /// The whole number, if it is one.
-    #[must_use]
     pub fn int(&self) -> Option<i64> {
         match self {
             Value::Int(value) => Some(*value),
@@ -26,7 +22,6 @@ impl Value {
     }
 
     /// The number, whole or not.
-    #[must_use]
     pub fn number(&self) -> Option<f64> {
         match self {
             Value::Int(value) => Some(*value as f64),

@@ -11,7 +11,6 @@ pub enum Driver {
     TokioPostgres,
     /// For MariaDB.
     MySqlAsync,
-    /// For all three.
     Sqlx,
     /// For SQLite and PostgreSQL, with queries of its own.
     Diesel,
@@ -63,7 +62,6 @@ pub enum Style {
 /// What speaks to the engine, whatever the route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct How {
-    /// The engine.
     pub dialect: Dialect,
     /// The crate between us and it.
     pub driver: Driver,

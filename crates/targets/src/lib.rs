@@ -44,7 +44,6 @@ pub mod parts {
 
 /// What a trial is run on, whatever is behind it.
 pub type TrialTarget<W> = RetryingTarget<AnyTarget<W>>;
-/// A session of it.
 pub type TrialSession<W> = Retrying<W, AnyTarget<W>>;
 
 /// A workload whose subjects can be driven.

@@ -6,7 +6,6 @@ use model::OpenError;
 use sql::{DbUrl, Dialect, ServerUrl, SqliteUrl};
 
 /// How messages call a database: a file, or a database at an address.
-#[must_use]
 pub fn place(url: &DbUrl) -> String {
     match url {
         DbUrl::Sqlite(url) => url.path.display().to_string(),
@@ -37,7 +36,6 @@ pub fn server_only(url: &DbUrl) -> Result<&ServerUrl> {
 }
 
 /// Why measured sessions cannot be opened on a server, if that is so: the adapters know best what a user can do about it.
-#[must_use]
 pub fn why_closed(url: &ServerUrl) -> Option<OpenError> {
     let opened = match url.dialect {
         Dialect::MySql => wait_for(adapter_mysql_async::connect(url)).map(|opened| opened.map(drop)),

@@ -15,14 +15,12 @@ pub(crate) const ANNOUNCED: &str = "announced.jsonl";
 /// Where messages go.
 #[derive(Debug, Default)]
 pub enum Destination {
-    /// Nowhere.
     #[default]
     Null,
     /// A file with a message a line.
     File(PathBuf),
     /// A topic of its own.
     Topic {
-        /// Which.
         topic: RunTopic,
         /// Where its messages are written if something is wrong with them.
         kept: PathBuf,
@@ -42,7 +40,6 @@ pub struct Arrived {
 
 impl Arrived {
     /// Whether nothing is wrong.
-    #[must_use]
     pub fn is_right(&self) -> bool {
         self.checks.iter().all(|check| check.check == Check::Passed)
     }
@@ -51,15 +48,12 @@ impl Arrived {
 /// What is known of some runs, to be compared with their messages.
 #[derive(Debug)]
 pub struct Recorded<'a, W: Driven> {
-    /// How they published.
     pub style: Style,
     /// Size of the loaded data.
     pub size: &'a W::Extent,
-    /// Their numbers.
     pub runs: &'a [u64],
     /// What was stored before them.
     pub before: &'a W::Evidence,
-    /// What was acknowledged.
     pub claims: &'a W::Claims,
     /// What is stored now.
     pub stored: &'a W::Evidence,
@@ -98,7 +92,6 @@ impl Destination {
     }
 
     /// Its address, for whoever publishes.
-    #[must_use]
     pub fn address(&self) -> SinkAddress {
         match self {
             Destination::Null => SinkAddress::Null,

@@ -21,9 +21,7 @@ pub struct Folder {
 /// What a run has claimed so far: enough to hold the data to it after the run was killed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ClaimsFile<S, C> {
-    /// The workload.
     pub workload: String,
-    /// The database.
     pub database: String,
     /// What was stored before the first call.
     pub before: S,
@@ -72,7 +70,6 @@ impl Folder {
         Ok(Folder { path, _owned: Some(owned) })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -163,7 +160,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Appends a line.
     pub fn append<C: Serialize>(&mut self, line: &result::Progress<C>) -> Result<()> {
         let mut bytes = serde_json::to_vec(line)?;
         bytes.push(b'\n');

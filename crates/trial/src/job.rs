@@ -57,7 +57,6 @@ pub struct Job<'a, W: Driven> {
     pub checked_s: Cell<f64>,
     /// What those who watch are told that runs.
     pub what: &'a str,
-    /// Who watches.
     pub reporter: &'a dyn RunReporter,
     /// Who may end it.
     pub interrupt: &'a Interrupt,
@@ -70,9 +69,7 @@ pub type EndEarly<'a> = &'a dyn Fn(Nanos, &Totals) -> Option<String>;
 
 /// What has been found before the trial.
 pub struct Before {
-    /// Of the subject.
     pub conformance: Conformance,
-    /// Of the data.
     pub audits: Vec<result::Audit>,
 }
 

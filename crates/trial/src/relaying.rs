@@ -18,7 +18,6 @@ pub(crate) struct Relayed {
     /// What it has brought to where it belongs.
     #[serde(rename = "settled")]
     pub messages: Option<u64>,
-    /// In how many batches.
     #[serde(rename = "transactions")]
     pub batches: Option<u64>,
     /// How long that took, where it measures it.

@@ -27,16 +27,13 @@ pub trait RunReporter: Reporter {
     fn publish(&self, folder: &Folder, document: &Document, json: &Path) -> Result<()>;
 }
 
-/// Sees one trial.
 pub trait TrialReporter {
-    /// A slice has ended.
     fn slice(&mut self, sight: &SliceView<'_>);
 }
 
 /// What there is to see of a trial when a slice has ended.
 #[derive(Debug)]
 pub struct SliceView<'a> {
-    /// What is measured.
     pub subject: &'static Subject,
     /// What the load generator does.
     pub plan: &'a drive::Plan,
@@ -66,13 +63,11 @@ pub struct SliceView<'a> {
 
 impl SliceView<'_> {
     /// The slice that has just ended.
-    #[must_use]
     pub fn slice(&self) -> &Slice {
         self.slices.last().expect("a sight is of a slice")
     }
 
     /// The kinds of call that its throughput counts, by their place: all that are made where none of the headline's is.
-    #[must_use]
     pub fn kinds_counted(&self) -> Vec<usize> {
         let made = || (0..self.kinds.len()).filter(|at| self.plan.makes(*at));
         let headline: Vec<usize> = made().filter(|at| self.kinds[*at].headline).collect();
@@ -80,7 +75,6 @@ impl SliceView<'_> {
     }
 
     /// `warm-up`, `measured` or `drain`.
-    #[must_use]
     pub fn phase(&self) -> &'static str {
         match self.slice().phase {
             Phase::WarmUp => "warm-up",

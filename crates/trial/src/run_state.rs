@@ -55,7 +55,6 @@ pub struct RunState<P> {
 pub struct RunContext<'a> {
     /// The folder of the run.
     pub folder: &'a Folder,
-    /// Who watches.
     pub reporter: &'a dyn RunReporter,
     /// Who may end it.
     pub interrupt: &'a Interrupt,

@@ -232,7 +232,6 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
         Ok(())
     }
 
-    /// Runs one trial.
     fn trial(
         &mut self,
         bench: &mut TrialRunner<'_, W>,

@@ -14,7 +14,6 @@ use std::path::Path;
 /// How far two numbers may differ, as a share: one of them was written down and read back.
 const ROUNDING: f64 = 1e-9;
 
-/// What is there.
 #[derive(Debug, Default)]
 pub(crate) struct Stored {
     pub(crate) so_far: CompletedTrials,

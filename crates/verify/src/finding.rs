@@ -14,7 +14,6 @@ pub struct Verification {
     /// The subject, where it was started by us.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// Where it was.
     pub url: String,
     /// Who looked at the stored data.
     pub witness: String,
@@ -46,18 +45,15 @@ pub struct Work {
     pub statements: u64,
     /// Rows read or changed by them.
     pub rows: u64,
-    /// Transactions committed.
     pub commits: u64,
 }
 
 impl Work {
     /// Of no calls of a kind yet.
-    #[must_use]
     pub(crate) fn of(kind: &str) -> Work {
         Work { kind: kind.into(), calls: 0, attempts: 0, statements: 0, rows: 0, commits: 0 }
     }
 
-    /// One call more.
     pub(crate) fn add(&mut self, work: &CallWork) {
         self.calls += 1;
         self.attempts += u64::from(work.attempts);
@@ -69,7 +65,6 @@ impl Work {
 
 impl Verification {
     /// Whether no rule is broken, of all that were asked for.
-    #[must_use]
     pub fn is_good(&self) -> bool {
         self.complete && self.rules.iter().all(|rule| rule.check != Check::Failed)
     }
@@ -82,7 +77,6 @@ pub struct Rule {
     pub name: String,
     /// What must hold, a sentence without its full stop.
     pub rule: String,
-    /// Whether it does.
     pub check: Check,
     /// How much was looked at: calls, answers, rounds.
     pub checked: u64,
@@ -99,22 +93,18 @@ pub struct Rule {
 pub struct Failure {
     /// The request as a line for a shell; empty where none is to blame.
     pub request: String,
-    /// What was expected.
     pub expected: String,
-    /// What came.
     pub found: String,
 }
 
 impl Rule {
     /// A rule of which this much was looked at, and this was found to break it.
-    #[must_use]
     pub fn of(name: &str, rule: &str, checked: u64, failures: Vec<Failure>) -> Rule {
         let check = if failures.is_empty() { Check::Passed } else { Check::Failed };
         Rule { name: name.into(), rule: rule.into(), check, checked, note: None, failures }
     }
 
     /// A rule that was not looked at.
-    #[must_use]
     pub fn unchecked(name: &str, rule: &str, why: &str) -> Rule {
         Rule { check: Check::NotRun, note: Some(why.into()), ..Rule::of(name, rule, 0, Vec::new()) }
     }

@@ -22,7 +22,6 @@ const WATCHED: usize = 4;
 /// How often an interrupt is looked for.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The rule.
 pub(crate) const NAME: &str = "keep-alive";
 
 /// What has become of the connections.

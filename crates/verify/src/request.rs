@@ -47,7 +47,6 @@ impl Request {
         self.target.split('?').next().unwrap_or_default()
     }
 
-    /// What is sent.
     pub(crate) fn bytes(&self, host: &str) -> Vec<u8> {
         let mut head = format!("{} {} HTTP/1.1\r\nhost: {host}\r\n", self.method, self.target);
         for (name, value) in &self.headers {

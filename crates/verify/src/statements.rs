@@ -90,7 +90,6 @@ fn inputs<W: Driven>(size: &W::Extent, seed: u64, kind: usize) -> W::Inputs {
     W::inputs(size, &Streams { seed, run: seed, mix: mix.as_ref(), ..Streams::default() })(0)
 }
 
-/// Calls of one kind.
 pub(crate) fn drawn<W: Driven>(size: &W::Extent, seed: u64, kind: usize) -> Vec<W::Call> {
     let mut inputs = inputs::<W>(size, seed, kind);
     (0..CALLS).map(|_| inputs.draw()).filter(|call| W::kind(call) == kind).collect()

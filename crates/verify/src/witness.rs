@@ -85,7 +85,6 @@ impl<W: Driven> Witness<W> for Databases<'_, W> {
 
 /// A server that says itself what it stores.
 pub struct TheServer<'a> {
-    /// The server.
     pub own: &'a Own,
 }
 

@@ -13,7 +13,6 @@ use std::collections::{BTreeSet, HashMap};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Announcement {
-    /// `booked`.
     #[serde(rename = "type")]
     kind: String,
     /// The id of the booking, which is the key that it was made under: run, worker and sequence.
@@ -29,7 +28,6 @@ struct Announcement {
 const BOOKED: &str = "booked";
 
 /// What is published of a booking: the key that keeps its event's in order, and a line of JSON.
-#[must_use]
 pub fn message(booking: &Booking, position: Option<i64>) -> (u64, Vec<u8>) {
     let Booking { key, event, user, quantity } = *booking;
     let announcement =
@@ -69,7 +67,6 @@ pub struct Announced {
 
 impl Announced {
     /// Nothing yet, of these runs, whose messages are `numbered` if they come from an outbox; `before` is what was stored before them.
-    #[must_use]
     pub fn new(runs: &[u64], numbered: bool, size: Cardinality, before: &[Tally]) -> Announced {
         let pending = before.iter().filter(|tally| tally.sort == Sort::Outbox);
         Announced {
@@ -85,7 +82,6 @@ impl Announced {
     }
 
     /// Messages that came again.
-    #[must_use]
     pub const fn duplicates(&self) -> u64 {
         self.messages.duplicates()
     }
@@ -150,7 +146,6 @@ impl Announced {
 
     /// What was announced, against what was acknowledged and what is stored: each booking once, but for what came again, none that
     /// is not stored, and each event's in order.
-    #[must_use]
     pub fn findings(&self, claims: &Claims, stored: &[Tally]) -> Vec<LedgerFinding> {
         let mut findings = held(claims, &self.runs, &self.messages.stored(), stored);
         findings.push(self.malformed.finding("malformed announcements", "messages"));
@@ -162,7 +157,6 @@ impl Announced {
 }
 
 /// The rows that stay in the outbox where no one reads it, against what was acknowledged and what is stored.
-#[must_use]
 pub fn outbox_findings(claims: &Claims, runs: &[u64], stored: &[Tally]) -> Vec<LedgerFinding> {
     held(claims, &runs.iter().copied().collect(), &of_sort(stored, Sort::Outbox), stored)
 }

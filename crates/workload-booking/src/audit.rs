@@ -14,7 +14,6 @@ pub type AuditGroup = sql::audit::Group<Cardinality>;
 
 /// Values of the queries' parameters: events, tickets of each, every how-manieth is limited, the most tickets of a booking, the
 /// largest number of a user.
-#[must_use]
 pub fn params(size: &Cardinality) -> Vec<i64> {
     [size.events, size.stock, size.limited, QUANTITY_MAX, USER_MAX].map(i64::from).to_vec()
 }
@@ -114,7 +113,6 @@ const GROUPS: &[Asked<Cardinality>] = &[
 ];
 
 /// Whether calls came in the shares of a mix. A worker's first booking may stand where it was to come back to one.
-#[must_use]
 pub fn input_audit(ledger: &Ledger, mix: &Mix) -> Vec<InputFinding> {
     let calls: u64 = ledger.calls().iter().sum();
     let share = |kind: usize| {
@@ -125,7 +123,6 @@ pub fn input_audit(ledger: &Ledger, mix: &Mix) -> Vec<InputFinding> {
 }
 
 /// The mix where no other is asked for.
-#[must_use]
 pub fn standard_mix() -> Mix {
     input::standard_mix()
 }

@@ -25,7 +25,6 @@ fn is_relayed(style: &str) -> bool {
 }
 
 impl Benchmark for Bookings {
-    /// The events.
     const SKEWS: bool = true;
     const SCALE_UNIT: &'static str = "events";
     const SCALE_MAX: u64 = EVENTS_MAX as u64;

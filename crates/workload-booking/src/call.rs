@@ -14,7 +14,6 @@ pub const USERS: u32 = 9_999_999;
 /// A booking as it is asked for, and as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Booking {
-    /// Under which key.
     pub key: Key,
     /// Of which event, from 1.
     pub event: u32,
@@ -27,7 +26,6 @@ pub struct Booking {
 /// What a booking was drawn for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// To be made.
     New,
     /// The same key and the same booking as one that was acknowledged.
     Repeat,
@@ -37,31 +35,22 @@ pub enum Purpose {
     Raced,
 }
 
-/// A call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
     /// Book tickets, or say again that they are booked.
     Book {
         /// What it was drawn for. The service does not see it.
         purpose: Purpose,
-        /// Which.
         booking: Booking,
     },
     /// What is stored under a key.
-    ReadBooking {
-        /// Which.
-        key: Key,
-    },
+    ReadBooking { key: Key },
     /// How many tickets an event has.
-    ReadEvent {
-        /// Which.
-        id: u32,
-    },
+    ReadEvent { id: u32 },
 }
 
 impl Call {
     /// A booking as a service sees it.
-    #[must_use]
     pub const fn of(booking: Booking) -> Call {
         Call::Book { purpose: Purpose::New, booking }
     }

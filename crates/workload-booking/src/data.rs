@@ -16,9 +16,7 @@ pub const STOCK_MAX: u32 = 1_000_000_000;
 /// How much data there is, and what calls draw from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cardinality {
-    /// Events: the scale.
     pub events: u32,
-    /// Tickets of each.
     pub stock: u32,
     /// Every how-manieth event allows each user one booking; 0 for none of them, 1 for all.
     pub limited: u32,
@@ -30,31 +28,26 @@ pub struct Cardinality {
 
 impl Cardinality {
     /// That of the workload, for so many events.
-    #[must_use]
     pub const fn standard(events: u32) -> Cardinality {
         Cardinality { events, stock: STOCK, limited: 0, users: USERS, quantity: QUANTITY_DRAWN_MAX }
     }
 
     /// Few events of few tickets, for conformance and tests: calls meet often, and events are sold out.
-    #[must_use]
     pub const fn tiny() -> Cardinality {
         Cardinality { events: 24, stock: 40, limited: 4, ..Cardinality::standard(24) }
     }
 
     /// Whether an event is there.
-    #[must_use]
     pub const fn has(&self, event: u32) -> bool {
         event >= 1 && event <= self.events
     }
 
     /// Whether an event allows each user one booking only.
-    #[must_use]
     pub const fn is_limited(&self, event: u32) -> bool {
         self.limited > 0 && event.is_multiple_of(self.limited)
     }
 
     /// Tickets of all events.
-    #[must_use]
     pub const fn tickets(&self) -> i64 {
         self.events as i64 * self.stock as i64
     }
@@ -75,7 +68,6 @@ pub struct Data {
 
 impl Data {
     /// The data of a size.
-    #[must_use]
     pub fn new(size: Cardinality) -> Data {
         let table = |name, columns, chunks, rows: u32| Table { name, columns, chunks, rows: u64::from(rows) };
         let chunks = size.events.div_ceil(EVENTS_A_CHUNK);

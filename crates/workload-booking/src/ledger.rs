@@ -33,25 +33,21 @@ pub struct Ledger {
 
 impl Ledger {
     /// An empty account.
-    #[must_use]
     pub fn new() -> Ledger {
         Ledger::default()
     }
 
     /// Calls of each kind that were sent.
-    #[must_use]
     pub const fn calls(&self) -> &[u64; KINDS] {
         &self.calls
     }
 
     /// Workers that have booked something.
-    #[must_use]
     pub fn workers(&self) -> u64 {
         self.keyed.workers().len() as u64
     }
 
     /// What it implies about the store; not `complete` while calls are under way.
-    #[must_use]
     pub fn claims(&self, complete: bool) -> Claims {
         KeyedClaims::of(&self.keyed, complete)
     }
@@ -106,19 +102,16 @@ pub enum Sort {
 /// A sum of the query `tallies`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// Over what.
     pub sort: Sort,
     /// The run, as it is stored; 0 of events.
     pub run: i64,
     /// The worker; 0 of events.
     pub worker: i64,
-    /// The sums.
     pub sums: Sums,
 }
 
 impl Tally {
     /// From a row of `tallies`.
-    #[must_use]
     pub fn from_row(row: &[i64]) -> Option<Tally> {
         let &[sort, run, worker, count, amount, mixed] = row else { return None };
         let sort = match sort {
@@ -141,7 +134,6 @@ const BOOKED: Words = Words { names: ["bookings", "tickets", "keys"], calls: "bo
 
 /// The ledger audit: each acknowledged booking is there once, none that no call has asked for, and the tickets that events have
 /// lost since before the run are those of the bookings that came.
-#[must_use]
 pub fn audit(claims: &Claims, before: &[Tally], after: &[Tally]) -> Vec<LedgerFinding> {
     let mut findings: Vec<_> =
         claims.held(Answered::Completed, &of_sort(after, Sort::Bookings), &BOOKED).into();

@@ -32,7 +32,6 @@ pub use sql::{
     notifying_catalogue, relay_catalogue, schema,
 };
 
-/// The workload.
 #[derive(Debug, Clone, Copy)]
 pub struct Bookings;
 

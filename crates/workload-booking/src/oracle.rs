@@ -16,7 +16,6 @@ pub struct Oracle {
 
 impl Oracle {
     /// Freshly loaded.
-    #[must_use]
     pub fn new(size: Cardinality) -> Oracle {
         let available = vec![size.stock; size.events as usize];
         Oracle { size, available, bookings: BTreeMap::new(), booked: BTreeSet::new() }
@@ -66,9 +65,7 @@ impl Oracle {
 /// What is stored under the key of a booking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kept {
-    /// The same booking.
     Same,
-    /// Another one.
     Other,
 }
 

@@ -2,7 +2,6 @@
 
 use crate::{Booking, Call, QUANTITY_MAX, USER_MAX};
 
-/// An outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The tickets are booked, now or when the key came first.
@@ -11,7 +10,6 @@ pub enum Outcome {
     Found(Booking),
     /// How many tickets an event has.
     Event {
-        /// In all.
         stock: u32,
         /// Not booked yet.
         available: u32,
@@ -24,10 +22,7 @@ pub enum Outcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decline {
     /// The event has fewer tickets left.
-    SoldOut {
-        /// How many it has.
-        available: u32,
-    },
+    SoldOut { available: u32 },
     /// The user has a booking of this event, which allows each user one.
     AlreadyBooked,
     /// The key was used for another booking.

@@ -89,7 +89,6 @@ pub fn schema(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
 /// What a booking leaves besides its own row, so that it can be announced.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Announcing {
-    /// Nothing.
     #[default]
     Nothing,
     /// A row of the outbox, which no one reads.

@@ -13,16 +13,12 @@ const BODY_BYTES: usize = 4 << 10;
 const TEMPLATE_BYTES: usize = 48 << 10;
 
 impl Category {
-    /// All of it.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         Fields::new().int(self.id).text(self.name.as_str()).int(self.version).finish()
     }
 }
 
 impl Food {
-    /// All of it.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         let facts = &self.facts;
         Fields::new()
@@ -45,11 +41,9 @@ impl Food {
 pub struct Item {
     /// The food's id.
     pub food: i64,
-    /// Its name.
     pub name: Name,
     /// Its kilocalories in 100 g.
     pub kcal: u32,
-    /// How much of it.
     pub grams: u32,
 }
 

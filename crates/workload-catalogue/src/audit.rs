@@ -14,7 +14,6 @@ pub type AuditGroup = sql::audit::Group<Cardinality>;
 
 /// Values of the queries' parameters: categories, foods, templates, days of a template, meals of a day, items of all
 /// templates.
-#[must_use]
 pub fn params(size: &Cardinality) -> Vec<i64> {
     let Cardinality { categories, foods, templates, days, meals, .. } = *size;
     let mut params: Vec<i64> = [categories, foods, templates, days, meals].map(i64::from).to_vec();
@@ -100,7 +99,6 @@ const GROUPS: &[Asked<Cardinality>] = &[
 ];
 
 /// Judges what a ledger has counted: the share of each kind of call, against that of the mix.
-#[must_use]
 pub fn input_audit(ledger: &Ledger, mix: &Mix) -> Vec<InputFinding> {
     let calls: u64 = ledger.calls().iter().sum();
     let share = |kind: usize| {

@@ -17,21 +17,15 @@ pub const BULK_MAX: usize = 50;
 pub enum Call {
     /// All categories, by id.
     Categories,
-    /// One category.
     Category {
-        /// Which.
         id: i64,
     },
-    /// A new category.
     CreateCategory {
-        /// Its id.
         id: i64,
-        /// Its name.
         name: Name,
     },
     /// A new name for a category.
     UpdateCategory {
-        /// Which.
         id: i64,
         /// The version that it must have.
         version: i64,
@@ -40,28 +34,22 @@ pub enum Call {
     },
     /// A category that no food belongs to is removed.
     DeleteCategory {
-        /// Which.
         id: i64,
         /// The version that it must have.
         version: i64,
     },
     /// Foods, filtered and in order, some at a time.
     Foods(List),
-    /// One food.
     Food {
-        /// Which.
         id: i64,
     },
-    /// A new food.
     CreateFood {
         /// The category that it is to belong to.
         category: i64,
-        /// The food.
         food: NewFood,
     },
     /// Everything of a food is replaced but its id and its category.
     UpdateFood {
-        /// Which.
         id: i64,
         /// The version that it must have.
         version: i64,
@@ -70,7 +58,6 @@ pub enum Call {
     },
     /// A food that no template uses is removed.
     DeleteFood {
-        /// Which.
         id: i64,
         /// The version that it must have.
         version: i64,
@@ -79,12 +66,10 @@ pub enum Call {
     InsertFoods {
         /// The category that they are to belong to.
         category: i64,
-        /// The foods.
         foods: Bulk,
     },
     /// A diet template with all that is in it.
     Template {
-        /// Which.
         id: i64,
     },
 }
@@ -102,8 +87,6 @@ pub enum Bulk {
 }
 
 impl Bulk {
-    /// How many there are.
-    #[must_use]
     pub fn len(&self) -> usize {
         match self {
             Bulk::Drawn { .. } => BULK_MAX,
@@ -112,7 +95,6 @@ impl Bulk {
     }
 
     /// Whether there is none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -129,11 +111,8 @@ impl Bulk {
 /// A part of the list of foods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct List {
-    /// Which foods.
     pub filter: Filter,
-    /// In what order.
     pub order: Order,
-    /// From where.
     pub from: From,
     /// How many at most: 1 to [`PAGE_SIZE_MAX`].
     pub size: u32,
@@ -142,7 +121,6 @@ pub struct List {
 /// Which foods are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filter {
-    /// All.
     All,
     /// Those of a category; none of one that does not exist.
     Category(i64),
@@ -171,8 +149,6 @@ pub enum From {
 /// What a list is ordered by, of one food.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
-    /// Its name.
     Name(Name),
-    /// Its kilocalories.
     Kcal(u32),
 }

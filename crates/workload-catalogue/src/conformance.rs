@@ -21,13 +21,11 @@ pub struct ConformancePlan {
     pub size: Cardinality,
     /// Seed of the random calls.
     pub seed: u64,
-    /// How many of them.
     pub random_calls: u32,
 }
 
 impl ConformancePlan {
     /// A plan on the data of the golden vectors, which is tiny.
-    #[must_use]
     pub const fn golden(seed: u64, random_calls: u32) -> ConformancePlan {
         ConformancePlan { size: Cardinality::tiny(), seed, random_calls }
     }

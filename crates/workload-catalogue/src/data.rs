@@ -25,7 +25,7 @@ pub const SCALE_MAX: u32 = 10_000;
 
 /// How much data there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "how many there are of each: days of a template, meals of a day")]
+// How many there are of each: days of a template, meals of a day.
 pub struct Cardinality {
     pub scale: u32,
     pub categories: u32,
@@ -37,7 +37,6 @@ pub struct Cardinality {
 
 impl Cardinality {
     /// Thousands of foods.
-    #[must_use]
     pub const fn standard(scale: u32) -> Cardinality {
         Cardinality {
             scale,
@@ -50,13 +49,11 @@ impl Cardinality {
     }
 
     /// Loads in milliseconds, for conformance and tests: few foods, so that calls meet, and more than a page of them.
-    #[must_use]
     pub const fn tiny() -> Cardinality {
         Cardinality { scale: 1, categories: 3, foods: 60, templates: 4, days: 3, meals: 2 }
     }
 
     /// Items of all templates.
-    #[must_use]
     pub fn items(&self) -> u64 {
         (1..=self.templates).map(|template| self.items_of_template(template)).sum()
     }
@@ -76,7 +73,6 @@ impl Cardinality {
     }
 
     /// An item of a meal, by its number from 1.
-    #[must_use]
     pub fn item(&self, place: Place, number: u32) -> Item {
         let bits = place.bits(number);
         let food = 1 + bits % u64::from(self.foods);
@@ -86,7 +82,6 @@ impl Cardinality {
     }
 
     /// A food as it was loaded, by its id.
-    #[must_use]
     pub fn food(&self, id: i64, version: i64) -> Food {
         Food {
             id,
@@ -104,7 +99,6 @@ impl Cardinality {
     }
 
     /// The answer to a question for a template, as long as its foods are as they were loaded but for their prices.
-    #[must_use]
     pub fn template(&self, id: u32, wanted: Wanted) -> Outcome {
         self.template_of(id, wanted, |item| item)
     }
@@ -123,7 +117,7 @@ impl Cardinality {
 
 /// A meal of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "numbers from 1: the template, its day, the day's meal")]
+// Numbers from 1: the template, its day, the day's meal.
 pub struct Place {
     pub template: u32,
     pub day: u32,
@@ -155,7 +149,6 @@ pub(crate) fn first_word(bits: u64) -> &'static str {
 impl Facts {
     /// What our own calls and loads make of a food: of its price a function of its version as well, so that the stored data
     /// tells whether a write was lost. An audit knows the same function: `100 + (7 id + 13 version) mod 900`.
-    #[must_use]
     pub fn drawn(id: i64, version: i64) -> Facts {
         let bits = mix(id as u64);
         let part = |shift: u32, bound: u64| ((bits >> shift) % bound) as u32;
@@ -180,7 +173,6 @@ impl Facts {
 
 impl NewFood {
     /// A food of our own making.
-    #[must_use]
     pub fn drawn(id: i64) -> NewFood {
         NewFood { id, facts: Facts::drawn(id, 1) }
     }
@@ -188,7 +180,6 @@ impl NewFood {
 
 impl Category {
     /// A category of our own making.
-    #[must_use]
     pub fn drawn(id: i64, version: i64) -> Category {
         Category { id, name: category_name(id), version }
     }
@@ -230,7 +221,6 @@ pub struct Data {
 
 impl Data {
     /// The data of a size.
-    #[must_use]
     pub fn new(size: Cardinality) -> Data {
         let templates = u64::from(size.templates);
         let (days, meals) = (u64::from(size.days), u64::from(size.meals));
@@ -262,8 +252,6 @@ impl Data {
         Data { size, tables }
     }
 
-    /// How much there is.
-    #[must_use]
     pub const fn size(&self) -> Cardinality {
         self.size
     }

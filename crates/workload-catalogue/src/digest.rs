@@ -62,7 +62,6 @@ impl Fields {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Fold {
     digest: Digest,
-    /// How many there were.
     pub(crate) count: u32,
 }
 

@@ -14,7 +14,6 @@ pub const PRICE_MAX: u32 = 1_000_000;
 
 /// A category. Its id was chosen by who created it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "id, name and version of a category")]
 pub struct Category {
     pub id: i64,
     pub name: Name,
@@ -25,7 +24,6 @@ pub struct Category {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Facts {
-    /// Its name.
     pub name: Name,
     /// Kilocalories in 100 g: 0 to [`KCAL_MAX`].
     pub kcal: u32,
@@ -83,8 +81,6 @@ pub struct Food {
 /// A food to be created in a category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewFood {
-    /// Its id.
     pub id: i64,
-    /// The rest.
     pub facts: Facts,
 }

@@ -67,7 +67,6 @@ enum Expected {
     Version(i64),
     /// It may be declined because of what others do or did.
     Either,
-    /// It is declined.
     Declined(Decline),
     /// It is declined, because the row is used, or because others have changed it since.
     InUse,
@@ -167,7 +166,6 @@ impl Own {
     }
 }
 
-/// The default mix.
 pub(crate) fn standard_mix() -> Mix {
     let weights: Vec<(String, f64)> = FoodCatalogue::KINDS
         .iter()

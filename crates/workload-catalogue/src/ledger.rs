@@ -72,7 +72,6 @@ pub struct Ledger {
 
 impl Ledger {
     /// Calls of each kind that were sent.
-    #[must_use]
     pub const fn calls(&self) -> &[u64; KINDS] {
         &self.calls
     }
@@ -105,7 +104,6 @@ impl model::Ledger<FoodCatalogue> for Ledger {
 /// What the store says of a table, read before and after a trial by the query `stored`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stored {
-    /// Its rows.
     pub rows: i64,
     /// The sum of their versions.
     pub versions: i64,
@@ -125,14 +123,12 @@ pub struct Claims {
 
 impl Claims {
     /// The claims of a ledger.
-    #[must_use]
     pub const fn of(ledger: &Ledger, complete: bool) -> Claims {
         Claims { sure: ledger.sure, doubtful: ledger.doubtful, complete }
     }
 
     /// The ledger audit: rows and versions have grown by what was acknowledged, and by no more or less than what is in doubt
     /// next to that. Nothing where the claims are not complete; `None` where the store does not speak of the same tables.
-    #[must_use]
     pub fn audit(&self, before: &[Stored], after: &[Stored]) -> Option<Vec<LedgerFinding>> {
         if before.len() != PLACES.len() || after.len() != PLACES.len() {
             return None;

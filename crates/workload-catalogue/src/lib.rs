@@ -37,7 +37,6 @@ pub use outcome::{Decline, Ends, Listed, Outcome, Said, Spot};
 pub use sql::{Form, SqlSession, SqlTarget, Stmt, catalogue, schema};
 pub use text::{NAME_MAX, Name, NotAName};
 
-/// The workload.
 #[derive(Debug, Clone, Copy)]
 pub struct FoodCatalogue;
 

@@ -16,7 +16,6 @@ pub struct Oracle {
 
 impl Oracle {
     /// Freshly loaded.
-    #[must_use]
     pub fn new(size: Cardinality) -> Oracle {
         let categories = (1..=i64::from(size.categories)).map(|id| (id, Category::drawn(id, 1))).collect();
         let foods = (1..=i64::from(size.foods)).map(|id| (id, size.food(id, 1))).collect();

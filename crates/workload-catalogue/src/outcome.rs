@@ -3,10 +3,8 @@
 use crate::call::{Filter, From, Key, List, Order};
 use crate::{BULK_MAX, Call, Digest, Food, Name};
 
-/// An outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// What it says.
     pub said: Said,
     /// The answer as JSON, of reading calls whose caller asked for the whole of it; empty otherwise.
     pub body: Vec<u8>,
@@ -19,38 +17,25 @@ pub struct Outcome {
     reason = "an outcome allocates nothing, however much of a list it keeps"
 )]
 pub enum Said {
-    /// All categories.
     Categories {
-        /// How many.
         count: u32,
-        /// All of them.
         digest: Digest,
     },
-    /// A category.
     Category {
-        /// Its version.
         version: i64,
-        /// All of it.
         digest: Digest,
     },
-    /// Some foods.
     Foods(Listed),
-    /// A food.
     Food {
-        /// Its version.
         version: i64,
-        /// All of it.
         digest: Digest,
     },
-    /// A template.
     Template {
-        /// Its days.
         days: u32,
         /// The meals of all of them.
         meals: u32,
         /// The items of all of these.
         items: u32,
-        /// All of it.
         digest: Digest,
     },
     /// A category or a food was created or changed.
@@ -60,9 +45,7 @@ pub enum Said {
     },
     /// A category or a food was removed.
     Deleted,
-    /// Foods were inserted.
     Inserted {
-        /// How many.
         count: u32,
     },
     /// The service said no, and changed nothing.
@@ -72,11 +55,9 @@ pub enum Said {
 /// Foods of a list, in short.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Listed {
-    /// How many.
     pub count: u32,
     /// How many the filter lets through, on all pages; none where a page was not asked for.
     pub total: Option<u64>,
-    /// All of them.
     pub digest: Digest,
     /// The ends of what they hold, where there is one at least.
     pub ends: Option<Ends>,
@@ -85,9 +66,7 @@ pub struct Listed {
 /// What foods of a list have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ends {
-    /// The first.
     pub first: Spot,
-    /// The last.
     pub last: Spot,
     /// The least name and the greatest: whatever both begin with, all names in between do.
     pub names: (Name, Name),
@@ -101,7 +80,6 @@ pub struct Ends {
 
 /// A food's place in either order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "fields of a food")]
 pub struct Spot {
     pub name: Name,
     pub kcal: u32,
@@ -114,7 +92,6 @@ impl Spot {
     }
 
     /// What an order is by.
-    #[must_use]
     pub const fn key(&self, order: Order) -> Key {
         match order {
             Order::Name => Key::Name(self.name),
@@ -128,14 +105,12 @@ impl Spot {
 }
 
 impl Ends {
-    /// Of one food.
     pub(crate) const fn of(food: &Food) -> Ends {
         let spot = Spot::of(food);
         let names = (spot.name, spot.name);
         Ends { first: spot, last: spot, names, category: Some(food.category), by_name: true, by_kcal: true }
     }
 
-    /// And of one more.
     pub(crate) fn push(&mut self, food: &Food) {
         let spot = Spot::of(food);
         self.by_name &= self.last.is_before(Order::Name, &spot);
@@ -260,13 +235,10 @@ impl Decline {
 
 impl Outcome {
     /// Without a body.
-    #[must_use]
     pub const fn of(said: Said) -> Outcome {
         Outcome { said, body: Vec::new() }
     }
 
-    /// Declined.
-    #[must_use]
     pub const fn declined(why: Decline) -> Outcome {
         Outcome::of(Said::Declined(why))
     }

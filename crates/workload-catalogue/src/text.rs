@@ -46,8 +46,6 @@ impl Name {
         self.0.push_str(&text[..fitting]);
     }
 
-    /// The text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -31,13 +31,11 @@ pub struct Context {
 
 impl Context {
     /// For data of pgbench's size, of whose past nothing is known.
-    #[must_use]
     pub const fn standard(branches: u32) -> Context {
         Context { size: Cardinality::standard(branches), history_whole: false }
     }
 
     /// Values of the queries' parameters: branches, accounts a branch, tellers a branch, branches of the stores before.
-    #[must_use]
     pub fn params(&self) -> Vec<i64> {
         let Cardinality { branches, accounts, tellers, first, shards: _ } = self.size;
         [branches, accounts, tellers, first].map(i64::from).to_vec()

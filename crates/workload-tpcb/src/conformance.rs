@@ -16,7 +16,6 @@ use probes::Probes;
 pub use model::conformance::{Conformance, Disagreement, Origin};
 pub use vectors::recorded;
 
-/// What to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConformancePlan {
     /// Size of the loaded data.
@@ -29,7 +28,6 @@ pub struct ConformancePlan {
 
 impl ConformancePlan {
     /// A plan on the data of the golden vectors, which is tiny.
-    #[must_use]
     pub const fn golden(seed: u64, random_calls: u32) -> ConformancePlan {
         ConformancePlan { size: Cardinality::tiny(), seed, random_calls }
     }

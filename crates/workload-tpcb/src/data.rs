@@ -25,7 +25,6 @@ pub const FILLER: &str = match std::str::from_utf8(&[b' '; 84]) {
 /// one. Ids are those of the whole in every part, so that everything here works on a part as it does on the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cardinality {
-    /// Branches: the scale.
     pub branches: u32,
     /// Accounts of a branch.
     pub accounts: u32,
@@ -53,19 +52,16 @@ const fn one() -> u32 {
 
 impl Cardinality {
     /// pgbench's, for scale `branches`.
-    #[must_use]
     pub const fn standard(branches: u32) -> Cardinality {
         Cardinality::of(branches, ACCOUNTS_A_BRANCH, TELLERS_A_BRANCH)
     }
 
     /// Three branches that load in milliseconds, for conformance and tests: few accounts, so that calls meet.
-    #[must_use]
     pub const fn tiny() -> Cardinality {
         Cardinality::of(3, 50, 10)
     }
 
     /// Branches with so many accounts and tellers each, in one store.
-    #[must_use]
     pub const fn of(branches: u32, accounts: u32, tellers: u32) -> Cardinality {
         Cardinality { branches, accounts, tellers, first: 0, shards: 1 }
     }
@@ -89,38 +85,30 @@ impl Cardinality {
         Blocks { items: self.branches, shards: self.shards }
     }
 
-    /// Accounts in all.
-    #[must_use]
     pub const fn accounts_all(&self) -> u32 {
         self.branches * self.accounts
     }
 
-    /// Tellers in all.
-    #[must_use]
     pub const fn tellers_all(&self) -> u32 {
         self.branches * self.tellers
     }
 
     /// Ids of what has `each` a branch: `ids(size.accounts)`, and `ids(1)` of the branches.
-    #[must_use]
     pub const fn ids(&self, each: u32) -> RangeInclusive<u32> {
         self.first * each + 1..=(self.first + self.branches) * each
     }
 
     /// The branch that an account belongs to. No call of one store cares, but audits do.
-    #[must_use]
     pub const fn branch_of_account(&self, aid: u32) -> u32 {
         (aid - 1) / self.accounts + 1
     }
 
     /// The branch that a teller belongs to.
-    #[must_use]
     pub const fn branch_of_teller(&self, tid: u32) -> u32 {
         (tid - 1) / self.tellers + 1
     }
 
     /// The store that a branch is in, by its index; for a branch that does not exist one of those that do.
-    #[must_use]
     pub fn shard(&self, bid: u32) -> u32 {
         self.blocks().shard_of(bid.saturating_sub(self.first + 1))
     }
@@ -128,7 +116,6 @@ impl Cardinality {
 
 /// Rows of the smallest table that every call updates: one a branch. More than half as many clients as this, and what is
 /// measured is how they wait for each other (the rule `hot-rows`).
-#[must_use]
 pub const fn hottest_rows(branches: u32) -> u64 {
     branches as u64
 }
@@ -149,13 +136,10 @@ pub struct Data {
 
 impl Data {
     /// The data of a size.
-    #[must_use]
     pub fn new(size: Cardinality) -> Data {
         Data { size, tables: tables(size) }
     }
 
-    /// How much there is.
-    #[must_use]
     pub const fn size(&self) -> Cardinality {
         self.size
     }

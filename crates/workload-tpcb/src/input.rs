@@ -25,7 +25,6 @@ pub struct Inputs {
 
 impl Inputs {
     /// The stream of a worker.
-    #[must_use]
     pub fn new(size: Cardinality, seed: u64, worker: u32) -> Inputs {
         Inputs { size, random: Random::stream(seed, &[CLIENT, u64::from(worker)]) }
     }

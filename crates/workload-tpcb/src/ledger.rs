@@ -13,7 +13,6 @@ const BUCKETS_MAX: u32 = 1_000;
 /// What calls imply about one place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// Calls.
     pub calls: u64,
     /// The sum of the amounts above zero.
     pub up: i64,
@@ -35,7 +34,6 @@ impl Tally {
     }
 
     /// The sum of all amounts.
-    #[must_use]
     pub const fn sum(&self) -> i64 {
         self.up + self.down
     }
@@ -47,9 +45,7 @@ impl Tally {
 pub enum Place {
     /// All accounts of a branch together.
     Accounts,
-    /// A teller.
     Teller,
-    /// A branch.
     Branch,
 }
 
@@ -103,7 +99,6 @@ pub struct Ledger {
 
 impl Ledger {
     /// An empty account for data of that size. About 4 KiB, and 650 bytes a branch.
-    #[must_use]
     pub fn new(size: Cardinality) -> Ledger {
         let places = (2 * size.branches + size.tellers_all()) as usize;
         let buckets = size.accounts_all().div_ceil(bucket_width(size));
@@ -119,25 +114,20 @@ impl Ledger {
     }
 
     /// How much data it is for.
-    #[must_use]
     pub const fn size(&self) -> Cardinality {
         self.size
     }
 
     /// What acknowledged calls imply, in the order of the query `tallies`: accounts by branch, tellers, branches.
-    #[must_use]
     pub fn sure(&self) -> &[Tally] {
         &self.sure
     }
 
     /// What calls in doubt would add if all of them had been applied, in the same order.
-    #[must_use]
     pub fn doubtful(&self) -> &[Tally] {
         &self.doubtful
     }
 
-    /// What was sent.
-    #[must_use]
     pub const fn counts(&self) -> &InputCounts {
         &self.counts
     }
@@ -149,13 +139,11 @@ impl Ledger {
     }
 
     /// How often each teller was drawn.
-    #[must_use]
     pub fn teller_counts(&self) -> &[u32] {
         &self.tellers
     }
 
     /// How often each branch was drawn.
-    #[must_use]
     pub fn branch_counts(&self) -> &[u32] {
         &self.branches
     }
@@ -247,7 +235,6 @@ pub struct StoredTally {
 
 impl StoredTally {
     /// From a row of `tallies`.
-    #[must_use]
     pub fn from_row(row: &[i64]) -> Option<StoredTally> {
         let &[place, id, balance, entries, moved] = row else { return None };
         let (place, id) = (Place::of_number(place)?, u32::try_from(id).ok()?);
@@ -255,7 +242,6 @@ impl StoredTally {
     }
 
     /// What all stores say, from what each says of its part: in the order of the query over the whole.
-    #[must_use]
     pub fn join(parts: Vec<Vec<StoredTally>>) -> Vec<StoredTally> {
         let mut all = parts.concat();
         all.sort_by_key(|tally| (tally.place, tally.id));
@@ -282,7 +268,6 @@ pub struct Claims {
 
 impl Claims {
     /// The claims of a ledger.
-    #[must_use]
     pub fn of(ledger: &Ledger, complete: bool) -> Claims {
         Claims { sure: ledger.sure.to_vec(), doubtful: ledger.doubtful.to_vec(), complete }
     }
@@ -290,7 +275,6 @@ impl Claims {
     /// The ledger audit: in each place the store must have grown by what was acknowledged, and by no more or less than
     /// what is in doubt next to that; and balances by exactly what their new history says, in doubt or not. `None` where
     /// the three do not speak of the same places.
-    #[must_use]
     pub fn audit(&self, before: &[StoredTally], after: &[StoredTally]) -> Option<Vec<LedgerFinding>> {
         let same = before.len() == after.len()
             && before.len() == self.sure.len()
@@ -358,7 +342,6 @@ impl Bounds {
 }
 
 struct Measure {
-    /// By place.
     names: [&'static str; 3],
     unit: &'static str,
     bounds: Bounds,

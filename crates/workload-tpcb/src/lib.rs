@@ -28,7 +28,6 @@ pub use oracle::{Entry, Oracle};
 pub use outcome::Outcome;
 pub use sql::{SqlSession, SqlTarget, Stmt, catalogue, schema};
 
-/// The workload.
 #[derive(Debug, Clone, Copy)]
 pub struct Tpcb;
 

@@ -6,7 +6,6 @@ use std::ops::RangeInclusive;
 
 /// A row of the history, without its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "pgbench's own names")]
 pub struct Entry {
     pub tid: u32,
     pub bid: u32,
@@ -26,7 +25,6 @@ pub struct Oracle {
 
 impl Oracle {
     /// Freshly loaded.
-    #[must_use]
     pub fn new(data: &Data) -> Oracle {
         let size = data.size();
         Oracle {
@@ -39,31 +37,26 @@ impl Oracle {
     }
 
     /// How much data was loaded.
-    #[must_use]
     pub const fn size(&self) -> Cardinality {
         self.size
     }
 
     /// Balances of the accounts, in order.
-    #[must_use]
     pub fn accounts(&self) -> &[i64] {
         &self.accounts
     }
 
     /// Balances of the tellers, in order.
-    #[must_use]
     pub fn tellers(&self) -> &[i64] {
         &self.tellers
     }
 
     /// Balances of the branches, in order.
-    #[must_use]
     pub fn branches(&self) -> &[i64] {
         &self.branches
     }
 
     /// The history, in the order of calls.
-    #[must_use]
     pub fn history(&self) -> &[Entry] {
         &self.history
     }

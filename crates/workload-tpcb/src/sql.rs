@@ -16,7 +16,6 @@ sql::statements! {
 
 impl Stmt {
     /// Names in the order of [`sql::StmtId`]s: the same on every engine.
-    #[must_use]
     pub fn names(dialect: Dialect) -> &'static [&'static str] {
         match dialect {
             Dialect::Sqlite | Dialect::Postgres | Dialect::MySql => Stmt::NAMES,

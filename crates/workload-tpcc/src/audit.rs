@@ -37,20 +37,17 @@ pub struct Context {
 
 impl Context {
     /// For data of the standard's size.
-    #[must_use]
     pub const fn standard(warehouses: u32) -> Context {
         Context::fresh(Cardinality::standard(warehouses))
     }
 
     /// For data that we have loaded, and one run at most has used.
-    #[must_use]
     pub const fn fresh(size: Cardinality) -> Context {
         Context { size, ours: true, used_before: false, run_from: None }
     }
 
     /// Values of the queries' parameters: initial orders of a district, the first of them that was not delivered,
     /// customers of a district, the first order by which skew is judged, last names that calls draw.
-    #[must_use]
     pub fn params(&self) -> Vec<i64> {
         let Cardinality { orders, customers, names, .. } = self.size;
         let run_from = self.run_from.unwrap_or(orders + 1);

@@ -4,9 +4,7 @@ use arrayvec::{ArrayString, ArrayVec};
 use model::Cents;
 use serde::{Deserialize, Serialize};
 
-/// A call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the standard's own names")]
 pub enum Call {
     NewOrder(NewOrder),
     Payment(Payment),
@@ -44,7 +42,6 @@ pub struct Line {
 /// How a customer is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
-    /// By number.
     Id(u32),
     /// By last name: of all who have it, the one in the middle by first name.
     LastName(ArrayString<16>),
@@ -61,7 +58,6 @@ pub struct Payment {
     pub c_w_id: u32,
     /// The customer's district.
     pub c_d_id: u32,
-    /// The customer.
     pub customer: Who,
     /// 1.00 to 5,000.00.
     pub h_amount: Cents,
@@ -74,7 +70,6 @@ pub struct OrderStatus {
     pub w_id: u32,
     /// District, 1 to 10.
     pub d_id: u32,
-    /// The customer.
     pub customer: Who,
 }
 
@@ -102,13 +97,11 @@ pub struct StockLevel {
 
 impl NewOrder {
     /// Whether every line is supplied by the home warehouse (o_all_local).
-    #[must_use]
     pub fn all_local(&self) -> bool {
         self.lines.iter().all(|line| line.supply_w_id == self.w_id)
     }
 
     /// Whether it names an item that is not sold, of data with so many `items`: then it is to be declined (2.4.1.4).
-    #[must_use]
     pub fn names_unused(&self, items: u32) -> bool {
         self.lines.iter().any(|line| line.i_id == 0 || line.i_id > items)
     }

@@ -7,11 +7,8 @@ use serde::{Deserialize, Serialize};
 /// What the store says about a district, read before and after a trial by the query `district_tallies`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredTally {
-    /// Warehouse.
     pub w_id: u32,
-    /// District.
     pub d_id: u32,
-    /// d_next_o_id.
     pub next_o_id: i64,
     /// d_ytd in cents.
     pub ytd: i64,
@@ -48,7 +45,6 @@ pub struct StoredSums {
 
 impl StoredTally {
     /// From a row of `district_tallies`.
-    #[must_use]
     pub fn from_row(row: &[i64]) -> Option<StoredTally> {
         let (&[w_id, d_id, next_o_id, ytd, lines, undelivered, payments, amount], sums) =
             row.split_first_chunk()?;
@@ -76,14 +72,12 @@ pub struct Claims {
 
 impl Claims {
     /// The claims of a ledger.
-    #[must_use]
     pub fn of(ledger: &Ledger, complete: bool) -> Claims {
         Claims { sure: ledger.sure().to_vec(), doubtful: ledger.doubtful().to_vec(), complete }
     }
 
     /// The ledger audit: the store must have grown by what was acknowledged, and by no more than that plus what is in
     /// doubt, in each district. `None` where the three do not speak of the same districts.
-    #[must_use]
     pub fn audit(&self, before: &[StoredTally], after: &[StoredTally]) -> Option<Vec<LedgerFinding>> {
         let same = before.len() == after.len()
             && before.len() == self.sure.len()

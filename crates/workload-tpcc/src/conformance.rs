@@ -21,7 +21,6 @@ pub use vectors::recorded;
 /// The seed of the data that the golden vectors were recorded on.
 pub const GOLDEN_LOAD_SEED: u64 = 8;
 
-/// What to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConformancePlan {
     /// Size of the loaded data.
@@ -36,7 +35,6 @@ pub struct ConformancePlan {
 
 impl ConformancePlan {
     /// A plan on the data of the golden vectors, which is tiny.
-    #[must_use]
     pub const fn golden(seed: u64, random_calls: u32) -> ConformancePlan {
         ConformancePlan { size: Cardinality::tiny(), load_seed: GOLDEN_LOAD_SEED, seed, random_calls }
     }

@@ -15,9 +15,7 @@ use std::collections::BTreeMap;
 /// How much data there is. The standard's numbers except in tests and conformance runs, which use a tiny set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cardinality {
-    /// Warehouses: the scale.
     pub warehouses: u32,
-    /// Items in all.
     pub items: u32,
     /// Customers of a district.
     pub customers: u32,
@@ -34,7 +32,6 @@ pub const WAREHOUSES_MAX: u32 = 100_000;
 
 impl Cardinality {
     /// The standard's (1.2.1).
-    #[must_use]
     pub const fn standard(warehouses: u32) -> Cardinality {
         Cardinality {
             warehouses,
@@ -47,13 +44,11 @@ impl Cardinality {
     }
 
     /// Two warehouses that load in milliseconds, for conformance and tests. Three customers share each last name.
-    #[must_use]
     pub const fn tiny() -> Cardinality {
         Cardinality { warehouses: 2, items: 100, customers: 30, names: 10, orders: 30, undelivered: 9 }
     }
 
     /// The first order of a district that is not delivered: 2101 in the standard.
-    #[must_use]
     pub const fn undelivered_from(&self) -> u32 {
         self.orders - self.undelivered + 1
     }
@@ -108,20 +103,16 @@ pub struct Data {
 
 impl Data {
     /// The data of a seed.
-    #[must_use]
     pub fn new(size: Cardinality, seed: u64) -> Data {
         let c_load = Data::c_load_of(seed);
         Data { size, seed, c_load, tables: tables(size) }
     }
 
-    /// How much there is.
-    #[must_use]
     pub const fn size(&self) -> Cardinality {
         self.size
     }
 
     /// C-Load of c_last under a seed (2.1.6.1).
-    #[must_use]
     pub fn c_load_of(seed: u64) -> u32 {
         Random::stream(seed, &[path::C_LOAD]).below(256) as u32
     }
@@ -134,8 +125,6 @@ impl Data {
         Random::stream(self.seed, &steps[..=key.len()])
     }
 
-    /// A warehouse.
-    #[must_use]
     pub fn warehouse(&self, w_id: u32) -> WarehouseRow {
         let random = &mut self.stream(path::WAREHOUSE, &[w_id]);
         WarehouseRow {
@@ -152,8 +141,6 @@ impl Data {
         }
     }
 
-    /// A district.
-    #[must_use]
     pub fn district(&self, w_id: u32, d_id: u32) -> DistrictRow {
         let random = &mut self.stream(path::DISTRICT, &[w_id, d_id]);
         DistrictRow {
@@ -171,8 +158,6 @@ impl Data {
         }
     }
 
-    /// A customer.
-    #[must_use]
     pub fn customer(&self, w_id: u32, d_id: u32, c_id: u32) -> CustomerRow {
         let random = &mut self.stream(path::CUSTOMER, &[w_id, d_id, c_id]);
         let name = self.name(random, c_id);
@@ -209,7 +194,6 @@ impl Data {
     }
 
     /// c_last, c_credit and c_discount of a customer, without making the rest of its row: about 0.3 µs.
-    #[must_use]
     pub(crate) fn terms(&self, w_id: u32, d_id: u32, c_id: u32) -> (Text<16>, Text<2>, BasisPoints) {
         let random = &mut self.stream(path::CUSTOMER, &[w_id, d_id, c_id]);
         let c_last = last_name(self.name(random, c_id));
@@ -224,7 +208,6 @@ impl Data {
     }
 
     /// Who is meant by each last name in each district (2.5.2.2): about 2 ms and 20 KB a warehouse.
-    #[must_use]
     pub(crate) fn by_name(&self) -> ByName {
         let Cardinality { warehouses, customers, names, .. } = self.size;
         let mut meant = Vec::with_capacity((warehouses * DISTRICTS * names) as usize);
@@ -249,7 +232,6 @@ impl Data {
     }
 
     /// The row of history of a customer's first payment.
-    #[must_use]
     pub fn history(&self, w_id: u32, d_id: u32, c_id: u32) -> HistoryRow {
         let random = &mut self.stream(path::HISTORY, &[w_id, d_id, c_id]);
         HistoryRow {
@@ -265,7 +247,6 @@ impl Data {
     }
 
     /// The customers of a district's orders: o_id − 1 is the index (a random permutation).
-    #[must_use]
     pub fn order_customers(&self, w_id: u32, d_id: u32) -> Vec<u32> {
         let mut customers: Vec<u32> = (1..=self.size.customers).collect();
         self.stream(path::PERMUTATION, &[w_id, d_id]).shuffle(&mut customers);
@@ -273,7 +254,6 @@ impl Data {
     }
 
     /// An order, whose customer is known from [`Data::order_customers`].
-    #[must_use]
     pub fn order(&self, w_id: u32, d_id: u32, o_id: u32, o_c_id: u32) -> OrderRow {
         let random = &mut self.stream(path::ORDER, &[w_id, d_id, o_id]);
         let o_ol_cnt = random.range(5, 15) as u32;
@@ -311,8 +291,6 @@ impl Data {
         }
     }
 
-    /// An item.
-    #[must_use]
     pub fn item(&self, i_id: u32) -> ItemRow {
         let random = &mut self.stream(path::ITEM, &[i_id]);
         ItemRow {
@@ -325,7 +303,6 @@ impl Data {
     }
 
     /// The stock of an item in a warehouse.
-    #[must_use]
     pub fn stock(&self, w_id: u32, i_id: u32) -> StockRow {
         let random = &mut self.stream(path::STOCK, &[w_id, i_id]);
         StockRow {

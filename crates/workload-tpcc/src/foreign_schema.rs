@@ -228,7 +228,6 @@ pub fn discover_query() -> Result<String, CatalogueError> {
 
 impl Cardinality {
     /// From the row of [`discover_query`]; `None` where it makes no sense: no warehouse 1, or an empty one.
-    #[must_use]
     pub fn discovered(row: &[i64]) -> Option<Cardinality> {
         let mut figures = row.iter().map(|figure| u32::try_from(*figure).ok().filter(|figure| *figure > 0));
         let mut next = || figures.next()?;

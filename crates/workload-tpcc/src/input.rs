@@ -57,14 +57,12 @@ fn c_run(random: &mut Random, c_load: u32) -> u32 {
 pub struct Terminal {
     /// Home warehouse.
     pub w_id: u32,
-    /// District.
     pub d_id: u32,
 }
 
 impl Terminal {
     /// Spreads terminals over warehouses first and districts then, so that ten times as many terminals as warehouses
     /// occupy every district once.
-    #[must_use]
     pub fn of_worker(worker: u32, warehouses: u32) -> Terminal {
         Terminal { w_id: worker % warehouses + 1, d_id: worker / warehouses % DISTRICTS + 1 }
     }
@@ -102,7 +100,6 @@ pub struct Inputs {
 impl Inputs {
     /// The stream of a worker. `c_load` is the constant that the data was loaded with
     /// ([`crate::Data::c_load_of`] the seed of the load).
-    #[must_use]
     pub fn new(size: Cardinality, c_load: u32, seed: u64, worker: u32) -> Inputs {
         Inputs {
             size,

@@ -13,17 +13,13 @@ const PRICE_MAX: i64 = 10_000;
 /// What calls imply about a district.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DistrictTally {
-    /// Orders placed.
     pub orders: u64,
-    /// Their lines.
     pub lines: u64,
     /// Σ ol_amount of these in cents. Of an order in doubt the prices are not known: the most that they can be.
     pub amount: i64,
-    /// Payments received.
     pub payments: u64,
     /// Their sum in cents.
     pub paid: i64,
-    /// Orders delivered.
     pub deliveries: u64,
     /// The highest order number acknowledged; 0 for none.
     pub o_id_max: u32,
@@ -77,7 +73,6 @@ impl DistrictTally {
 
 /// Counts of what was really sent (the input audit compares them with the standard's shares).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "each name says what it counts")]
 pub struct InputCounts {
     /// Calls of each kind.
     pub calls: [u64; 5],
@@ -92,7 +87,6 @@ pub struct InputCounts {
     pub rollbacks_answered: u64,
     /// Districts of a delivery that had nothing to deliver.
     pub deliveries_skipped: u64,
-    /// Deliveries answered.
     pub deliveries_answered: u64,
 }
 
@@ -109,7 +103,6 @@ pub struct Ledger {
 
 impl Ledger {
     /// An empty account for data of that size. About 50 KiB and 210 bytes a district.
-    #[must_use]
     pub fn new(size: Cardinality) -> Ledger {
         let districts = (size.warehouses * DISTRICTS) as usize;
         Ledger {
@@ -123,31 +116,25 @@ impl Ledger {
     }
 
     /// What acknowledged calls imply, by district in the order of (warehouse, district).
-    #[must_use]
     pub fn sure(&self) -> &[DistrictTally] {
         &self.sure
     }
 
     /// What calls in doubt would add if all of them had been applied.
-    #[must_use]
     pub fn doubtful(&self) -> &[DistrictTally] {
         &self.doubtful
     }
 
-    /// What was sent.
-    #[must_use]
     pub const fn counts(&self) -> &InputCounts {
         &self.counts
     }
 
     /// How often each sampled item was ordered.
-    #[must_use]
     pub fn item_counts(&self) -> &[u32] {
         &self.items[1..]
     }
 
     /// How often each customer number was drawn by number, over all districts.
-    #[must_use]
     pub fn customer_counts(&self) -> &[u32] {
         &self.customers[1..]
     }
@@ -290,7 +277,6 @@ impl model::Ledger<Tpcc> for Ledger {
 }
 
 /// Share of all that the most frequent tenth gets (the skew of NURand).
-#[must_use]
 pub fn top_tenth(counts: &[u32]) -> f64 {
     let mut sorted = counts.to_vec();
     sorted.sort_unstable_by(|a, b| b.cmp(a));

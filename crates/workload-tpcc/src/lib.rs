@@ -52,12 +52,10 @@ pub const LINES_MAX: usize = 15;
 /// Fewest lines of an order.
 pub const LINES_MIN: usize = 5;
 
-/// The workload.
 #[derive(Debug, Clone, Copy)]
 pub struct Tpcc;
 
 /// Index of each kind of call.
-#[expect(missing_docs, reason = "the standard's own names")]
 pub mod kind {
     pub const NEW_ORDER: usize = 0;
     pub const PAYMENT: usize = 1;

@@ -47,7 +47,6 @@ struct Loaded {
 
 impl Knowledge {
     /// Of data that was loaded as `data` says.
-    #[must_use]
     pub fn of(data: Data) -> Arc<Knowledge> {
         let size = data.size();
         let warehouses = 1..=size.warehouses;
@@ -62,7 +61,6 @@ impl Knowledge {
     }
 
     /// Of data that someone else has loaded: what it holds shows in the answers alone.
-    #[must_use]
     pub fn of_others(size: Cardinality) -> Arc<Knowledge> {
         Arc::new(Knowledge { size, loaded: None, numbers: numbers(size) })
     }

@@ -5,7 +5,6 @@ use model::{BasisPoints, Cents};
 /// Σ ol_amount × (1 − c_discount) × (1 + w_tax + d_tax) (2.4.2.2), rounded half up to a cent.
 ///
 /// Whole-number arithmetic: the largest order (15 lines of 10 pieces at 100.00) times both factors stays below 2⁵⁰.
-#[must_use]
 pub fn order_total(amounts: Cents, discount: BasisPoints, w_tax: BasisPoints, d_tax: BasisPoints) -> Cents {
     const ONE: i64 = 10_000;
     let scaled = amounts.0 * (ONE - discount.0) * (ONE + w_tax.0 + d_tax.0);

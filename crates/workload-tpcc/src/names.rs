@@ -6,7 +6,6 @@ const SYLLABLES: [&str; 10] =
     ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
 
 /// The last name of a number from 0 to 999: a syllable for each of its three digits.
-#[must_use]
 pub fn last_name(number: u32) -> ArrayString<16> {
     let mut name = ArrayString::new();
     for digit in [number / 100 % 10, number / 10 % 10, number % 10] {

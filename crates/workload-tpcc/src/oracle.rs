@@ -29,7 +29,6 @@ pub struct Oracle {
 /// A district and what belongs to it.
 #[derive(Debug, Clone)]
 pub struct District {
-    /// Its row.
     pub row: DistrictRow,
     /// Its customers, by number from 1.
     pub customers: Vec<CustomerRow>,
@@ -42,7 +41,6 @@ pub struct District {
 /// An order with its lines.
 #[derive(Debug, Clone)]
 pub struct Order {
-    /// Its row.
     pub row: OrderRow,
     /// Its lines, by number from 1.
     pub lines: Vec<OrderLineRow>,
@@ -50,7 +48,6 @@ pub struct Order {
 
 impl Oracle {
     /// The state right after loading `data`.
-    #[must_use]
     pub fn new(data: &Data) -> Oracle {
         let size = data.size();
         let warehouses = 1..=size.warehouses;
@@ -70,37 +67,31 @@ impl Oracle {
     }
 
     /// How much data was loaded.
-    #[must_use]
     pub const fn size(&self) -> Cardinality {
         self.size
     }
 
     /// The warehouses, in order.
-    #[must_use]
     pub fn warehouses(&self) -> &[WarehouseRow] {
         &self.warehouses
     }
 
     /// The districts with their customers and orders, by (warehouse, district).
-    #[must_use]
     pub fn districts(&self) -> &[District] {
         &self.districts
     }
 
     /// The items, in order. No call changes them.
-    #[must_use]
     pub fn items(&self) -> &[ItemRow] {
         &self.items
     }
 
     /// The stock, by (warehouse, item).
-    #[must_use]
     pub fn stock(&self) -> &[StockRow] {
         &self.stock
     }
 
     /// The history: first what was loaded, then the payments in their order.
-    #[must_use]
     pub fn history(&self) -> &[HistoryRow] {
         &self.history
     }

@@ -20,7 +20,6 @@ pub enum Outcome {
     Paid(Paid),
     /// The customer's newest order.
     Status(OrderReport),
-    /// Orders were delivered.
     Delivered(Delivered),
     /// Items are low in stock.
     Short(Short),
@@ -77,7 +76,6 @@ pub struct Unused {
 
 /// Name and address of a warehouse or district.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the standard's own names")]
 pub struct Address {
     pub street_1: Text<20>,
     pub street_2: Text<20>,
@@ -88,7 +86,6 @@ pub struct Address {
 
 /// The customer of a payment, as it was left behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the standard's own names")]
 pub struct Customer {
     pub c_id: u32,
     pub c_first: Text<16>,
@@ -109,11 +106,8 @@ pub struct Customer {
 pub struct Paid {
     /// When, in seconds since 1970.
     pub h_date: i64,
-    /// Address of the warehouse.
     pub warehouse: Address,
-    /// Address of the district.
     pub district: Address,
-    /// The customer.
     pub customer: Customer,
     /// The first 200 characters of c_data, for customers with bad credit; else absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,7 +116,6 @@ pub struct Paid {
 
 /// 2.6.3.3.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the standard's own names")]
 pub struct OrderReport {
     pub c_id: u32,
     pub c_first: Text<16>,
@@ -138,7 +131,6 @@ pub struct OrderReport {
 
 /// A line of a reported order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the standard's own names")]
 pub struct ReportLine {
     pub ol_supply_w_id: u32,
     pub ol_i_id: u32,

@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 const MEET: u32 = 8;
 /// Districts of a warehouse (1.2.1).
 const DISTRICTS: u32 = 10;
-/// What is paid.
 const AMOUNT: Cents = Cents(100);
 
 pub(crate) fn races(size: &Cardinality, _salt: u32, round: u32) -> Vec<Race<Tpcc>> {

@@ -8,7 +8,6 @@ macro_rules! row {
     ($(#[$doc:meta])* $name:ident in $table:literal { $($column:ident : $type:ty),+ $(,)? }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq)]
-        #[expect(missing_docs, reason = "the standard's own names")]
         pub struct $name { $(pub $column: $type),+ }
 
         impl $name {
@@ -60,14 +59,12 @@ impl<T: Value> Value for Option<T> {
 }
 
 row!(
-    /// A row of `warehouse`.
     WarehouseRow in "warehouse" {
         w_id: u32, w_name: Text<10>, w_street_1: Text<20>, w_street_2: Text<20>, w_city: Text<20>,
         w_state: Text<2>, w_zip: Text<9>, w_tax: BasisPoints, w_ytd: Cents,
     }
 );
 row!(
-    /// A row of `district`.
     DistrictRow in "district" {
         d_id: u32, d_w_id: u32, d_name: Text<10>, d_street_1: Text<20>, d_street_2: Text<20>,
         d_city: Text<20>, d_state: Text<2>, d_zip: Text<9>, d_tax: BasisPoints, d_ytd: Cents,
@@ -75,7 +72,6 @@ row!(
     }
 );
 row!(
-    /// A row of `customer`.
     CustomerRow in "customer" {
         c_id: u32, c_d_id: u32, c_w_id: u32, c_first: Text<16>, c_middle: Text<2>, c_last: Text<16>,
         c_street_1: Text<20>, c_street_2: Text<20>, c_city: Text<20>, c_state: Text<2>, c_zip: Text<9>,
@@ -85,36 +81,30 @@ row!(
     }
 );
 row!(
-    /// A row of `history`.
     HistoryRow in "history" {
         h_c_id: u32, h_c_d_id: u32, h_c_w_id: u32, h_d_id: u32, h_w_id: u32, h_date: i64,
         h_amount: Cents, h_data: Text<24>,
     }
 );
 row!(
-    /// A row of `new_order`.
     NewOrderRow in "new_order" { no_o_id: u32, no_d_id: u32, no_w_id: u32 }
 );
 row!(
-    /// A row of `orders`.
     OrderRow in "orders" {
         o_id: u32, o_d_id: u32, o_w_id: u32, o_c_id: u32, o_entry_d: i64, o_carrier_id: Option<u32>,
         o_ol_cnt: u32, o_all_local: u32,
     }
 );
 row!(
-    /// A row of `order_line`.
     OrderLineRow in "order_line" {
         ol_o_id: u32, ol_d_id: u32, ol_w_id: u32, ol_number: u32, ol_i_id: u32, ol_supply_w_id: u32,
         ol_delivery_d: Option<i64>, ol_quantity: u32, ol_amount: Cents, ol_dist_info: Text<24>,
     }
 );
 row!(
-    /// A row of `item`.
     ItemRow in "item" { i_id: u32, i_im_id: u32, i_name: Text<24>, i_price: Cents, i_data: Text<50> }
 );
 row!(
-    /// A row of `stock`.
     StockRow in "stock" {
         s_i_id: u32, s_w_id: u32, s_quantity: i64, s_dist_01: Text<24>, s_dist_02: Text<24>,
         s_dist_03: Text<24>, s_dist_04: Text<24>, s_dist_05: Text<24>, s_dist_06: Text<24>,

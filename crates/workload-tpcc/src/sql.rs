@@ -55,7 +55,6 @@ impl Stmt {
     const READ_BACKS: usize = Stmt::ReadClaim as usize;
 
     /// Names in the order of [`sql::StmtId`]s, as far as an engine has them.
-    #[must_use]
     pub fn names(dialect: Dialect) -> &'static [&'static str] {
         match dialect {
             Dialect::Sqlite | Dialect::Postgres => &Stmt::NAMES[..Stmt::READ_BACKS],

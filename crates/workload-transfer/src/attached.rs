@@ -20,7 +20,6 @@ pub struct AttachedSession<C, K> {
 
 impl<C: Attached, K: Clock> AttachedSession<C, K> {
     /// A session over one in each store, in their order, and one whose connection reaches all of them.
-    #[must_use]
     pub const fn new(
         stores: Vec<SqlSession<C, K>>,
         over_all: SqlSession<C, K>,

@@ -13,7 +13,6 @@ pub use sql::audit::{AuditOutcome, Family, Finding};
 pub type AuditGroup = sql::audit::Group<Cardinality>;
 
 /// Values of the queries' parameters: the first account of a store, its last, what each held at first, and the largest amount.
-#[must_use]
 pub fn params(size: &Cardinality) -> Vec<i64> {
     let (first, last) = size.ids().into_inner();
     vec![first.into(), last.into(), OPENING, AMOUNT_MAX]
@@ -183,7 +182,6 @@ const BRANCHES: Asked<Cardinality> = Asked {
 
 /// Whether calls came in the shares of a mix. With one branch there is nothing to cross; and a worker's first transfer may
 /// stand where it was to come back to one.
-#[must_use]
 pub fn input_audit(ledger: &Ledger, size: &Cardinality, mix: &Mix) -> Vec<InputFinding> {
     let calls: u64 = ledger.calls().iter().sum();
     let drawn = |kind: usize| match (kind, size.branches) {
@@ -199,7 +197,6 @@ pub fn input_audit(ledger: &Ledger, size: &Cardinality, mix: &Mix) -> Vec<InputF
 }
 
 /// The mix where no other is asked for.
-#[must_use]
 pub fn standard_mix() -> Mix {
     input::standard_mix()
 }

@@ -10,7 +10,6 @@ pub const AMOUNT_DRAWN_MAX: i64 = 1_000;
 /// A transfer as it is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
-    /// Under which key.
     pub key: Key,
     /// The account that is paid from, from 1.
     pub source: u32,
@@ -37,33 +36,26 @@ pub enum Purpose {
     Raced,
 }
 
-/// A call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
     /// Move money, or say again what became of it.
     Transfer {
         /// What it was drawn for, which the service is not told.
         purpose: Purpose,
-        /// Which.
         transfer: Transfer,
     },
     /// What became of a transfer.
     ReadTransfer {
         /// The account that it is paid from.
         source: u32,
-        /// Its key.
         key: Key,
     },
     /// What an account holds.
-    ReadAccount {
-        /// Which.
-        id: u32,
-    },
+    ReadAccount { id: u32 },
 }
 
 impl Call {
     /// A transfer as a service sees it, which is not told what it was drawn for.
-    #[must_use]
     pub fn of(transfer: Transfer, size: &Cardinality) -> Call {
         let purpose = match size.is_across(transfer.source, transfer.target) {
             true => Purpose::Across,
@@ -73,7 +65,6 @@ impl Call {
     }
 
     /// The account in whose store it begins.
-    #[must_use]
     pub const fn account(&self) -> u32 {
         match self {
             Call::Transfer { transfer, .. } => transfer.source,

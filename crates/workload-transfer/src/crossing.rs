@@ -39,7 +39,6 @@ impl Crossing {
     }
 
     /// Whether a style can do it, by its name.
-    #[must_use]
     pub fn is_of(style: &str) -> bool {
         use Crossing::{Attached, DualWrite, LogFirst, Saga, TwoPhase, TwoPhaseLog};
         let all = [TwoPhase, TwoPhaseLog, Saga, LogFirst, DualWrite, Attached];

@@ -18,7 +18,6 @@ pub const OPENING: i64 = 100_000;
 /// whole in every part, so that everything here works on a part as it does on the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cardinality {
-    /// Branches: the scale.
     pub branches: u32,
     /// Accounts of a branch.
     pub accounts: u32,
@@ -31,19 +30,16 @@ pub struct Cardinality {
 
 impl Cardinality {
     /// That of the workload, for scale `branches`.
-    #[must_use]
     pub const fn standard(branches: u32) -> Cardinality {
         Cardinality::of(branches, ACCOUNTS_A_BRANCH)
     }
 
     /// Three branches of few accounts, for conformance and tests: calls meet often.
-    #[must_use]
     pub const fn tiny() -> Cardinality {
         Cardinality::of(3, 8)
     }
 
     /// Branches with so many accounts each, in one store.
-    #[must_use]
     pub const fn of(branches: u32, accounts: u32) -> Cardinality {
         Cardinality { branches, accounts, first: 0, shards: 1 }
     }
@@ -64,33 +60,27 @@ impl Cardinality {
         Blocks { items: self.branches, shards: self.shards }
     }
 
-    /// Accounts in all.
-    #[must_use]
     pub const fn accounts_all(&self) -> u32 {
         self.branches * self.accounts
     }
 
     /// The numbers of the accounts.
-    #[must_use]
     pub const fn ids(&self) -> RangeInclusive<u32> {
         self.first * self.accounts + 1..=(self.first + self.branches) * self.accounts
     }
 
     /// The branch that an account belongs to, from 0, counted in the whole.
-    #[must_use]
     pub const fn branch_of(&self, account: u32) -> u32 {
         account.saturating_sub(1) / self.accounts
     }
 
     /// The store that an account is in, by its index; for an account that does not exist one of those that do.
-    #[must_use]
     pub const fn shard_of(&self, account: u32) -> u32 {
         self.blocks().shard_of(self.branch_of(account).saturating_sub(self.first))
     }
 
     /// Whether a transfer between two accounts counts as one that crosses: between two stores where there are several, and
     /// between two branches where there is one.
-    #[must_use]
     pub const fn is_across(&self, source: u32, target: u32) -> bool {
         match self.shards {
             1 => self.branch_of(source) != self.branch_of(target),
@@ -114,7 +104,6 @@ pub struct Data {
 
 impl Data {
     /// The data of a size.
-    #[must_use]
     pub fn new(size: Cardinality) -> Data {
         Data { size, tables: tables(size) }
     }

@@ -20,7 +20,6 @@ pub struct DualWriteSession<C, K> {
 
 impl<C: SqlConn, K: Clock> DualWriteSession<C, K> {
     /// A session over one in each store, in their order.
-    #[must_use]
     pub fn new(stores: Vec<SqlSession<C, K>>, router: Router) -> DualWriteSession<C, K> {
         DualWriteSession { stores, router, last: Last::default() }
     }

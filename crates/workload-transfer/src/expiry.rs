@@ -62,7 +62,6 @@ pub struct Forgetting<C> {
 impl<C: SqlConn> Forgetting<C> {
     /// Over connections whose statements are those of [`expiry_catalogue`], in the order of the stores. Keys are kept for so many
     /// microseconds by the clocks of the stores.
-    #[must_use]
     pub fn new(stores: Vec<C>, router: Router, keep_us: i64) -> Forgetting<C> {
         let places = vec![None; stores.len()];
         Forgetting { stores, router, keep_us, places }

@@ -46,7 +46,6 @@ struct Recent {
 
 impl Inputs {
     /// The stream of a worker in a run, whose number is another for each trial on the same data: keys are made of it.
-    #[must_use]
     pub fn new(size: Cardinality, seed: u64, run: u64, worker: u32, mix: Option<&Mix>) -> Inputs {
         Inputs {
             size,

@@ -30,19 +30,16 @@ pub struct Ledger {
 
 impl Ledger {
     /// An empty account.
-    #[must_use]
     pub fn new() -> Ledger {
         Ledger::default()
     }
 
     /// Calls of each kind that were sent.
-    #[must_use]
     pub const fn calls(&self) -> &[u64; KINDS] {
         &self.calls
     }
 
     /// Workers that have asked for a transfer.
-    #[must_use]
     pub fn workers(&self) -> u64 {
         self.keyed.workers().len() as u64
     }

@@ -47,7 +47,6 @@ pub use saga::{RELAY_STATEMENTS, Relayed, SagaRelay, SagaSession, relay_catalogu
 pub use sql::{SqlSession, SqlTarget, Stmt, catalogue, schema};
 pub use two_phase::{Branches, TwoPhaseSession, recover};
 
-/// The workload.
 #[derive(Debug, Clone, Copy)]
 pub struct Transfers;
 

@@ -26,7 +26,6 @@ pub struct LogRecord {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
-    /// `transfer`.
     #[serde(rename = "type")]
     kind: String,
     stream: u64,
@@ -45,7 +44,6 @@ impl LogRecord {
     pub const STREAM_MAX: u64 = (1 << 53) - 1;
 
     /// A line of JSON, without its end.
-    #[must_use]
     pub fn to_json(&self) -> Vec<u8> {
         let Transfer { key, source, target, amount } = self.transfer;
         let (kind, transfer) = (KIND.into(), key.to_string());

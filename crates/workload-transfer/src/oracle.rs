@@ -53,7 +53,6 @@ pub struct Oracle {
 
 impl Oracle {
     /// Freshly loaded.
-    #[must_use]
     pub fn new(size: Cardinality) -> Oracle {
         Oracle { size, balances: vec![OPENING; size.accounts_all() as usize], transfers: BTreeMap::new() }
     }

@@ -31,7 +31,6 @@ impl State {
     }
 
     /// From what is stored.
-    #[must_use]
     pub const fn of_number(number: i64) -> Option<State> {
         match number {
             1 => Some(State::Completed),
@@ -63,15 +62,12 @@ impl State {
         }
     }
 
-    /// By its name.
-    #[must_use]
     pub fn of_name(name: &str) -> Option<State> {
         let shown = [State::Completed, State::Declined, State::Pending, State::Refunded];
         shown.into_iter().find(|state| state.name() == name)
     }
 }
 
-/// An outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// A transfer was accepted, now or when its key came first.
@@ -85,16 +81,12 @@ pub enum Outcome {
     Found {
         /// The account that is paid to.
         target: u32,
-        /// How much.
         amount: i64,
         /// What has become of it.
         state: State,
     },
     /// What an account holds.
-    Balance {
-        /// How much.
-        balance: i64,
-    },
+    Balance { balance: i64 },
     /// The service said no.
     Declined(Decline),
 }
@@ -103,10 +95,7 @@ pub enum Outcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decline {
     /// The source held less than was to be moved.
-    InsufficientFunds {
-        /// What it held.
-        balance: i64,
-    },
+    InsufficientFunds { balance: i64 },
     /// The key was used for another transfer from that account.
     KeyReused,
     /// There is no transfer of that source and key.

@@ -64,9 +64,7 @@ pub(crate) fn races(size: &Cardinality, salt: u32, round: u32) -> Vec<Race<Trans
 /// The accounts of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Places {
-    /// Who pays.
     one: u32,
-    /// Who is paid.
     other: u32,
     /// Who is to be paid under the same key.
     third: u32,

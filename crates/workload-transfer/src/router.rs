@@ -73,13 +73,11 @@ impl Router {
     }
 
     /// The store of an account, by its index; of an account that does not exist one of those that do.
-    #[must_use]
     pub fn store_of(&self, account: u32) -> usize {
         self.ranges.partition_point(|[_, last]| *last < account).min(self.ranges.len().saturating_sub(1))
     }
 
     /// The accounts of a store, by its index: the first and the last.
-    #[must_use]
     pub fn ids(&self, store: usize) -> [u32; 2] {
         self.ranges[store]
     }
@@ -94,7 +92,6 @@ impl Router {
     }
 
     /// The transfer of a call, if both of its accounts exist and lie in two stores.
-    #[must_use]
     pub fn crossing(&self, call: &Call) -> Option<Transfer> {
         let (transfer, _) = self.way(call).ok()?.crosses?;
         self.is_there(transfer.source).then_some(*transfer)

@@ -58,7 +58,6 @@ pub struct SagaSession<C, K> {
 
 impl<C: SqlConn, K: Clock> SagaSession<C, K> {
     /// A session over one in each store, in their order.
-    #[must_use]
     pub const fn new(stores: Vec<SqlSession<C, K>>, router: Router) -> SagaSession<C, K> {
         SagaSession { stores, router, last: 0 }
     }
@@ -134,7 +133,6 @@ pub struct SagaRelay<C> {
 impl<C: SqlConn> SagaRelay<C> {
     /// A relay over connections whose statements are those of [`relay_catalogue`], in the order of the stores, and a
     /// stream of random numbers that no other relay has.
-    #[must_use]
     pub fn new(stores: Vec<C>, router: Router, names: Random) -> SagaRelay<C> {
         SagaRelay { stores, router, names, done: Relayed::default() }
     }

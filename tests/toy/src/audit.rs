@@ -5,7 +5,6 @@ use result::{Check, InputCheck};
 use sql::audit::{About, Asked, Group, SIGMAS, groups};
 use sql::{Catalogue, CatalogueError};
 
-/// All audits.
 pub(crate) fn audits() -> Result<Vec<Group<Cardinality>>, CatalogueError> {
     groups(GROUPS, &catalogue()?)
 }

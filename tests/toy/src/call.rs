@@ -7,7 +7,6 @@ pub(crate) const NUMBER_MAX: u32 = 999;
 /// The longest that a note may take: a day.
 pub(crate) const DELAY_MS_MAX: u32 = 86_400_000;
 
-/// A call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Call {

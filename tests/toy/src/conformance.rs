@@ -6,7 +6,6 @@ use crate::{Call, Cardinality, Inputs, Outcome, Toy};
 use model::conformance::{Conformance, Disagreement, Script};
 use model::{Inputs as _, Session};
 
-/// What to compare.
 pub(crate) struct ConformancePlan {
     /// Size of the loaded data.
     pub(crate) size: Cardinality,

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 /// What calls imply about one box.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tally {
-    /// Notes.
     notes: i64,
     /// The sum of their numbers, none of which is below zero.
     total: i64,

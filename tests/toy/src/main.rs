@@ -30,7 +30,6 @@ pub(crate) use ledger::{Claims, Ledger, StoredBox};
 pub(crate) use outcome::Outcome;
 pub(crate) use sql::catalogue;
 
-/// The workload.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Toy;
 

@@ -110,7 +110,6 @@ pub(crate) struct Proxy {
 /// What a proxy lets through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// Everything.
     Nothing,
     /// The next question reaches the server, and its answer is lost.
     Answer,

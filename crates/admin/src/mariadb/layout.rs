@@ -11,7 +11,6 @@ use std::io::Write as _;
 pub(crate) enum Kind {
     /// Whole numbers, and everything that is written as one.
     Int,
-    /// Texts.
     Text,
     /// Decimals with so many digits after the point; rows give the whole number of the last digit.
     Decimal(u32),

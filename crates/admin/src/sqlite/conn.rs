@@ -19,7 +19,6 @@ use std::sync::Arc;
 /// Rows after which progress and the wish to stop are looked at.
 const LOOK_EVERY: u64 = 4_096;
 
-/// A connection.
 pub(crate) struct Session {
     pub(crate) conn: Connection,
     /// The file of a load. It must not be closed before the connection is.

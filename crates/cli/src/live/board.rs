@@ -21,7 +21,6 @@ pub(crate) struct Board {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct Row {
     pub(crate) name: String,
-    /// Trials that count.
     pub(crate) trials: usize,
     /// Its mean in `unit`.
     pub(crate) value: Option<f64>,
@@ -32,7 +31,6 @@ pub(crate) struct Row {
     pub(crate) says: String,
 }
 
-/// A ratio so far.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Ratio {
     pub(crate) value: f64,

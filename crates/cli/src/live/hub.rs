@@ -16,7 +16,6 @@ const NEWS_MAX: usize = 32;
 /// Pages that may follow a run at once.
 const READERS_MAX: usize = 64;
 
-/// Who looks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Wants {
     pub(super) page: bool,
@@ -100,7 +99,6 @@ impl Hub {
         self.wants
     }
 
-    /// A trial begins.
     pub(super) fn begin(&self) {
         let mut state = self.lock();
         state.trials += 1;
@@ -158,7 +156,6 @@ impl Hub {
         self.lock().report = Some(path.display().to_string());
     }
 
-    /// The command ends.
     pub(super) fn end(&self) {
         let mut state = self.lock();
         state.ended = true;

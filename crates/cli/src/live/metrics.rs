@@ -122,7 +122,6 @@ impl Counters {
         self.block = Some(block);
     }
 
-    /// A trial begins.
     pub(super) fn begin(&mut self) {
         self.keep();
         self.trials += 1;

@@ -12,7 +12,6 @@ const RATES_MAX: usize = 48;
 /// The headline rate, in the unit of the workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rates {
-    /// In the slice.
     pub(crate) now: f64,
     /// In the window so far; nothing in the warm-up.
     pub(crate) mean: Option<f64>,
@@ -31,7 +30,6 @@ pub(crate) struct Snapshot {
     pub(crate) share: f64,
     pub(crate) left_s: f64,
     pub(crate) clients: u32,
-    /// Of the rates.
     pub(crate) unit: &'static str,
     pub(crate) rate: f64,
     pub(crate) rate_mean: Option<f64>,

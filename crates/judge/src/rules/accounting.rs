@@ -18,7 +18,6 @@ const LEFT_MAX: f64 = 0.1;
 /// Calls due and dropped, as a share of those due.
 const NEVER_BEGUN_MAX: f64 = 0.001;
 
-/// The accounting identities.
 pub(super) fn call_accounting(trial: &Trial) -> Option<Rule> {
     let broken = imbalances(trial);
     if broken.is_empty() {
@@ -31,7 +30,6 @@ pub(super) fn call_accounting(trial: &Trial) -> Option<Rule> {
     )
 }
 
-/// Reads one column.
 type Column = fn(&CallCounts) -> u64;
 
 /// What does not add up, a clause each; the first three, because one lost call breaks several identities.

@@ -63,7 +63,6 @@ const SHARED: [Shared; 2] = [
 ///
 /// A route does not imply another adapter: the server runs the same sessions, and where it does not, the adapter is a
 /// second factor. Where several factors are meant, see [`intended_by_all`].
-#[must_use]
 pub fn intended_by(factor: &str) -> &'static [&'static str] {
     match factor {
         "route" => &["stack.route", "stack.server", "plan.generator_threads"],
@@ -504,7 +503,6 @@ pub struct Comparability {
 
 impl Comparability {
     /// `verdict`, or "different work" in its place.
-    #[must_use]
     pub fn verdict(&self, verdict: Verdict) -> Verdict {
         if self.different_work { Verdict::NotComparable } else { verdict }
     }
@@ -513,7 +511,6 @@ impl Comparability {
 /// Holds all trials of two sides against each other: A's against B's, and each side's against its own first one,
 /// within which nothing but the seed may differ (`stack.settings.cache_size, within B`). Nothing is compared where a side has no
 /// trial.
-#[must_use]
 pub fn comparable(a: &[&Trial], b: &[&Trial], intended: &[&str]) -> Comparability {
     let mut key: Vec<KeyDifference> = Vec::new();
     if let (Some(first_a), Some(first_b)) = (a.first(), b.first()) {

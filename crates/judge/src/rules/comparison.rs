@@ -15,13 +15,11 @@ type Judge = fn(&Comparison) -> Option<Rule>;
 pub(super) const RULES: [(&str, Judge); 3] = [("key", key), ("fingerprint", fingerprint), ("noise", noise)];
 
 /// What the rules `key`, `fingerprint` and `noise` say about a comparison, in this order.
-#[must_use]
 pub fn judge_comparison(comparison: &Comparison) -> Vec<Rule> {
     RULES.iter().filter_map(|(name, rule)| Some(named(name, rule(comparison)?))).collect()
 }
 
 /// Whether the work differs only in measures that the factor under study changes by itself.
-#[must_use]
 pub fn work_is_intended(comparison: &Comparison, measure: &str) -> bool {
     let intended = intended_by_all(comparison.factors.iter().map(String::as_str));
     is_intended(&format!("fingerprint.{measure}"), &intended)

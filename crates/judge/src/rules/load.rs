@@ -61,7 +61,6 @@ impl Load {
         self.shared > 0.0 || self.system > 0.0
     }
 
-    /// By everybody.
     pub(super) fn busy(&self) -> f64 {
         self.generator + self.shared + self.system + self.writeback + self.others
     }

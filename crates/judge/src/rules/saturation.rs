@@ -20,7 +20,6 @@ pub(crate) struct Found {
     pub(crate) rule: Rule,
 }
 
-/// Who was full.
 pub(super) fn saturation(trial: &Trial) -> Option<Rule> {
     let Found { suspect, rule } = find(trial)?;
     if matches!(suspect, Suspect::OfferedLoad | Suspect::GeneratorCpu | Suspect::Unknown)

@@ -18,7 +18,6 @@ use std::rc::Rc;
 /// The rule of the A/A control, which each metric has by itself.
 const NOISE: &str = "noise";
 
-/// The whole experiment.
 pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> Vec<Block<'a>> {
     let all = variants::by_metric(document, experiment);
     let (headline, further) = all.split_first().expect("an experiment has a metric");

@@ -9,7 +9,6 @@ use result::Interval;
 /// Runs that a page shows at once; those before them are folded away.
 const LATEST_MAX: usize = 8;
 
-/// The whole history.
 pub(crate) fn blocks(history: &History) -> Vec<Block<'_>> {
     let (courses, single): (Vec<&Series>, Vec<&Series>) =
         history.series.iter().partition(|series| series.points.len() > 1);

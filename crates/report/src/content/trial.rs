@@ -13,7 +13,6 @@ use result::{
     UNVERIFIED, Writeback,
 };
 
-/// The whole trial.
 pub(crate) fn trial(trial: &Trial) -> Vec<Block<'_>> {
     let failures = findings::failures(trial);
     let is_invalid = !failures.is_empty();

@@ -9,11 +9,8 @@ use result::{Budget, BudgetPart};
 /// Parts of a call narrower than this share of a bar carry no label.
 const LABEL_SHARE_MIN: f64 = 0.055;
 
-/// One bar.
 pub(crate) struct Bar {
-    /// What it is of.
     pub(crate) name: Cell,
-    /// The budget.
     pub(crate) budget: Budget,
     /// The response time that fills the whole width, in nanoseconds.
     pub(crate) full_ns: f64,

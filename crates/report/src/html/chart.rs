@@ -77,7 +77,6 @@ impl Canvas {
         );
     }
 
-    /// A filled shape.
     pub(super) fn shape(&mut self, points: &[(f64, f64)], paint: Paint, opacity: f64) {
         self.filled("polygon", &[("points", &places(points))], paint, opacity);
     }
@@ -100,7 +99,6 @@ impl Canvas {
         );
     }
 
-    /// A dot.
     pub(super) fn dot(&mut self, at: (f64, f64), radius: f64, paint: Paint) {
         self.filled(
             "circle",
@@ -329,7 +327,6 @@ pub(super) struct Figure<'a> {
     pub(super) caption: &'a str,
     /// What a reader who cannot see it must know.
     pub(super) description: String,
-    /// The legend.
     pub(super) legend: Vec<Key>,
 }
 

@@ -18,8 +18,6 @@ const MANY: usize = 60;
 /// Runs within this time, in seconds, are distinguished by the hour rather than the day: three days.
 const HOURS_MAX: u64 = 3 * 86_400;
 
-/// The page.
-#[must_use]
 pub fn render(history: &History) -> String {
     super::page("history · stackmark", |body| {
         body.element("main", &[], |main| {

@@ -15,7 +15,6 @@ pub(crate) const OVERLAID_MAX: usize = 6;
 pub(crate) struct Lane<'a> {
     /// The kind of call.
     pub(crate) name: &'a str,
-    /// Its spectra.
     pub(crate) spectra: Vec<&'a [Bucket]>,
     /// Percentiles to mark, where there is one spectrum.
     pub(crate) marks: Option<Quantiles>,

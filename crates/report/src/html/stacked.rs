@@ -14,9 +14,7 @@ const SPENT_PAINTS: [u8; 5] = [6, 4, 5, 7, 8];
 /// Height of a bar.
 const BAR: f64 = 22.0;
 
-/// One bar.
 pub(crate) struct Bar {
-    /// What it is of.
     pub(crate) name: String,
     /// Its parts in the order of the legend, each an amount.
     pub(crate) parts: Vec<f64>,

@@ -51,7 +51,6 @@ const KEYWORDS: &[&str] = &[
 const ENCODE: &str = "percent-encode it (`#` is %23, `/` %2F, `?` %3F, `@` %40), or use --password-file";
 
 /// Whether a text is a keyword string of libpq, such as `host=/run/postgresql user=me dbname=tpcc`.
-#[must_use]
 pub fn is_keyword_string(text: &str) -> bool {
     let first = text.trim_start().split_once('=').map_or("", |(key, _)| key.trim_end());
     KEYWORDS.contains(&first) || IGNORED.contains(&first)

@@ -15,7 +15,6 @@ pub(super) fn golden() -> Vec<(Call, Answer)> {
 }
 
 /// What `spec/vectors/catalogue.jsonl` must hold.
-#[must_use]
 pub fn recorded() -> String {
     model::vectors::recorded::<FoodCatalogue>(&Cardinality::tiny(), &golden())
 }

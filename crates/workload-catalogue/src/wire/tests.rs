@@ -4,7 +4,6 @@ use crate::{Bulk, Facts, ID_MAX, Inputs, Name, Oracle, conformance, input};
 use model::conformance::written;
 use model::{BadCallKind, Headers, Inputs as _, Workload};
 
-/// One header.
 struct Only(&'static str, String);
 
 impl Headers for Only {

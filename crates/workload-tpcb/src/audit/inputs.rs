@@ -6,7 +6,6 @@ use crate::Ledger;
 
 /// Judges what a ledger has counted: accounts (by neighbourhood), tellers and branches drawn evenly, each on its own, and
 /// amounts that are as often up as down, and as large as even chance makes them.
-#[must_use]
 pub fn input_audit(ledger: &Ledger) -> Vec<InputFinding> {
     let counts = ledger.counts();
     let calls = counts.calls[0] as f64;

@@ -54,7 +54,6 @@ fn read(line: &str) -> Result<(Call, Answer), String> {
 }
 
 /// What `spec/vectors/tpcb.jsonl` must hold, recorded again from the script and the oracle.
-#[must_use]
 pub fn recorded() -> String {
     let size = Cardinality::tiny();
     let mut oracle = Oracle::new(&Data::new(size));

@@ -10,7 +10,6 @@ use sql::audit::SIGMAS;
 /// Judges the counts of a ledger: the mix from the deck or as it was asked for, remote shares, by-name shares, rollbacks,
 /// lines an order, and the skew of items (`items`: one in sixteen is counted) and customer numbers. Of kinds that were not to
 /// be called nothing is judged but that they were not.
-#[must_use]
 pub fn input_audit(
     counts: &InputCounts,
     items: &[u32],

@@ -9,7 +9,6 @@ use crate::top_tenth;
 use model::random::Random;
 use sql::audit::SIGMAS;
 
-/// What is picked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Field {
     /// ol_i_id: NURand(8191, 1, items).

@@ -69,7 +69,6 @@ fn read(line: &str) -> Result<(Call, Answer), String> {
 }
 
 /// What `spec/vectors/tpcc.jsonl` must hold, recorded again from the script and the oracle.
-#[must_use]
 pub fn recorded() -> String {
     let data = Data::new(Cardinality::tiny(), GOLDEN_LOAD_SEED);
     let mut oracle = Oracle::new(&data);

@@ -11,7 +11,6 @@ pub(super) fn golden() -> Vec<(Call, Answer)> {
 }
 
 /// What `spec/vectors/transfer.jsonl` must hold.
-#[must_use]
 pub fn recorded() -> String {
     model::vectors::recorded::<Transfers>(&Cardinality::tiny(), &golden())
 }

@@ -17,7 +17,6 @@ const DECLINED: Words = Words {
 
 impl Ledger {
     /// What it implies about the stores; not `complete` while calls are under way.
-    #[must_use]
     pub fn claims(&self, complete: bool) -> Claims {
         KeyedClaims::of(&self.keyed, complete)
     }
@@ -26,7 +25,6 @@ impl Ledger {
 /// The ledger audit over all stores together: each acknowledged transfer is there once, with its debit and its credit; nothing is
 /// there that no call has asked for; and accounts hold in all what they were opened with. The balances of `before` are not used:
 /// a relay may have been moving money of an earlier run while they were read.
-#[must_use]
 pub fn audit(claims: &Claims, before: &[Tally], after: &[Tally]) -> Vec<LedgerFinding> {
     let of = |sort| -> Vec<Stored> {
         let of_sort = after.iter().filter(|tally| tally.sort == sort);

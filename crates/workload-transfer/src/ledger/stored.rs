@@ -75,7 +75,6 @@ impl Sort {
 /// A sum of the query `tallies`, over what one worker of one run has left behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// Over what.
     pub sort: Sort,
     /// The run, as it is stored; 0 of accounts and branches.
     pub run: i64,
@@ -87,14 +86,12 @@ pub struct Tally {
 
 impl Tally {
     /// From a row of `tallies`.
-    #[must_use]
     pub fn from_row(row: &[i64]) -> Option<Tally> {
         let &[sort, run, worker, count, amount, mixed] = row else { return None };
         Some(Tally { sort: Sort::of_number(sort)?, run, worker, sums: Sums { count, amount, mixed } })
     }
 
     /// What all stores say, from what each says of its part: sums of sums.
-    #[must_use]
     pub fn join(parts: Vec<Vec<Tally>>) -> Vec<Tally> {
         let mut all: BTreeMap<(Sort, i64, i64), Sums> = BTreeMap::new();
         for Tally { sort, run, worker, sums } in parts.into_iter().flatten() {

@@ -3,7 +3,6 @@ use crate::{Inputs, Oracle, Purpose};
 use model::conformance::written;
 use model::{BadCallKind, Headers, Inputs as _, Workload};
 
-/// One header.
 struct Only(&'static str, String);
 
 impl Headers for Only {

@@ -7,7 +7,6 @@ use model::{
 };
 use std::fmt::Display;
 
-/// The workload.
 #[derive(Debug)]
 pub(crate) struct Foods;
 

@@ -7,7 +7,6 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The workload.
 #[derive(Debug)]
 pub(crate) struct Toy;
 
@@ -19,7 +18,6 @@ pub(crate) struct Add {
     pub(crate) b: u32,
 }
 
-/// This.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sum {
     pub(crate) sum: u64,

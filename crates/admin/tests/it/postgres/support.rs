@@ -23,7 +23,6 @@ pub(crate) fn nowhere(name: &str) -> ServerUrl {
     server().url(name)
 }
 
-/// An empty database.
 pub(crate) fn empty(name: &str) -> ServerUrl {
     let url = nowhere(name);
     store(&url).create().unwrap();
@@ -61,7 +60,6 @@ pub(crate) fn load_quietly(url: &ServerUrl, plan: LoadPlan) -> Result<Loaded, Er
     store(url).load(plan, &mut |_| {}, &AtomicBool::new(false))
 }
 
-/// A tiny database.
 pub(crate) fn tiny(name: &str) -> ServerUrl {
     let url = empty(name);
     load_quietly(&url, tiny_plan()).unwrap();

@@ -14,7 +14,6 @@ const SINGLE: &[&str] = &["name", "against", "base"];
 /// The key of a list, and the value chosen of it.
 type Choice = (String, String);
 
-/// One combination.
 #[derive(Debug, Clone)]
 pub(super) struct Combination {
     /// The variant without lists.

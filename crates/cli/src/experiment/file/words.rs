@@ -30,7 +30,6 @@ enum Type {
     Text(&'static str),
     /// Text such as `5%`, or a number.
     Share,
-    /// Weights by name.
     Weights,
 }
 

@@ -2,7 +2,6 @@
 
 use model::{Fault, Inputs, Kind, Ledger, Nanos, Pace, Stack, Verdict, Workload};
 
-/// The workload.
 pub(crate) struct Toy;
 
 /// Position of the kind that makes the headline.
@@ -21,10 +20,8 @@ pub(crate) struct Call {
     pub(crate) number: u64,
 }
 
-/// An outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Done.
     Done,
     /// Declined by rule.
     No,
@@ -41,9 +38,7 @@ pub(crate) struct Numbers {
 /// Counts what was posted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Posted {
-    /// Calls.
     pub(crate) calls: u64,
-    /// Those that committed.
     pub(crate) committed: u64,
 }
 

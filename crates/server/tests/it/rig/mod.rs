@@ -114,7 +114,6 @@ impl Session<Toy> for Scripted {
     }
 }
 
-/// A running server.
 pub(crate) struct Running {
     pub(crate) addr: SocketAddr,
     pub(crate) shared: Arc<Shared>,
@@ -220,7 +219,6 @@ pub(crate) struct Client {
     buffer: Vec<u8>,
 }
 
-/// What came back.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,

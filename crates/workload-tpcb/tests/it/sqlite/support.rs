@@ -45,7 +45,6 @@ impl RowSink for Inserts<'_> {
 
 pub(crate) type SqliteSession = SqlSession<SqliteConn<Monotonic>, Monotonic>;
 
-/// A loaded bank.
 pub(crate) struct Bank {
     folder: TempDir,
     size: Cardinality,
