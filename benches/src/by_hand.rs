@@ -24,9 +24,6 @@ macro_rules! by_hand {
 
         impl<'a> ByHand<'a> {
             /// Prepares on a loaded database. `texts` are the statements in the order of [`Stmt`].
-            ///
-            /// # Errors
-            /// Whatever SQLite says.
             pub fn prepare(connection: &'a Connection, texts: &[String]) -> Result<ByHand<'a>> {
                 let prepare = |stmt: Stmt| connection.prepare(&texts[usize::from(stmt.id().0)]);
                 Ok(ByHand {
@@ -83,9 +80,6 @@ fn original(row: &Row<'_>, index: usize) -> Result<bool> {
 
 impl ByHand<'_> {
     /// Any of the five.
-    ///
-    /// # Errors
-    /// Whatever SQLite says.
     pub fn run(&mut self, call: &Call) -> Result<Outcome> {
         match call {
             Call::NewOrder(call) => self.new_order(call),
@@ -97,25 +91,16 @@ impl ByHand<'_> {
     }
 
     /// Begins what [`ByHand::end`] ends: for reads of their own.
-    ///
-    /// # Errors
-    /// Whatever SQLite says.
     pub fn begin(&mut self) -> Result<()> {
         self.begin_read.execute([]).map(drop)
     }
 
     /// Ends it.
-    ///
-    /// # Errors
-    /// Whatever SQLite says.
     pub fn end(&mut self) -> Result<()> {
         self.commit.execute([]).map(drop)
     }
 
     /// An item by its number: price, name and whether it is an original.
-    ///
-    /// # Errors
-    /// Whatever SQLite says.
     #[inline]
     pub fn item(&mut self, i_id: u32) -> Result<Option<(Cents, Text<24>, bool)>> {
         self.read_item

@@ -14,9 +14,6 @@ pub fn stackmark(args: &[&str], out: &Path) -> Result<Document, String> {
 }
 
 /// The same with variables in its environment.
-///
-/// # Errors
-/// Those of [`stackmark`].
 pub fn stackmark_in(args: &[&str], env: &[(&str, &str)], out: &Path) -> Result<Document, String> {
     let output = Command::new(binary()?)
         .arg("--json")
@@ -37,9 +34,6 @@ pub fn stackmark_in(args: &[&str], env: &[(&str, &str)], out: &Path) -> Result<D
 }
 
 /// The `stackmark` that was built next to the benches.
-///
-/// # Errors
-/// There is none.
 pub fn binary() -> Result<PathBuf, String> {
     let executable = std::env::current_exe().map_err(|error| error.to_string())?;
     let binary = executable.with_file_name("stackmark");

@@ -23,9 +23,6 @@ pub const QUANTITY: u32 = 5;
 
 /// Starts the server on a free port of the loopback address, with one thread that lives as long as the
 /// process.
-///
-/// # Errors
-/// What the system says.
 pub fn start() -> io::Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     listener.set_nonblocking(true)?;

@@ -31,25 +31,16 @@ impl Server {
     }
 
     /// Ours, on a catalogue of scale 1 that is loaded again at `db`; with `taskset` in front of it, on a core of its own.
-    ///
-    /// # Errors
-    /// `stackmark` is not built, or cannot load.
     pub fn of_catalogue(db: &str, core: Option<usize>) -> Result<Server, String> {
         Server::of_catalogue_on(db, "", core)
     }
 
     /// The same on a server's database with its password.
-    ///
-    /// # Errors
-    /// Those of [`Server::of_catalogue`].
     pub fn of_catalogue_on(db: &str, password: &str, core: Option<usize>) -> Result<Server, String> {
         Server::of("catalogue", &[], (db, password), core)
     }
 
     /// The same of a workload, with options of its load.
-    ///
-    /// # Errors
-    /// Those of [`Server::of_catalogue`].
     pub fn of(
         workload: &str,
         options: &[&str],

@@ -21,9 +21,6 @@ pub struct Extreme {
 }
 
 /// Starts a proxy in front of the server at a port of this machine, and gives its own; it lives as long as the process.
-///
-/// # Errors
-/// When no port can be had.
 pub fn proxy(server: u16, extreme: Extreme) -> io::Result<u16> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let port = listener.local_addr()?.port();

@@ -9,9 +9,6 @@ const MESSAGE_MAX: usize = 1 << 20;
 
 /// Starts a server of an old version on a free port, which it gives; it lives as long as the process. Everybody is let in.
 /// PostgreSQL: `version` is that of `server_version`. MariaDB: it is followed by `-MariaDB`.
-///
-/// # Errors
-/// When no port can be had.
 pub fn server(dialect: Dialect, version: &str) -> io::Result<u16> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let port = listener.local_addr()?.port();

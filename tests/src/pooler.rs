@@ -85,9 +85,6 @@ impl Drop for Pooler {
 
 /// The port of a proxy in front of a MariaDB that tells each client a connection number of its own, as proxies do whose connections are
 /// not those of the server.
-///
-/// # Errors
-/// There is no port for it.
 pub fn renumbered(port: u16) -> io::Result<u16> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let at = listener.local_addr()?.port();

@@ -48,9 +48,6 @@ struct State {
 impl Proxy {
     /// Listens on a free port, and passes on to an engine at `port` of this machine. Nothing is cut before [`Proxy::arm`];
     /// then one transaction in `every` is, in one way after the other.
-    ///
-    /// # Errors
-    /// When no port can be had.
     pub fn start(dialect: Dialect, port: u16, every: u64) -> io::Result<Proxy> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let state = Arc::new(State {

@@ -21,9 +21,6 @@ pub fn root() -> PathBuf {
 }
 
 /// Every file of ours, relative to the root and sorted: what git tracks, or what is there where git is not.
-///
-/// # Errors
-/// When a folder cannot be read.
 pub fn files() -> io::Result<Vec<PathBuf>> {
     let root = root();
     let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(&root).output();

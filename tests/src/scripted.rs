@@ -18,9 +18,6 @@ pub struct Script {
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// Starts a server on a free port, which it gives; it plays the script for each client and lives as long as the process.
-///
-/// # Errors
-/// When no port can be had.
 pub fn server(dialect: Dialect, script: Script) -> io::Result<u16> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let port = listener.local_addr()?.port();

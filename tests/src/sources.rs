@@ -39,9 +39,6 @@ const PRIVILEGES: &[Privilege] = &[
 
 /// What the Rust source at `path`, relative to the root, does without the right to. Tests, benchmarks and examples may
 /// print and read clocks.
-///
-/// # Errors
-/// When the text is not Rust.
 pub fn privilege_violations(path: &Path, text: &str) -> Result<Vec<String>, String> {
     let mut parts = path.iter().map(|part| part.to_string_lossy());
     let krate = match (parts.next().as_deref(), parts.next()) {

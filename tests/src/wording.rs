@@ -71,9 +71,6 @@ pub fn avoided(path: &Path, text: &str) -> Vec<String> {
 }
 
 /// The sentences that a source file of the program may print: literals of several words outside of tests and SQL, and the help of options.
-///
-/// # Errors
-/// It is not Rust.
 pub fn sentences(path: &Path, text: &str) -> Result<BTreeSet<String>, String> {
     let mut parts = path.iter().map(|part| part.to_string_lossy());
     let (Some(crates), Some(krate), Some(src)) = (parts.next(), parts.next(), parts.next()) else {

@@ -43,9 +43,6 @@ pub struct About {
 
 impl About {
     /// Refuses more connections than the server takes, where it says how many that are.
-    ///
-    /// # Errors
-    /// How many it takes.
     pub fn admits(&self, connections: u32) -> Result<(), String> {
         match self.limits.get("connections_max") {
             Some(most) if *most < u64::from(connections) => Err(format!(

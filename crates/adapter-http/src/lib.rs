@@ -73,9 +73,6 @@ impl<W: Wire> HttpTarget<W> {
     }
 
     /// A connection of its own on which anything may be asked.
-    ///
-    /// # Errors
-    /// Nothing answers there any more.
     pub async fn raw(&self) -> Result<Raw, OpenError> {
         Raw::open(self.socket).await
     }

@@ -62,9 +62,6 @@ impl Raw {
 
     /// Sends these bytes and waits for an answer. After an error, and after an answer behind which the server closes, the
     /// connection is of no more use.
-    ///
-    /// # Errors
-    /// One clause: what came in its place.
     pub async fn ask(&mut self, request: &[u8]) -> Result<Reply<'_>, String> {
         match self.connection.exchange(request).await {
             Ok(answer) => {

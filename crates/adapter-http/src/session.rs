@@ -99,9 +99,6 @@ impl<W: Wire> HttpSession<W> {
 
 /// Checks that the headers of an answer go with the outcome that its body tells: its media type, and others such as `etag`. A
 /// client behind a proxy takes its word from them.
-///
-/// # Errors
-/// One clause: which does not.
 fn goes_with<W: Wire>(answer: &Answer<'_>, is_json: bool, outcome: &W::Outcome) -> Result<(), String> {
     let (is_right, media) = match W::is_problem(outcome) {
         true => (answer.is_problem, "application/problem+json"),

@@ -10,9 +10,6 @@ use sql::{MySqlSettings, ServerUrl};
 pub const ADAPTER: (&str, &str) = ("mysql_async", "0.37.1");
 
 /// Asks a connection that [`crate::connect`] opened for what is in force.
-///
-/// # Errors
-/// When the server does not answer.
 pub async fn read_back(conn: &mut Conn, url: &ServerUrl) -> Result<MySqlSettings, OpenError> {
     let fail = |error| refused(url, error);
     let variables = conn.query(MySqlSettings::question()).await.map_err(fail)?;

@@ -74,9 +74,6 @@ impl Store {
     }
 
     /// Whether a load would be begun, or is there already, by what is there now; changes nothing.
-    ///
-    /// # Errors
-    /// Those of [`Store::load`] before it begins.
     pub fn admits(&self, plan: &LoadPlan) -> Result<(), Error> {
         crate::load::admits(self.0.as_ref(), plan)
     }
@@ -98,9 +95,6 @@ impl Store {
     }
 
     /// All rows of one query, whose parameters are written `?1`, `?2`, … It cannot write.
-    ///
-    /// # Errors
-    /// For whatever the engine says.
     pub fn rows(&self, sql: &str, params: &[i64]) -> Result<Vec<Vec<Value>>, Error> {
         let rows = || self.0.reader()?.rows(sql, params, usize::MAX);
         rows().map_err(|source| self.0.unread(source))
@@ -128,9 +122,6 @@ impl Store {
     }
 
     /// The columns of all tables that unqualified names mean, whoever made them, by table and place.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn columns(&self) -> Result<Vec<ColumnInfo>, Error> {
         let column = |row: Vec<Value>| match <[Value; 4]>::try_from(row) {
             Ok([Value::Text(table), Value::Text(column), Value::Text(kind), must_be_given]) => {
@@ -142,26 +133,17 @@ impl Store {
     }
 
     /// Whether foreign keys are declared among the tables.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn has_references(&self) -> Result<bool, Error> {
         let found = self.rows(self.0.queries().references, &[])?;
         Ok(found.first().and_then(|row| row.first()?.int()).is_some_and(|count| count > 0))
     }
 
     /// How its tables keep their rows; nothing of a file, whose connections decide that.
-    ///
-    /// # Errors
-    /// The database cannot be read.
     pub fn kept(&self) -> Result<Vec<Kept>, Error> {
         Ok(kept::read(&self.rows(self.0.queries().kept, &[])?))
     }
 
     /// The most bytes that its server takes of a statement with its values; nothing where it has no such limit.
-    ///
-    /// # Errors
-    /// The database cannot be read.
     pub fn statement_max(&self) -> Result<Option<u64>, Error> {
         let rows = self.rows(self.0.queries().statement_max, &[])?;
         Ok(rows.first().and_then(|row| row.first()?.int()).and_then(|bytes| bytes.try_into().ok()))
@@ -169,18 +151,12 @@ impl Store {
 
     /// Takes the right to run on the database, which others may have too if `shared`: a lock of its server's. Runs on files have locks of
     /// the system's.
-    ///
-    /// # Errors
-    /// The server cannot be asked.
     pub fn hold(&self, shared: bool) -> Result<Held, Error> {
         self.0.hold(shared).map_err(|source| self.0.unusable(source))
     }
 
     /// Finds out that one connection is one session of the server: not where a pooler answers, which may give each transaction another
     /// one. Only [`Store::inspect`], [`Store::rows`], [`Store::audit_all`] and what they tell work there.
-    ///
-    /// # Errors
-    /// It is not, or no one answers.
     pub fn ensure_direct(&self) -> Result<(), Error> {
         self.0.ensure_direct().map_err(|source| self.0.unusable(source))
     }

@@ -82,9 +82,6 @@ pub trait Benchmark: Wire<Extent: Size> {
         Vec::new()
     }
     /// The same size with these values of [`Benchmark::PARAMETERS`], each within its range.
-    ///
-    /// # Errors
-    /// They do not go together.
     fn with(size: Self::Extent, _values: &[u64]) -> Result<Self::Extent> {
         Ok(size)
     }
@@ -114,16 +111,10 @@ pub trait Benchmark: Wire<Extent: Size> {
         Self::tiny()
     }
     /// Whether calls that are made in a style can be made on data over several stores.
-    ///
-    /// # Errors
-    /// Why not, and what can.
     fn spans(_style: &str) -> Result<()> {
         Ok(())
     }
     /// Whether calls that are made in a style can be made on data over several private SQLite files with such a journal.
-    ///
-    /// # Errors
-    /// Why not, and on what they can.
     fn spans_private_files(_style: &str, _journal: Journal) -> Result<()> {
         Ok(())
     }
@@ -151,9 +142,6 @@ pub trait Benchmark: Wire<Extent: Size> {
     /// The initial rows.
     fn dataset(size: &Self::Extent, seed: u64) -> Arc<dyn Dataset>;
     /// Tables and indexes.
-    ///
-    /// # Errors
-    /// The files of the workload are malformed.
     fn schema(dialect: Dialect) -> Result<Catalogue>;
     /// The streams of the workers of one trial, by worker.
     fn inputs(size: &Self::Extent, streams: &Streams<'_>) -> impl Fn(u32) -> Self::Inputs;
@@ -175,14 +163,8 @@ pub trait Benchmark: Wire<Extent: Size> {
     /// Values of the parameters of all audits' queries.
     fn params(context: &Self::Context) -> Vec<i64>;
     /// The audits of the stored data.
-    ///
-    /// # Errors
-    /// The files of the workload are malformed.
     fn audits(dialect: Dialect) -> Result<Vec<sql::audit::Group<Self::Context>>>;
     /// The query whose rows [`Benchmark::evidence`] reads.
-    ///
-    /// # Errors
-    /// The files of the workload are malformed.
     fn evidence_query(dialect: Dialect) -> Result<String>;
     /// What the store reports.
     ///
@@ -222,17 +204,11 @@ pub trait Benchmark: Wire<Extent: Size> {
         Vec::new()
     }
     /// Of calls that are acknowledged before they have come to their end: what a store is asked for how long that took.
-    ///
-    /// # Errors
-    /// The files of the workload are malformed.
     fn settling(_dialect: Dialect) -> Result<Option<Settling>> {
         Ok(None)
     }
     /// Of what is claimed to be in doubt: how a store is asked, call by call, what became of it. Nothing where stores do not keep
     /// apart what single calls have done; bounds hold all doubts together in any case.
-    ///
-    /// # Errors
-    /// The files of the workload are malformed.
     fn inquiries(_size: &Self::Extent, _claims: &Self::Claims, _dialect: Dialect) -> Result<Vec<Inquiry>> {
         Ok(Vec::new())
     }
@@ -342,15 +318,9 @@ pub trait Look {
     fn dialect(&self) -> Dialect;
 
     /// All rows of one query.
-    ///
-    /// # Errors
-    /// Engine statistics.
     fn rows(&self, query: &str) -> Result<Vec<Vec<Value>>>;
 
     /// All columns of its tables; of SQLite, which keeps types for values and not for columns, none.
-    ///
-    /// # Errors
-    /// Engine statistics.
     fn columns(&self) -> Result<Vec<ColumnInfo>>;
 }
 

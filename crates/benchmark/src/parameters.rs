@@ -42,9 +42,6 @@ pub fn sized<W: Benchmark>(scale: u32, chosen: &Chosen) -> Result<W::Extent> {
 }
 
 /// A size with other values of some parameters.
-///
-/// # Errors
-/// Those of [`sized`].
 pub fn resized<W: Benchmark>(size: W::Extent, chosen: &Chosen) -> Result<W::Extent> {
     for (name, value) in chosen {
         let parameter = parameter::<W>(name)?;

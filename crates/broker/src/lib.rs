@@ -126,9 +126,6 @@ impl Broker {
     }
 
     /// Creates a topic with one replica, and waits until all of its partitions can be used; one that is there already is an error.
-    ///
-    /// # Errors
-    /// The broker is unavailable, or refuses.
     pub async fn create_topic(&self, topic: &str, partitions: u32) -> Result<(), BrokerError> {
         let controller =
             self.client.controller_client().map_err(|error| self.failed("finding its controller", &error))?;
@@ -149,9 +146,6 @@ impl Broker {
     }
 
     /// Deletes a topic with everything in it; one that is not there is no error.
-    ///
-    /// # Errors
-    /// The broker is unavailable, or refuses.
     pub async fn delete_topic(&self, topic: &str) -> Result<(), BrokerError> {
         let controller =
             self.client.controller_client().map_err(|error| self.failed("finding its controller", &error))?;
@@ -167,9 +161,6 @@ impl Broker {
     }
 
     /// Its topics, with the number of their partitions.
-    ///
-    /// # Errors
-    /// The broker is unavailable.
     pub async fn topics(&self) -> Result<BTreeMap<String, u32>, BrokerError> {
         let topics = within(&self.place, "listing topics", self.client.list_topics()).await?;
         Ok(topics.into_iter().map(|topic| (topic.name, topic.partitions.len() as u32)).collect())
@@ -267,9 +258,6 @@ impl Partition {
     }
 
     /// The first place and the one behind the last.
-    ///
-    /// # Errors
-    /// The broker is unavailable.
     pub async fn bounds(&self) -> Result<(i64, i64), BrokerError> {
         let what = self.what("reading the offsets of");
         let at = |at| within(&self.place, &what, self.client.get_offset(at));

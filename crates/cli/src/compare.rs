@@ -141,9 +141,6 @@ pub(crate) fn compare_subjects<W: Driven>(
 }
 
 /// What a file asks for, as the command line wants it instead.
-///
-/// # Errors
-/// What it wants cannot be had.
 pub(crate) fn adjusted(mut experiment: Experiment, args: &args::Experiment) -> Result<Experiment> {
     if args.quick {
         make_quick(&mut experiment);

@@ -355,9 +355,6 @@ pub(crate) enum OptionScope {
 }
 
 /// The broker that a subject needs, if it publishes to one; it was found to be available.
-///
-/// # Errors
-/// It is not.
 pub(crate) fn broker_for(
     subject: &Subject,
     server: &ServerArgs,

@@ -46,9 +46,6 @@ impl Ui {
     }
 
     /// Serves the live view and the metrics from now on, if they were asked for.
-    ///
-    /// # Errors
-    /// An address that cannot be listened at.
     pub(crate) fn go_live(&mut self, args: &LiveArgs) -> Result<()> {
         self.live = Live::start(args, self)?;
         Ok(())
@@ -78,9 +75,6 @@ impl Ui {
     }
 
     /// Data, to a file where one was named.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub(crate) fn put(&self, file: Option<&Path>, text: &str) -> Result<()> {
         match file {
             Some(path) => {

@@ -78,9 +78,6 @@ pub(crate) fn scale_units() -> impl Iterator<Item = &'static str> {
 }
 
 /// The commands of the workload of that name, which is one of [`subjects::workloads`].
-///
-/// # Errors
-/// There is none.
 pub(crate) fn of(name: &str) -> Result<&'static dyn Commands> {
     let row = all().find(|row| row.name == name);
     row.map(|row| row.commands).ok_or_else(|| anyhow::anyhow!("no workload `{name}`"))

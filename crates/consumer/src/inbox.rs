@@ -109,9 +109,6 @@ impl Inbox {
     }
 
     /// Where its consumer reads on. Partitions of which nothing was read are missing.
-    ///
-    /// # Errors
-    /// It cannot be read.
     pub fn offsets(&self) -> Result<Offsets, InboxError> {
         let read = || -> rusqlite::Result<Offsets> {
             let mut select = self.conn.prepare("select part, next from offsets")?;
@@ -126,9 +123,6 @@ impl Inbox {
     }
 
     /// Calls `each` for each time that a message was processed, in that order.
-    ///
-    /// # Errors
-    /// It cannot be read, or `each` fails.
     pub fn processed<E: From<InboxError>>(
         &self,
         mut each: impl FnMut(i64, &[u8]) -> Result<(), E>,

@@ -58,9 +58,6 @@ type Batches = Sender<Result<Incoming, String>>;
 
 impl Source {
     /// The offsets at which its messages end now.
-    ///
-    /// # Errors
-    /// It cannot be read.
     pub async fn ends(&self) -> Result<Offsets, String> {
         match self {
             Source::File(path) => match path.metadata() {

@@ -45,9 +45,6 @@ impl Consuming {
     }
 
     /// Starts the process again; it reads on from the offsets in the inbox.
-    ///
-    /// # Errors
-    /// It cannot be started.
     pub fn restart(&mut self, interrupt: &Interrupt) -> Result<()> {
         static CONSUMER: LazyLock<Manifest> = LazyLock::new(Manifest::consumer);
         let inbox = self.inbox.to_str().context("the path of the run is not UTF-8")?.to_owned();
@@ -73,9 +70,6 @@ impl Consuming {
     }
 
     /// What it reports about itself.
-    ///
-    /// # Errors
-    /// It does not answer.
     pub fn about(&self) -> Result<String> {
         let process = self.process.as_ref().context("the consumer was stopped")?;
         process.about().with_context(|| format!("the consumer could not be asked{}", process.log_tail()))
@@ -119,9 +113,6 @@ impl Consuming {
     }
 
     /// Its inbox, to be read.
-    ///
-    /// # Errors
-    /// It cannot be opened.
     pub fn inbox(&self) -> Result<Inbox, InboxError> {
         Inbox::read_only(&self.inbox)
     }
@@ -136,9 +127,6 @@ impl Consuming {
     }
 
     /// Removes the inbox.
-    ///
-    /// # Errors
-    /// It cannot be removed.
     pub fn remove(self) -> Result<()> {
         remove(&self.inbox)
     }

@@ -189,9 +189,6 @@ impl<W: Driven> Databases<W> {
     }
 
     /// Tables of the workload that a crash of their server empties, whatever it flushes; nothing where there are none.
-    ///
-    /// # Errors
-    /// A database cannot be read.
     pub fn unlogged(&self) -> Result<Option<String>> {
         let unlogged = self.kept()?.into_iter().filter(|(_, kept)| kept.keeping == Keeping::Unlogged);
         let names: BTreeSet<String> = unlogged.map(|(_, kept)| kept.part).collect();
@@ -202,9 +199,6 @@ impl<W: Driven> Databases<W> {
 
     /// What the tables of the workload are on, on a server of this machine: a file system in memory where one of them, or their log, is on
     /// such a one. Nothing where the server does not tell its folders.
-    ///
-    /// # Errors
-    /// A database cannot be read.
     pub fn file_system(&self) -> Result<Option<FileSystem>> {
         let mut folders: Vec<PathBuf> =
             self.kept()?.into_iter().filter_map(|(_, kept)| kept.folder).collect();

@@ -100,9 +100,6 @@ impl Deployment {
     }
 
     /// Starts the private engines after a rest, or again.
-    ///
-    /// # Errors
-    /// One does not start.
     pub fn start(&mut self, restart: bool) -> Result<()> {
         let all = self.hosts.len();
         self.broker.as_mut().map_or(Ok(()), |broker| broker.start(restart))?;
@@ -116,9 +113,6 @@ impl Deployment {
     }
 
     /// Empty databases of ours of this name, one in each store, to be loaded.
-    ///
-    /// # Errors
-    /// One cannot be made.
     pub fn empty(&self, name: &str) -> Result<Vec<DbUrl>> {
         let each = self.hosts.iter().enumerate();
         each.map(|(store, host)| host.empty(name).map_err(|error| at(error, store, self.hosts.len())))
@@ -126,9 +120,6 @@ impl Deployment {
     }
 
     /// Copies of databases, for one trial.
-    ///
-    /// # Errors
-    /// One cannot be copied.
     pub fn copy<W: Driven>(&self, template: &Databases<W>, name: &str) -> Result<Databases<W>> {
         let pairs = self.hosts.iter().zip(&template.each).enumerate();
         let copied = pairs.map(|(store, (host, database))| {
@@ -163,9 +154,6 @@ impl Deployment {
 
     /// Loads databases that go with the run and that only copies are made of. Files are plain, whatever is asked
     /// for: without a write-ahead log, which would tie them to shared memory, and on the machine's own storage.
-    ///
-    /// # Errors
-    /// Those of [`Deployment::load`].
     pub fn load_template<W: Driven>(
         &self,
         scale: u32,
@@ -249,9 +237,6 @@ impl Deployment {
     }
 
     /// The broker that a relay publishes to, where there is one.
-    ///
-    /// # Errors
-    /// A private one has no address.
     pub fn broker(&self) -> Result<Option<Address>> {
         self.broker.as_ref().map(BrokerHost::address).transpose()
     }

@@ -56,9 +56,6 @@ fn ports() -> Option<u64> {
 }
 
 /// Refuses more open files of SQLite or connections to a server than this process may have, for a pool of so many sessions.
-///
-/// # Errors
-/// The limit, and what would be right.
 pub fn check_pool(pool: u32, dialect: sql::Dialect) -> Result<()> {
     let each = if dialect == sql::Dialect::Sqlite { FILES_OF_SQLITE } else { 1 };
     check_files(u64::from(pool) * each, &format!("a pool of {pool} sessions needs"), "use a smaller --pool")

@@ -29,9 +29,6 @@ pub struct Generator {
 impl Generator {
     /// Starts one for `asked`, which is for [`drill`](../drill) to read and holds no secret. `log` takes what it writes to
     /// standard error.
-    ///
-    /// # Errors
-    /// The system does not start it.
     pub fn start(order: &Order<'_>, asked: &str, log: &Path) -> Result<Generator, DeployError> {
         static GENERATOR: LazyLock<Manifest> = LazyLock::new(Manifest::generator);
         let failed = |what: &str| {

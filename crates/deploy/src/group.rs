@@ -59,9 +59,6 @@ impl Group {
     }
 
     /// From now on it ends when we do, `grace` after SIGTERM at the latest, whatever ends us.
-    ///
-    /// # Errors
-    /// There is no shell to watch it.
     pub(crate) fn watch(&mut self, grace: Duration, folders: Vec<PathBuf>) -> std::io::Result<()> {
         let mut command = Command::new("/bin/sh");
         let tenths = grace.as_millis() / 100;

@@ -161,9 +161,6 @@ impl SinkAddress {
     }
 
     /// Has this process publish to it what it has committed itself ([`relay::publish`]), until the value is dropped.
-    ///
-    /// # Errors
-    /// Those of [`SinkAddress::open`].
     pub fn produce(&self) -> anyhow::Result<relay::Producing> {
         Ok(relay::produce_to(self.open()?)?)
     }

@@ -131,9 +131,6 @@ fn unescaped_parts(line: &str) -> Vec<String> {
 
 /// Starts this program again without the passwords that are among its arguments, where every user of the machine could read
 /// them. Comes back if there are none.
-///
-/// # Errors
-/// It cannot be started.
 pub fn leave_process_list() -> Result<()> {
     let mut found = Vec::new();
     let arguments: Vec<OsString> = std::env::args_os()

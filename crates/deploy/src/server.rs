@@ -197,17 +197,11 @@ impl Server {
     }
 
     /// What it answers to `GET /about`.
-    ///
-    /// # Errors
-    /// It does not answer in time.
     pub fn about(&self) -> std::io::Result<String> {
         self.response("/about", ABOUT_MAX)
     }
 
     /// What a relay has measured in each second.
-    ///
-    /// # Errors
-    /// It does not answer in time.
     pub fn seconds(&self) -> std::io::Result<String> {
         self.response("/seconds", RESPONSE_MAX)
     }

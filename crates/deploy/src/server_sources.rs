@@ -51,9 +51,6 @@ pub fn server_sources() -> Vec<ServerSource> {
 }
 
 /// Gives servers that were given to a run before.
-///
-/// # Errors
-/// Those of [`SourceSubjects::of`].
 pub fn restore_sources(servers: &[ServerSource]) -> Result<()> {
     servers.iter().try_for_each(|values| values.take(&values.folder.display().to_string()).map(drop))
 }
@@ -148,9 +145,6 @@ impl SourceSubjects {
     }
 
     /// The one subject that it serves on the workload and the engine of another, or that is likest to it.
-    ///
-    /// # Errors
-    /// Those of [`SourceSubjects::only`].
     pub fn beside(&self, other: &'static Subject) -> Result<&'static Subject> {
         let found = likest(&[other], &self.within(None)?);
         let [(_, subject)] = found[..] else { return Err(self.ambiguous_in(&found)) };
@@ -159,9 +153,6 @@ impl SourceSubjects {
     }
 
     /// The one subject that both serve, each its own; of those that `wanted` means.
-    ///
-    /// # Errors
-    /// Those of [`SourceSubjects::only`].
     pub fn with(
         &self,
         other: &SourceSubjects,

@@ -126,9 +126,6 @@ impl Spec {
     }
 
     /// Its engine.
-    ///
-    /// # Errors
-    /// When there is none of that name.
     pub fn dialect(&self) -> Result<Dialect> {
         Dialect::named(&self.engine)
             .with_context(|| format!("no engine `{}`; there are sqlite, postgres and mariadb", self.engine))
@@ -162,9 +159,6 @@ impl Spec {
     }
 
     /// Whether calls can be made on it as a subject makes them.
-    ///
-    /// # Errors
-    /// Why not, and on what they can.
     pub fn suits<W: Driven>(&self, how: How) -> Result<()> {
         match self.shards > 1 && self.is_private_file() {
             true => W::spans_private_files(how.style.name(), self.sqlite()?.journal),
@@ -173,9 +167,6 @@ impl Spec {
     }
 
     /// The settings of a private SQLite database, on a file that does not matter.
-    ///
-    /// # Errors
-    /// When an option is wrong.
     pub fn sqlite(&self) -> Result<SqliteUrl> {
         let mut url: SqliteUrl = format!("sqlite:private.db?{}", self.options)
             .parse()

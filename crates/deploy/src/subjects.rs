@@ -186,9 +186,6 @@ impl Subject {
 
     /// Starts the relay that does what its calls leave to be done; nothing where they leave nothing. `sink` is where it publishes, and
     /// `extra` what else is in its environment.
-    ///
-    /// # Errors
-    /// It cannot be started.
     pub fn relay(
         &self,
         databases: &[DbUrl],
@@ -266,9 +263,6 @@ pub fn all() -> Result<&'static [Subject]> {
 }
 
 /// Those whose server's manifest is in a folder, however that is spelled.
-///
-/// # Errors
-/// Those of [`all`].
 pub(crate) fn of_folder(folder: &Path) -> Result<Vec<Subject>> {
     let Ok(folder) = folder.canonicalize() else { return Ok(Vec::new()) };
     let lies_there = |subject: &&Subject| {
@@ -447,9 +441,6 @@ fn without_style(all: &'static [Subject], wanted: &str) -> Option<&'static Subje
 }
 
 /// The direct subject of a workload and an engine whose calls leave something to a relay, by driver and style if that is said.
-///
-/// # Errors
-/// There is none.
 pub fn relayed(workload: &str, dialect: Dialect, how: Option<&str>) -> Result<&'static Subject> {
     let of_engine = |subject: &&Subject| {
         subject.route() == Route::Direct

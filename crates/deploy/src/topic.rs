@@ -26,18 +26,12 @@ pub struct BrokerSpec {
 }
 
 /// Reads the address of a broker, and gives it back without its password.
-///
-/// # Errors
-/// It is none.
 pub fn broker_address(text: &str) -> Result<String> {
     Ok(text.parse::<Address>()?.to_string())
 }
 
 impl BrokerSpec {
     /// Checks that it is available: connects to the user's, and looks for the programs of a private one.
-    ///
-    /// # Errors
-    /// It cannot, and why.
     pub fn check_available(&self) -> Result<()> {
         match &self.named {
             Some(named) => {
@@ -191,9 +185,6 @@ pub struct RunTopic {
 
 impl RunTopic {
     /// Creates one with a unique name.
-    ///
-    /// # Errors
-    /// The broker is unavailable, or refuses.
     pub fn create(broker: Address, partitions: u32) -> Result<RunTopic> {
         let name = unique_name();
         // What fails may have created it all the same: it is deleted then.
@@ -214,9 +205,6 @@ impl RunTopic {
     }
 
     /// Reads all its records, one partition after the other and each in its order: partition, offset and value.
-    ///
-    /// # Errors
-    /// The broker is unavailable, or `each` fails.
     pub fn read(&self, mut each: impl FnMut(u32, i64, &[u8]) -> Result<()>) -> Result<()> {
         /// Of the broker, or of `each`.
         struct Why(anyhow::Error);

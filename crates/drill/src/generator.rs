@@ -57,9 +57,6 @@ impl Order {
 
 /// Makes calls on databases in their order until a line comes `from` its parent, says `into` it what becomes of each, and ends
 /// with it.
-///
-/// # Errors
-/// The order cannot be read.
 pub fn generate<W: Driven>(
     order: &str,
     urls: &[DbUrl],

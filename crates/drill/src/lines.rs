@@ -123,9 +123,6 @@ pub(crate) struct Teller {
 }
 
 /// When a line was said, in nanoseconds by [`Monotonic::of_machine`], and the line.
-///
-/// # Errors
-/// It is none.
 pub(crate) fn read(text: &str) -> serde_json::Result<(Nanos, Line)> {
     let (at, line) = serde_json::from_str(text)?;
     Ok((Nanos(at), line))

@@ -103,9 +103,6 @@ pub struct Pulse {
 
 impl Pulse {
     /// Begins to look.
-    ///
-    /// # Errors
-    /// When the system gives no thread.
     pub fn start() -> std::io::Result<Pulse> {
         let finder = Arc::new(Mutex::new(Finder::new(Clocks::read())));
         let (beat, inbox) = mpsc::channel::<()>();

@@ -95,9 +95,6 @@ impl<W: Wire> Script<W> {
 
 /// Holds a session to a script and to random calls. `oracle` answers each call rightly, in the order in which they are
 /// made; `agree` says what differs between two outcomes.
-///
-/// # Errors
-/// The first disagreement; the rest of the calls is not made.
 pub async fn conform<W: Wire, S: Session<W>>(
     session: &mut S,
     script: Script<W>,

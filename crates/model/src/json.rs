@@ -26,9 +26,6 @@ pub fn append(into: &mut Vec<u8>, what: std::fmt::Arguments<'_>) {
 }
 
 /// Reads the body of an answer.
-///
-/// # Errors
-/// What is wrong with it.
 pub fn read<'a, T: Deserialize<'a>>(answer: &Answer<'a>) -> Result<T, String> {
     serde_json::from_slice(answer.body).map_err(|error| error.to_string())
 }

@@ -17,9 +17,6 @@ impl RetryPolicy {
     pub const ONCE: RetryPolicy = RetryPolicy { attempts_max: 1, reopens: false };
 
     /// Runs a call, and repeats it after a conflict as often as this policy allows.
-    ///
-    /// # Errors
-    /// The fault of the last attempt.
     pub async fn run<W: Workload, S: Session<W>>(
         self,
         session: &mut S,

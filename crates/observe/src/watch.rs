@@ -165,9 +165,6 @@ impl<C: Clock> Watch<C> {
     /// Asks the engine about itself from now on, by a probe a store, on a thread of its own: an engine that is slow, away or
     /// gone leaves gaps in [`Observation::engine`], and slows nothing else down. What several tell is summed. Without a probe
     /// nothing is asked.
-    ///
-    /// # Errors
-    /// When the system gives no thread.
     pub fn ask(&mut self, probes: Vec<Box<dyn EngineProbe>>) -> Result<(), ObserveError> {
         if !probes.is_empty() {
             let interview = EngineSampler::start(Box::new(Several(probes)), self.clock.clone());

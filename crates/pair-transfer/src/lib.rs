@@ -98,9 +98,6 @@ impl<O: SqlOpener<Conn: TwoPhase>> Stores<O> {
 
 /// Sessions that commit in two phases. Branches that a process has left undecided are decided first, and others as long as the
 /// target is there.
-///
-/// # Errors
-/// Branches in doubt cannot be decided.
 pub async fn two_phase<O: SqlOpener<Conn: TwoPhase>>(
     stores: Stores<O>,
     is_logged: bool,

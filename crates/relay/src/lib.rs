@@ -194,9 +194,6 @@ impl Counts {
 
 /// Relays until `asked` ends, batch after batch. After a partial or an empty one it waits as `polling` says. `log` gets each error that
 /// differs from the one before.
-///
-/// # Errors
-/// The listener fails.
 pub async fn run(
     relay: &mut dyn Relay,
     polling: Polling,

@@ -29,9 +29,6 @@ enum Queue {
 pub struct Producing(());
 
 /// Starts a thread that publishes to a sink, together what has come while it was busy. There is one at most in a process.
-///
-/// # Errors
-/// The runtime could not be created.
 pub fn produce_to(mut sink: Box<dyn Sink>) -> std::io::Result<Producing> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (sender, mut orders) = mpsc::unbounded_channel::<Order>();

@@ -151,9 +151,6 @@ pub struct Lines(BufWriter<File>);
 
 impl Lines {
     /// Appends to a file, which is made if it is not there.
-    ///
-    /// # Errors
-    /// It cannot be opened.
     pub fn append_to(path: &Path) -> std::io::Result<Lines> {
         let mut file = File::options().read(true).append(true).create(true).open(path)?;
         // A relay that was killed may have left a part of a line, which no one acknowledged.

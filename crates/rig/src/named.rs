@@ -131,10 +131,6 @@ pub fn status(options: &Options) -> Vec<NamedEngine> {
 }
 
 /// Ends engines that stay and removes their folders, with their data; gives those that were there.
-///
-/// # Errors
-///
-/// A folder cannot be removed.
 pub fn down(engines: &[Engine], options: &Options) -> Result<Vec<Engine>, RigError> {
     let base = base::path(options);
     if !base.exists() {

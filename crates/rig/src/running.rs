@@ -411,10 +411,6 @@ impl Running {
 
     /// Flushes the file system of its data, so that a later power cut loses only what is written after this. Does nothing without
     /// [`Options::own_disk`].
-    ///
-    /// # Errors
-    ///
-    /// The file system cannot be flushed.
     pub fn settle_disk(&self) -> Result<(), RigError> {
         self.disk.as_ref().map_or(Ok(()), Disk::flush)
     }
@@ -521,10 +517,6 @@ impl Running {
     }
 
     /// Ends it and removes its folder, as dropping does, but says what went wrong.
-    ///
-    /// # Errors
-    ///
-    /// The folder cannot be removed.
     pub fn stop(mut self) -> Result<(), RigError> {
         self.end();
         self.clean()

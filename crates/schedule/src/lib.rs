@@ -67,9 +67,6 @@ pub trait Schedule<W: Benchmark>: Clone + Serialize {
     fn next(&self, number: usize, so_far: &CompletedTrials) -> Result<Next>;
 
     /// The trial of this number, if it has one, whatever has become of its variant.
-    ///
-    /// # Errors
-    /// Those of [`Schedule::next`].
     fn trial(&self, number: usize, so_far: &CompletedTrials) -> Result<Option<PlannedTrial>> {
         Ok(match self.next(number, so_far)? {
             Next::Trial(wanted) => Some(wanted),
@@ -101,9 +98,6 @@ pub trait Schedule<W: Benchmark>: Clone + Serialize {
     }
 
     /// What a document that is written says to who asked.
-    ///
-    /// # Errors
-    /// It says nothing.
     fn answer(
         &self,
         so_far: &CompletedTrials,

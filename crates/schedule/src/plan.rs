@@ -127,9 +127,6 @@ impl Experiment {
 
 /// Does as [`Spec::go_through_checkpoints`] for the variants that ask for it. Engines whose every trial holds many of what they
 /// have instead of checkpoints stay as they are, unless there is no other.
-///
-/// # Errors
-/// When that cannot be had.
 pub fn go_through_checkpoints(variants: &mut [Variant]) -> Result<()> {
     let asked = |variant: &&mut Variant| variant.through_checkpoints;
     let (mut done, mut first_error) = (false, None);

@@ -182,9 +182,6 @@ struct Searched {
 
 impl Searched {
     /// The rate of the next step, and whether it is to confirm it.
-    ///
-    /// # Errors
-    /// How the search has ended.
     fn next(&self, confirm: u32) -> Result<(f64, bool), Found> {
         match (&self.ended, self.bracket.next(confirm)) {
             (Some(found), _) => Err(found.clone()),

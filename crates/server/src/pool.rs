@@ -47,9 +47,6 @@ pub(crate) struct PoolSettings {
 
 impl Pool {
     /// Opens all sessions.
-    ///
-    /// # Errors
-    /// The first session that cannot be opened.
     pub(crate) async fn open(served: Arc<dyn Served>, settings: PoolSettings) -> Result<Pool, ServeError> {
         let PoolSettings { sessions, queued_max, call_max, clock, operator } = settings;
         let mut slots = Vec::new();

@@ -141,9 +141,6 @@ fn entries(record: &Path) -> io::Result<Vec<Entry>> {
 /// Does to a database what a power cut would: of each write to its files that was not flushed, `keeps` says whether it had
 /// reached the disk all the same. Every process that had the database open must have been killed, and no one may have opened it
 /// since.
-///
-/// # Errors
-/// A file cannot be read or written.
 pub fn cut_power(database: &Path, mut keeps: impl FnMut() -> bool) -> io::Result<Lost> {
     let mut all = Lost::default();
     for ending in FILES {
@@ -168,9 +165,6 @@ pub(crate) fn gone(path: &Path) {
 }
 
 /// Forgets what has not been flushed, as if it had: for a database that was used without being recorded meanwhile.
-///
-/// # Errors
-/// A file cannot be removed.
 pub fn forget(database: &Path) -> io::Result<()> {
     FILES.iter().try_for_each(|ending| remove(&beside(&beside(database, ending), ENDING)))
 }

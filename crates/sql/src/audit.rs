@@ -234,9 +234,6 @@ impl<C> About<C> {
 }
 
 /// The audits that are asked for, with their texts, in groups that may run side by side.
-///
-/// # Errors
-/// A query is missing.
 pub fn groups<C>(asked: &[Asked<C>], catalogue: &Catalogue) -> Result<Vec<Group<C>>, CatalogueError> {
     let group = |asked: &Asked<C>| {
         Ok(Group {

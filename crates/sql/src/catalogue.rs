@@ -148,9 +148,6 @@ impl Catalogue {
     }
 
     /// The text of a statement that must be there.
-    ///
-    /// # Errors
-    /// It is missing.
     pub fn text(&self, name: &str) -> Result<String, CatalogueError> {
         self.get(name).map(str::to_owned).ok_or_else(|| CatalogueError::Missing(name.to_owned()))
     }

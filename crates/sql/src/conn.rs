@@ -102,9 +102,6 @@ pub trait Columns {
     /// When the column is null or of another type.
     fn int(&self, index: usize) -> Result<i64, ColumnError>;
     /// The same, or null.
-    ///
-    /// # Errors
-    /// When the column is of another type.
     fn int_or_null(&self, index: usize) -> Result<Option<i64>, ColumnError>;
     /// A decimal as the whole number of its last digit: `digits` 2 for money, 4 for rates. A whole-number column
     /// holds that number already in SQLite, which has no decimals, and whole units in PostgreSQL and MariaDB.

@@ -59,9 +59,6 @@ impl<C: SqlConn, K: Clock> Timed<C, K> {
     }
 
     /// [`SqlConn::begin_with`], whose time is that of a statement with the number `round`. The begin is part of it.
-    ///
-    /// # Errors
-    /// Those of [`SqlConn::begin_with`].
     pub async fn begin_with(
         &mut self,
         round: usize,

@@ -24,9 +24,6 @@ pub fn target<W: SqlForm>(
 }
 
 /// The same with the transactions in another form than the plain one; the style is then how they are sent.
-///
-/// # Errors
-/// Those of [`target`].
 pub fn target_in_form<W: SqlForm>(
     how: How,
     url: &DbUrl,

@@ -84,9 +84,6 @@ pub trait Driven: Benchmark {
     }
 
     /// [`drive::run`].
-    ///
-    /// # Errors
-    /// Those of [`drive::run`].
     fn drive(
         plan: &Plan,
         target: &Arc<TrialTarget<Self>>,
@@ -100,9 +97,6 @@ pub trait Driven: Benchmark {
     /// Holds a target to the golden vectors and to random calls; gives how many of each were right, or the first wrong
     /// answer. `size` is that of the data: the vectors are for [`Benchmark::tiny`], and of any other, as of
     /// [`Benchmark::tiny_over`], only random calls tell and the same script, compared with the workload's oracle.
-    ///
-    /// # Errors
-    /// When no session can be opened.
     fn conform(
         target: &TrialTarget<Self>,
         size: &Self::Extent,
@@ -112,9 +106,6 @@ pub trait Driven: Benchmark {
 }
 
 /// The target of a subject on a database with the one retry policy around it, which is that of the server too.
-///
-/// # Errors
-/// Those of [`Driven::open`].
 pub fn target<W: Driven>(how: How, url: &DbUrl) -> Result<TrialTarget<W>> {
     Ok(RetryingTarget::new(W::open(how, url, Monotonic::start())?, RetryPolicy::default()))
 }

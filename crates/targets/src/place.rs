@@ -14,9 +14,6 @@ pub fn place(url: &DbUrl) -> String {
 }
 
 /// The URL of a file.
-///
-/// # Errors
-/// For the URL of a server.
 pub fn sqlite_only(url: &DbUrl) -> Result<&SqliteUrl> {
     match url {
         DbUrl::Sqlite(url) => Ok(url),
@@ -25,9 +22,6 @@ pub fn sqlite_only(url: &DbUrl) -> Result<&SqliteUrl> {
 }
 
 /// The URL of a server.
-///
-/// # Errors
-/// For the URL of a file.
 pub fn server_only(url: &DbUrl) -> Result<&ServerUrl> {
     match url {
         DbUrl::Server(url) => Ok(url),

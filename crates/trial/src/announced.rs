@@ -53,9 +53,6 @@ impl<W: Driven> Job<'_, W> {
 }
 
 /// Holds what was announced of a run to what was acknowledged and stored, and says how it was published.
-///
-/// # Errors
-/// What was published cannot be read.
 fn audit_messages<W: Driven>(
     job: &Job<'_, W>,
     trial: &mut Trial,

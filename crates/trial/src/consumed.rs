@@ -40,9 +40,6 @@ impl Caught {
     }
 
     /// What it processed, and whether that is what was acknowledged and stored. The inbox is kept only if a check has not passed.
-    ///
-    /// # Errors
-    /// The inbox cannot be read or removed.
     pub(crate) fn audit<W: Driven>(self, recorded: &Recorded<'_, W>) -> Result<(Consumed, Vec<LedgerCheck>)> {
         let checks = audit_consumer(self.consuming, recorded)?;
         Ok((Consumed { messages: self.about.settled, lag: self.about.lag }, checks))
@@ -50,9 +47,6 @@ impl Caught {
 }
 
 /// The checks of [`consumer_checks`] for a consumer that was stopped. Its inbox is removed if all of them passed.
-///
-/// # Errors
-/// The inbox cannot be read or removed.
 pub fn audit_consumer<W: Driven>(
     consumer: Consuming,
     recorded: &Recorded<'_, W>,
@@ -68,9 +62,6 @@ pub fn audit_consumer<W: Driven>(
 
 /// Compares the messages that a consumer processed with what was acknowledged and stored: all of it, nothing else, each message once and
 /// those of a key in order.
-///
-/// # Errors
-/// The inbox cannot be read.
 pub fn consumer_checks<W: Driven>(inbox: &Inbox, recorded: &Recorded<'_, W>) -> Result<Vec<LedgerCheck>> {
     let Some(mut processed) = recorded.announced() else { return Ok(Vec::new()) };
     inbox.processed::<InboxError>(|number, message| {

@@ -75,8 +75,6 @@ impl<W: Driven> Deployed<W> {
         self.found.as_ref().ok().filter(|_| shared).map(|ready| &ready.template)
     }
 
-    /// # Errors
-    /// Why nothing can run there.
     pub(crate) fn ready(&mut self) -> Result<&mut Ready<W>> {
         self.found.as_mut().map_err(|why| anyhow::Error::msg(why.clone()))
     }

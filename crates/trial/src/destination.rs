@@ -104,9 +104,6 @@ impl Destination {
 
     /// Compares the messages of some runs with what was acknowledged and stored; nothing where messages are not stored, or the workload
     /// has none.
-    ///
-    /// # Errors
-    /// It cannot be read.
     pub fn audit<W: Driven>(&self, recorded: &Recorded<'_, W>) -> Result<Option<Arrived>> {
         let Some(mut announced) = recorded.announced() else { return Ok(None) };
         let mut messages = 0;
@@ -130,9 +127,6 @@ impl Destination {
     }
 
     /// Deletes a topic, and keeps messages in a file only where something is wrong with them.
-    ///
-    /// # Errors
-    /// They cannot be written or removed.
     pub fn close(self, is_right: bool) -> Result<()> {
         match self {
             Destination::Null => Ok(()),

@@ -92,9 +92,6 @@ pub(crate) struct RelayProcess {
 
 impl RelayProcess {
     /// One for a trial. Whoever started the server that is given by its address has started its relay too.
-    ///
-    /// # Errors
-    /// It cannot be started.
     pub(crate) fn beside<W: Driven>(job: &Job<'_, W>) -> Result<RelayProcess> {
         let publishes = job.subject.publishes();
         let (relay, destination) = (None, Destination::Null);

@@ -21,9 +21,6 @@ pub trait RunReporter: Reporter {
     fn board(&self, document: &Document, shown: &dyn Fn() -> Option<Experiment>);
 
     /// Makes the finished document of a run readable, and shows it. `json` is where it is written.
-    ///
-    /// # Errors
-    /// What cannot be written.
     fn publish(&self, folder: &Folder, document: &Document, json: &Path) -> Result<()>;
 }
 

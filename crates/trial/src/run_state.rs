@@ -183,9 +183,6 @@ impl SavedPlan {
     }
 
     /// The run.
-    ///
-    /// # Errors
-    /// Its plan is of another kind.
     pub fn open<P: DeserializeOwned>(&self) -> Result<RunState<P>> {
         let read: RunState<P> = serde_json::from_str(&self.text).with_context(|| broken(&self.path))?;
         Ok(RunState { checksum: String::new(), ..read })

@@ -23,9 +23,6 @@ pub fn finish<W: Driven>(target: &impl Target<W>, clock: Monotonic, max: Nanos) 
 
 /// Waits until nothing is pending any more, at most `max` by a clock that was started when the load ended, or until the user
 /// has asked to stop. Nothing, where the workload has nothing to wait for, as `before` tells.
-///
-/// # Errors
-/// A store cannot be asked.
 pub fn settle<W: Driven>(
     databases: &Databases<W>,
     before: &W::Evidence,
@@ -78,9 +75,6 @@ impl Interval {
 pub(crate) const SECOND_US: i64 = 1_000_000;
 
 /// What became of calls that are acknowledged before they have come to their end, if the workload has such and any was made.
-///
-/// # Errors
-/// A store cannot be asked.
 pub(crate) fn settlement<W: Driven>(urls: &[DbUrl], within: Interval) -> Result<Option<Settlement>> {
     let mut listed = Told::new(within);
     let mut kind = None;

@@ -92,9 +92,6 @@ pub(crate) fn read<W: Benchmark, S: Schedule<W>>(
 }
 
 /// The trial of a run in the folder `name`, if it has ended.
-///
-/// # Errors
-/// Why what is there cannot be used.
 pub(crate) fn read_trial(folder: &Path, run: &str, name: &str) -> Result<Option<Trial>, String> {
     let path = folder.join("trials").join(name);
     if !path.join("result.json").exists() {

@@ -132,9 +132,6 @@ fn hold<W: Driven>(target: &TrialTarget<W>, size: &W::Extent) -> Result<Conforma
 const AUDITS_MAX: Nanos = Nanos::from_secs(600);
 
 /// What stores report, together.
-///
-/// # Errors
-/// One cannot be asked.
 pub fn evidence<W: Driven>(urls: &[DbUrl]) -> Result<W::Evidence> {
     let of_one = |url: &DbUrl| {
         let rows = store(url).rows(&W::evidence_query(url.dialect())?, &[])?;
@@ -300,9 +297,6 @@ pub struct After {
 }
 
 /// Audits after a trial, or whatever else has made calls: `before` is what was stored then, and `audited_before` what was found.
-///
-/// # Errors
-/// A store cannot be asked.
 pub fn after<W: Driven>(
     databases: &Databases<W>,
     before: &W::Evidence,

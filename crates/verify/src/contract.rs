@@ -17,9 +17,6 @@ pub(crate) struct Contract {
 
 impl Contract {
     /// Gathers the documents: the first is the root, the others lie in it by their names, and references lead there.
-    ///
-    /// # Errors
-    /// A document is not a YAML.
     pub(crate) fn read(documents: &[(&str, &str)]) -> Result<Contract, String> {
         let mut gathered = Value::Null;
         for (at, (name, text)) in documents.iter().enumerate() {

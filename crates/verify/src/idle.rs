@@ -40,9 +40,6 @@ pub(crate) struct Idle {
 
 impl Idle {
     /// Opens them, has a request answered on each, and watches them for so long.
-    ///
-    /// # Errors
-    /// The system gives no thread.
     pub(crate) fn watch<W: Wire>(target: &Arc<HttpTarget<W>>, watched: Duration) -> anyhow::Result<Idle> {
         let (ended, seen) = channel();
         let target = Arc::clone(target);

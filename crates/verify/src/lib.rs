@@ -64,9 +64,6 @@ pub struct Plan<'a, W: Driven> {
 }
 
 /// Checks names of rules, where `race` is all races of a workload.
-///
-/// # Errors
-/// The workload has no such rule.
 pub fn check_names<W: Driven>(names: &[String]) -> Result<()> {
     let races = W::races(&W::tiny_over(1), 0, 0);
     let races = races.iter().map(|race| format!("{RACE}/{}", race.name));

@@ -17,15 +17,9 @@ pub trait Witness<W: Driven> {
     fn name(&self) -> String;
 
     /// What the store reports.
-    ///
-    /// # Errors
-    /// It cannot be asked.
     fn evidence(&self) -> Result<W::Evidence>;
 
     /// The audits of the stored data.
-    ///
-    /// # Errors
-    /// It cannot be asked.
     fn audits(&self, before: &W::Evidence) -> Result<Vec<Audit>>;
 
     /// Statements that the engine has executed so far, begin and commit among them or not; nothing where it does not count.
@@ -144,9 +138,6 @@ pub(crate) fn ledger<W: Driven>(
 }
 
 /// Fails where databases do not hold the data of the golden vectors.
-///
-/// # Errors
-/// Which command loads it.
 pub fn is_golden<W: Driven>(size: &W::Extent, stores: u32) -> Result<()> {
     if *size != W::tiny_over(stores) {
         bail!(

@@ -19,17 +19,11 @@ pub fn params(size: &Cardinality) -> Vec<i64> {
 }
 
 /// All audits for an engine, in groups that may run side by side.
-///
-/// # Errors
-/// When file and code disagree; a test keeps that from happening.
 pub fn audits(dialect: Dialect) -> Result<Vec<AuditGroup>, CatalogueError> {
     groups(GROUPS, &catalogue(dialect)?)
 }
 
 /// The query whose rows [`crate::Tally::from_row`] reads.
-///
-/// # Errors
-/// When the file is malformed; a test keeps that from happening.
 pub fn tallies(dialect: Dialect) -> Result<String, CatalogueError> {
     catalogue(dialect)?.text(TALLIES)
 }
@@ -37,9 +31,6 @@ pub fn tallies(dialect: Dialect) -> Result<String, CatalogueError> {
 const TALLIES: &str = "tallies";
 
 /// What is stored under one key.
-///
-/// # Errors
-/// When the file is malformed; a test keeps that from happening.
 pub fn stored_booking(dialect: Dialect) -> Result<String, CatalogueError> {
     catalogue(dialect)?.text(STORED_BOOKING)
 }

@@ -57,9 +57,6 @@ impl Used {
 ///
 /// The store behind the session must be freshly loaded with the plan's size, and no other client may write to it meanwhile.
 /// It is worn out afterwards. Meant for [`Cardinality::tiny`], where random calls meet each other often.
-///
-/// # Errors
-/// The first disagreement; the rest of the calls is not made.
 pub async fn conform<S: Session<Bookings>>(
     session: &mut S,
     plan: &ConformancePlan,
@@ -80,9 +77,6 @@ pub async fn conform<S: Session<Bookings>>(
 }
 
 /// Whether `found` says the same as `expected`.
-///
-/// # Errors
-/// What differs, with both values.
 fn agree(expected: &Outcome, found: &Outcome) -> Result<(), String> {
     if expected == found {
         return Ok(());

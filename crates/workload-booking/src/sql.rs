@@ -28,9 +28,6 @@ const ROUND: usize = Stmt::NAMES.len();
 pub(crate) const CLOCKED: [&str; ROUND + 1] = sql::clocked(Stmt::NAMES, &["round"]);
 
 /// The statement texts for an engine, in the order of [`Stmt`].
-///
-/// # Errors
-/// When the files and [`Stmt`] disagree; a test keeps that from happening.
 pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
     let canonical = Catalogue::parse(include_str!("../../../spec/sql/booking/statements.sql"))?;
     let own = match dialect {
@@ -46,9 +43,6 @@ pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
 pub const CHANNEL: &str = "stackmark_outbox";
 
 /// The statement texts for PostgreSQL and [`Announcing::Notified`], in the order of [`Stmt`].
-///
-/// # Errors
-/// When the files and [`Stmt`] disagree; a test keeps that from happening.
 pub fn notifying_catalogue() -> Result<Vec<String>, CatalogueError> {
     let canonical = Catalogue::parse(include_str!("../../../spec/sql/booking/statements.sql"))?;
     let own = Catalogue::parse(include_str!("../../../spec/sql/booking/statements.postgres.sql"))?;
@@ -60,9 +54,6 @@ pub fn notifying_catalogue() -> Result<Vec<String>, CatalogueError> {
 pub const RELAY_STATEMENTS: &[&str] = &["take_lease", "read_clock", "read_outbox", "remove_rows"];
 
 /// The statements of the relay of the outbox for an engine, in the order of [`RELAY_STATEMENTS`].
-///
-/// # Errors
-/// When the files and the code disagree; a test keeps that from happening.
 pub fn relay_catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
     let canonical = Catalogue::parse(include_str!("../../../spec/sql/booking/relay.sql"))?;
     let own = match dialect {
@@ -75,9 +66,6 @@ pub fn relay_catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> 
 }
 
 /// Tables and keys for an engine, in the order in which they are made.
-///
-/// # Errors
-/// When the file is malformed; a test keeps that from happening.
 pub fn schema(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     match dialect {
         Dialect::Sqlite => Catalogue::parse(include_str!("../../../spec/sql/booking/schema.sqlite.sql")),

@@ -22,17 +22,11 @@ pub fn params(size: &Cardinality) -> Vec<i64> {
 }
 
 /// All audits for an engine, in groups that may run side by side.
-///
-/// # Errors
-/// When file and code disagree; a test keeps that from happening.
 pub fn audits(dialect: Dialect) -> Result<Vec<AuditGroup>, CatalogueError> {
     groups(GROUPS, &catalogue(dialect)?)
 }
 
 /// The query whose rows are those of [`crate::Stored`]: of categories, then of foods.
-///
-/// # Errors
-/// When the file is malformed; a test keeps that from happening.
 pub fn stored(dialect: Dialect) -> Result<String, CatalogueError> {
     catalogue(dialect)?.text(STORED)
 }

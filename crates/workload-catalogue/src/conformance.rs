@@ -37,9 +37,6 @@ type Answer = model::conformance::Answer<FoodCatalogue>;
 ///
 /// The store behind the session must be freshly loaded with the plan's size, and no one else may write to it meanwhile.
 /// It is worn out afterwards. Meant for [`Cardinality::tiny`], where random calls meet each other often.
-///
-/// # Errors
-/// The first disagreement; the rest of the calls is not made.
 pub async fn conform<S: Session<FoodCatalogue>>(
     session: &mut S,
     plan: &ConformancePlan,
@@ -55,9 +52,6 @@ pub async fn conform<S: Session<FoodCatalogue>>(
 }
 
 /// Whether `found` says the same as `expected`: fields that the contract does not know are no one's business.
-///
-/// # Errors
-/// What differs, with both values.
 pub fn agree(expected: &Outcome, found: &Outcome) -> Result<(), String> {
     let bodies = (serde_json::from_slice(&expected.body), serde_json::from_slice(&found.body));
     if let (Ok(expected), Ok(found)) = bodies {

@@ -55,9 +55,6 @@ sql::statements! {
 }
 
 /// The statement texts for an engine, in the order of [`Stmt`].
-///
-/// # Errors
-/// When the files and [`Stmt`] disagree; a test keeps that from happening.
 pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
     let canonical = Catalogue::parse(include_str!("../../../spec/sql/catalogue/statements.sql"))?;
     let overrides = match dialect {
@@ -70,9 +67,6 @@ pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
 }
 
 /// Tables, indexes and references for an engine, in the order in which they are made.
-///
-/// # Errors
-/// When the file is malformed; a test keeps that from happening.
 pub fn schema(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     match dialect {
         Dialect::Sqlite => Catalogue::parse(include_str!("../../../spec/sql/catalogue/schema.sqlite.sql")),

@@ -23,9 +23,6 @@ impl Name {
     pub(crate) const EMPTY: Name = Name(ArrayString::new_const());
 
     /// Reads a name.
-    ///
-    /// # Errors
-    /// When it is none.
     pub fn new(text: &str) -> Result<Name, NotAName> {
         let fits = (1..=NAME_MAX).contains(&text.len())
             && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b' ' | b'-'))

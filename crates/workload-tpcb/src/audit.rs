@@ -43,26 +43,17 @@ impl Context {
 }
 
 /// All audits for an engine, in groups that may run side by side.
-///
-/// # Errors
-/// When file and code disagree; a test keeps that from happening.
 pub fn audits(dialect: Dialect) -> Result<Vec<AuditGroup>, CatalogueError> {
     groups(GROUPS, &catalogue(dialect)?)
 }
 
 /// The query whose rows [`crate::StoredTally::from_row`] reads, in the order of a ledger. It reads accounts and history
 /// whole.
-///
-/// # Errors
-/// When the file is malformed; a test keeps that from happening.
 pub fn tallies(dialect: Dialect) -> Result<String, CatalogueError> {
     catalogue(dialect)?.text(TALLIES)
 }
 
 /// The query whose one number is the scale of a database that someone else has made.
-///
-/// # Errors
-/// When the file is malformed; a test keeps that from happening.
 pub fn scale(dialect: Dialect) -> Result<String, CatalogueError> {
     catalogue(dialect)?.text(SCALE)
 }

@@ -43,9 +43,6 @@ type Answer = model::conformance::Answer<Tpcb>;
 ///
 /// The store behind the session must be freshly loaded with the plan's size, and no one else may write to it meanwhile.
 /// It is worn out afterwards. Meant for [`Cardinality::tiny`], where random calls meet each other often.
-///
-/// # Errors
-/// The first disagreement; the rest of the calls is not made.
 pub async fn conform<S: Session<Tpcb>>(
     session: &mut S,
     plan: &ConformancePlan,
@@ -61,9 +58,6 @@ pub async fn conform<S: Session<Tpcb>>(
 }
 
 /// Whether `found` says the same as `expected`.
-///
-/// # Errors
-/// What differs, with both values.
 pub fn agree(expected: &Outcome, found: &Outcome) -> Result<(), String> {
     let (wanted, had) = (expected.abalance, found.abalance);
     if wanted == had { Ok(()) } else { Err(format!("abalance: expected {wanted}, found {had}")) }

@@ -24,9 +24,6 @@ impl Stmt {
 }
 
 /// The statement texts for an engine, in the order of [`Stmt`].
-///
-/// # Errors
-/// When the files and [`Stmt`] disagree; a test keeps that from happening.
 pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
     let canonical = Catalogue::parse(include_str!("../../../spec/sql/tpcb/statements.sql"))?;
     let engine = match dialect {
@@ -41,9 +38,6 @@ pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
 }
 
 /// Tables, keys and references for an engine, in the order in which they are made.
-///
-/// # Errors
-/// When the file is malformed; a test keeps that from happening.
 pub fn schema(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     match dialect {
         Dialect::Sqlite => Catalogue::parse(include_str!("../../../spec/sql/tpcb/schema.sqlite.sql")),

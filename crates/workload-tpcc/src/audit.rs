@@ -57,17 +57,11 @@ impl Context {
 }
 
 /// All audits for an engine, in groups that may run side by side.
-///
-/// # Errors
-/// When file and code disagree; a test keeps that from happening.
 pub fn audits(dialect: Dialect) -> Result<Vec<AuditGroup>, CatalogueError> {
     groups(GROUPS, &catalogue(dialect)?)
 }
 
 /// The query whose rows [`crate::StoredTally::from_row`] reads, in the order of (warehouse, district).
-///
-/// # Errors
-/// When the file is malformed; a test keeps that from happening.
 pub fn district_tallies(dialect: Dialect) -> Result<String, CatalogueError> {
     catalogue(dialect)?.text(TALLIES)
 }

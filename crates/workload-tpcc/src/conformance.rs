@@ -50,9 +50,6 @@ type Answer = model::conformance::Answer<Tpcc>;
 ///
 /// The store behind the session must be freshly loaded with the plan's size and seed, and no one else may write to it
 /// meanwhile. It is worn out afterwards. Meant for [`Cardinality::tiny`], where random calls meet each other often.
-///
-/// # Errors
-/// The first disagreement; the rest of the calls is not made.
 pub async fn conform<S: Session<Tpcc>>(
     session: &mut S,
     plan: &ConformancePlan,

@@ -219,9 +219,6 @@ fn guess(columns: &[ColumnInfo]) -> Option<&'static str> {
 }
 
 /// The query whose only row [`Cardinality::discovered`] reads.
-///
-/// # Errors
-/// When the file is malformed; a test keeps that from happening.
 pub fn discover_query() -> Result<String, CatalogueError> {
     Catalogue::parse(include_str!("../../../spec/sql/tpcc/discover.sql"))?.text("cardinality")
 }

@@ -131,9 +131,6 @@ impl Memory {
     }
 
     /// Holds an answer that fits its call to what is known, and remembers it.
-    ///
-    /// # Errors
-    /// A clause that says what is wrong.
     pub(crate) fn check(&mut self, call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
         match (call, outcome) {
             (Call::NewOrder(call), Outcome::Placed(placed)) => self.check_placed(call, placed),

@@ -72,9 +72,6 @@ pub const ROUND: usize = Stmt::NAMES.len();
 pub const PROCEDURE: usize = ROUND + 1;
 
 /// The statement texts for an engine, in the order of [`Stmt`].
-///
-/// # Errors
-/// When the files and [`Stmt`] disagree; a test keeps that from happening.
 pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
     let canonical = Catalogue::parse(include_str!("../../../spec/sql/tpcc/statements.sql"))?;
     let engine = match dialect {
@@ -91,9 +88,6 @@ pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
 }
 
 /// Tables and indexes for an engine, in the order in which they are made.
-///
-/// # Errors
-/// When the file is malformed; a test keeps that from happening.
 pub fn schema(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     match dialect {
         Dialect::Sqlite => Catalogue::parse(include_str!("../../../spec/sql/tpcc/schema.sqlite.sql")),

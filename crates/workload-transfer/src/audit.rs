@@ -19,9 +19,6 @@ pub fn params(size: &Cardinality) -> Vec<i64> {
 }
 
 /// All audits for an engine, in groups that may run side by side.
-///
-/// # Errors
-/// When file and code disagree; a test keeps that from happening.
 pub fn audits(dialect: Dialect) -> Result<Vec<AuditGroup>, CatalogueError> {
     let catalogue = catalogue(dialect)?;
     let mut audits = groups(GROUPS, &catalogue)?;
@@ -32,9 +29,6 @@ pub fn audits(dialect: Dialect) -> Result<Vec<AuditGroup>, CatalogueError> {
 }
 
 /// The query whose rows [`crate::Tally::from_row`] reads.
-///
-/// # Errors
-/// When the file is malformed; a test keeps that from happening.
 pub fn tallies(dialect: Dialect) -> Result<String, CatalogueError> {
     catalogue(dialect)?.text(TALLIES)
 }
@@ -42,9 +36,6 @@ pub fn tallies(dialect: Dialect) -> Result<String, CatalogueError> {
 const TALLIES: &str = "tallies";
 
 /// What became of transfers that were pending at first, as [`benchmark::Settling`] says.
-///
-/// # Errors
-/// When the file is malformed; a test keeps that from happening.
 pub fn settlement(dialect: Dialect) -> Result<String, CatalogueError> {
     catalogue(dialect)?.text(SETTLEMENT)
 }
@@ -52,9 +43,6 @@ pub fn settlement(dialect: Dialect) -> Result<String, CatalogueError> {
 const SETTLEMENT: &str = "settlement";
 
 /// What has become of one transfer, by its key.
-///
-/// # Errors
-/// When the file is malformed; a test keeps that from happening.
 pub fn stored_transfer(dialect: Dialect) -> Result<String, CatalogueError> {
     catalogue(dialect)?.text(STORED_TRANSFER)
 }

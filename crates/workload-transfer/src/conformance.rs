@@ -70,9 +70,6 @@ fn is_taken(transfer: &Transfer, size: &Cardinality) -> bool {
 ///
 /// The store behind the session must be freshly loaded with the plan's size, and no one else may write to it meanwhile.
 /// It is worn out afterwards. Meant for [`Cardinality::tiny`], where random calls meet each other often.
-///
-/// # Errors
-/// The first disagreement; the rest of the calls is not made.
 pub async fn conform<S: Session<Transfers>>(
     session: &mut S,
     plan: &ConformancePlan,
@@ -118,9 +115,6 @@ impl<S: Session<Transfers>> Session<Transfers> for Settling<'_, S> {
 
 /// Whether `found` says the same as `expected`. Where there are several stores, a transfer may be answered as one whose money
 /// is still on its way.
-///
-/// # Errors
-/// What differs, with both values.
 pub fn agree(expected: &Outcome, found: &Outcome, over_stores: bool) -> Result<(), String> {
     let at_once = match *found {
         Outcome::Moved { state: State::Pending, balance } if over_stores => {

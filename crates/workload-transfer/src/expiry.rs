@@ -26,9 +26,6 @@ sql::statements! {
 }
 
 /// The statements of whoever forgets keys on an engine, in the order in which [`Forgetting`] numbers them.
-///
-/// # Errors
-/// When the files and the code disagree; a test keeps that from happening.
 pub fn expiry_catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
     let canonical = Catalogue::parse(include_str!("../../../spec/sql/transfer/expiry.sql"))?;
     let own = match dialect {

@@ -9,9 +9,6 @@ use sql::{Catalogue, CatalogueError, Dialect, SqlConn, StmtId, TxKind};
 use std::sync::Arc;
 
 /// The one statement of who makes a router, on every engine.
-///
-/// # Errors
-/// When the file and the code disagree; a test keeps that from happening.
 pub fn router_catalogue(_: Dialect) -> Result<Vec<String>, CatalogueError> {
     Catalogue::parse(include_str!("../../../spec/sql/transfer/router.sql"))?.select(&["read_range"])
 }
@@ -34,9 +31,6 @@ pub(crate) struct Way<'a> {
 
 impl Router {
     /// Of what the stores hold, in their order: each goes on where the one before has ended.
-    ///
-    /// # Errors
-    /// Which store does not, and why not.
     pub fn of(held: &[[i64; 2]]) -> Result<Router, (usize, String)> {
         let mut next = 1;
         let mut ranges = Vec::with_capacity(held.len());

@@ -33,9 +33,6 @@ sql::statements! {
 pub const RELAY_STATEMENTS: &[&str] = Stmt::NAMES;
 
 /// The statements of a relay for an engine, in the order in which a [`SagaRelay`] numbers them.
-///
-/// # Errors
-/// When the files and the code disagree; a test keeps that from happening.
 pub fn relay_catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
     let canonical = Catalogue::parse(include_str!("../../../spec/sql/transfer/relay.sql"))?;
     let own = match dialect {

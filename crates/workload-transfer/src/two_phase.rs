@@ -305,9 +305,6 @@ pub struct Recovered {
 
 impl<C: TwoPhase, K: Clock> TwoPhaseSession<C, K> {
     /// The branches of all stores that are prepared now, by store.
-    ///
-    /// # Errors
-    /// A store is gone.
     pub async fn in_doubt(&mut self) -> Result<Vec<(usize, BranchId)>, Fault> {
         let mut found = Vec::new();
         for (at, store) in self.stores.iter_mut().enumerate() {

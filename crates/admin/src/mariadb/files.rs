@@ -23,9 +23,6 @@ pub(crate) struct Folders {
 impl Folders {
     /// The folders, if tables can be copied as files: the server is on this machine, says where its data are, both
     /// databases' files are there for us to read and to make, and all `tables` are InnoDB's in files of their own.
-    ///
-    /// # Errors
-    /// When the server does not answer.
     pub(crate) fn open(
         session: &mut Session,
         from: &ServerUrl,

@@ -20,9 +20,6 @@ pub(crate) struct Amounts(Chosen);
 
 impl Amounts {
     /// The scale that is asked for, by its own option or by that of what it counts.
-    ///
-    /// # Errors
-    /// It is out of range.
     pub(crate) fn scale<W: Driven>(&self) -> Result<Option<u32>> {
         let given = [SCALE, W::SCALE_UNIT].iter().find_map(|name| self.0.get(*name));
         given.map(|scale| scale_of::<W>(*scale)).transpose()
@@ -30,9 +27,6 @@ impl Amounts {
 
     /// The scale of data that is loaded here into such engines, and used by so many clients at a time. Where it is not asked for,
     /// says which it is and why.
-    ///
-    /// # Errors
-    /// It is out of range.
     pub(crate) fn scale_for<W: Driven>(&self, engines: &[Dialect], clients: u32, ui: &Ui) -> Result<u32> {
         if let Some(asked) = self.scale::<W>()? {
             return Ok(asked);

@@ -54,9 +54,6 @@ impl Expected {
 }
 
 /// What tells whether `suspect` limits throughput of `base`, whose `trial` it was seen in.
-///
-/// # Errors
-/// Why nothing would.
 pub fn of(suspect: Suspect, trial: &Trial, base: &Variant) -> Result<Change, String> {
     match suspect {
         Suspect::Pool => more_sessions(base),

@@ -52,9 +52,6 @@ impl<'a> Source<'a> {
     }
 
     /// The whole file.
-    ///
-    /// # Errors
-    /// When it is not TOML.
     pub(super) fn entries(&self) -> anyhow::Result<Vec<Entry>> {
         match DeTable::parse(self.text) {
             Ok(table) => Ok(entries(table.get_ref())),

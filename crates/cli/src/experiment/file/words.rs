@@ -129,9 +129,6 @@ impl Word {
     }
 
     /// A word of which the command line has another spelling: `--limit=engine:cpu=1`.
-    ///
-    /// # Errors
-    /// When the value is wrong.
     pub(super) fn new(
         source: &Source<'_>,
         key: &str,
@@ -196,9 +193,6 @@ impl Words {
     }
 
     /// The command line that they are. `span` is where to point when nothing else is to blame.
-    ///
-    /// # Errors
-    /// When words do not go together.
     pub(super) fn line(&self, source: &Source<'_>, span: &Span) -> Result<args::Compare> {
         let mut words = self.0.clone();
         // Nothing is also what an open loop has.
@@ -231,9 +225,6 @@ impl Words {
     }
 
     /// What is chosen of the workload's parameters.
-    ///
-    /// # Errors
-    /// When values do not go together.
     pub(super) fn chosen<W: Driven>(
         &self,
         source: &Source<'_>,
