@@ -349,7 +349,7 @@ pub(crate) struct FindMax {
     pub(crate) out: Out,
 }
 
-#[derive(Debug, Args, Clone)]
+#[derive(Debug, Args, Clone, Default)]
 pub(crate) struct DataArgs {
     /// Your loaded database [default: a private one, which is loaded and removed afterwards]. For data split
     /// over several stores, one for each: `--db shard-0=URL --db shard-1=URL`. `--db broker=ADDRESS` is your

@@ -30,7 +30,7 @@ struct Audited {
     ledger: Vec<LedgerCheck>,
 }
 
-pub(crate) fn audit_workload<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<CommandOutcome> {
+pub(crate) fn audit<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<CommandOutcome> {
     let urls = Stores::of(&args.db, None)?.urls(None)?;
     let claims = args.run.as_deref().map(read_claims::<W::Evidence, W::Claims>).transpose()?;
     let kits = urls.iter().enumerate();

@@ -1,49 +1,154 @@
 //! From a command to the workload that it is about.
 
+use crate::args::{self, Command};
 use crate::experiment::file;
 use crate::ui::Ui;
 use crate::verify::Verified;
-use crate::{args, compare, resume, run, workloads};
+use crate::workloads::{self, Row};
+use crate::{audit, compare, drill, export, find_max, load, relay, resume, run, serve, sweep, verify};
 use anyhow::{Result, bail};
-use deploy::{Interrupt, Route, SourceSubjects, Subject, subjects};
+use deploy::{Route, SourceSubjects, Subject, subjects};
 use result::RunKind;
-use schedule::CommandOutcome;
+use schedule::plan::Experiment;
+use schedule::{CommandOutcome, Interleaved};
 use std::path::Path;
-use trial::{Folder, RunContext, SavedPlan};
+use targets::Driven;
+use trial::SavedPlan;
 
-pub(crate) fn load(args: &args::Load, ui: &Ui) -> Result<CommandOutcome> {
-    let subject = subjects::find(&args.subject)?;
-    workloads::of(subject.workload())?.load(args, ui)
+/// A command about one workload, whose subjects have been found.
+pub(crate) enum Work<'a> {
+    Load(&'a args::Load),
+    Run(&'static Subject, &'a args::Run),
+    Compare(&'static Subject, &'static Subject, &'a args::Compare),
+    Experiment(Experiment, &'a args::Experiment),
+    Resume(SavedPlan, &'a args::Resume),
+    Sweep(&'static Subject, &'a args::Sweep),
+    FindMax(&'static Subject, &'a args::FindMax),
+    Drill(&'static Subject, &'a args::Drill),
+    Generate(&'a args::Generate),
+    Serve(&'a args::Serve),
+    Relay(&'a args::Relay),
+    Audit(&'a args::Audit),
+    Verify(Verified<'a>, &'a args::Verify),
+    Export(&'a args::ExportK6),
 }
 
-pub(crate) fn run(args: &args::Run, ui: &Ui) -> Result<CommandOutcome> {
-    let subject = run::subject_of(args)?;
-    workloads::of(subject.workload())?.run(subject, args, ui)
-}
-
-pub(crate) fn compare(args: &args::Compare, ui: &Ui) -> Result<CommandOutcome> {
-    if !args.source.is_empty() {
-        let (a, b) = sides_of(args)?;
-        return compare_subjects(a, b, args, ui);
+/// Runs a command about workload `W`.
+pub(crate) fn execute<W: Driven>(work: Work<'_>, ui: &Ui) -> Result<CommandOutcome> {
+    match work {
+        Work::Load(args) => load::load::<W>(args, ui),
+        Work::Run(subject, args) => run::run::<W>(subject, args, ui),
+        Work::Compare(a, b, args) => compare::compare::<W>(a, b, args, ui),
+        Work::Experiment(experiment, args) => {
+            trial::begin::<W, _>(Interleaved::of::<W>(experiment, RunKind::Experiment)?, &args.out.out, ui)
+        }
+        Work::Resume(saved, args) => resume::resume::<W>(saved, args, ui),
+        Work::Sweep(subject, args) => {
+            trial::begin::<W, _>(sweep::asked::<W>(subject, args, ui)?, &args.out.out, ui)
+        }
+        Work::FindMax(subject, args) => {
+            trial::begin::<W, _>(find_max::asked::<W>(subject, args, ui)?, &args.out.out, ui)
+        }
+        Work::Drill(subject, args) => drill::drill::<W>(subject, args, ui),
+        Work::Generate(args) => drill::generate::<W>(args),
+        Work::Serve(args) => serve::serve::<W>(args, ui),
+        Work::Relay(args) => relay::relay::<W>(args, ui),
+        Work::Audit(args) => audit::audit::<W>(args, ui),
+        Work::Verify(what, args) => verify::verify::<W>(what, args, ui),
+        Work::Export(args) => export::k6::<W>(args, ui),
     }
-    let (a, b) = match (args.sides.as_slice(), args.confirm_bottleneck) {
-        ([a, b], false) => (a, b),
-        ([a], true) => (a, a),
+}
+
+/// The workload of a command, and what of it there is to do.
+///
+/// # Errors
+/// A subject or a workload does not exist, or subjects cannot be compared. Of commands that are about no workload: nothing.
+pub(crate) fn find(command: &Command) -> Result<(&'static Row, Work<'_>)> {
+    let named = |workload: &str| workloads::of(subjects::workload(workload)?);
+    let of = |subject: &Subject| workloads::of(subject.workload());
+    Ok(match command {
+        Command::Load(args) => (of(subjects::find(&args.subject)?)?, Work::Load(args)),
+        Command::Run(args) => {
+            let subject = run::subject_of(args)?;
+            (of(subject)?, Work::Run(subject, args))
+        }
+        Command::Compare(args) => {
+            let (a, b) = sides_of(args)?;
+            if a.workload() != b.workload() {
+                bail!("{} and {} are different workloads: their rates cannot be compared", a.path, b.path);
+            }
+            (of(a)?, Work::Compare(a, b, args))
+        }
+        Command::Experiment(args) => {
+            let resolve = |file: file::Read<'_>| (workloads::of(file.workload)?.read)(file);
+            let experiment = compare::adjusted(file::find(&args.file, &resolve)?, args)?;
+            (workloads::of(&experiment.workload)?, Work::Experiment(experiment, args))
+        }
+        Command::Resume(args) => {
+            let saved = SavedPlan::read(&args.folder)?;
+            (workloads::of(&saved.workload)?, Work::Resume(saved, args))
+        }
+        Command::Sweep(args) => {
+            let subject = subjects::find_here(&args.subject)?;
+            (of(subject)?, Work::Sweep(subject, args))
+        }
+        Command::FindMax(args) => {
+            let subject = subjects::find_here(&args.subject)?;
+            (of(subject)?, Work::FindMax(subject, args))
+        }
+        Command::Drill(args) => {
+            let subject = subjects::find_here(&args.subject)?;
+            subject.can_start()?;
+            (of(subject)?, Work::Drill(subject, args))
+        }
+        Command::Generate(args) => (workloads::of(&args.workload)?, Work::Generate(args)),
+        Command::Serve(args) => (named(&args.workload)?, Work::Serve(args)),
+        Command::Relay(args) => (named(&args.workload)?, Work::Relay(args)),
+        Command::Audit(args) => (named(&args.workload)?, Work::Audit(args)),
+        Command::Verify(args) => {
+            let (workload, what) = verified(args)?;
+            (workloads::of(workload)?, Work::Verify(what, args))
+        }
+        Command::Export(args::Export { tool: args::ExportTool::K6(args) }) => {
+            (named(&args.workload)?, Work::Export(args))
+        }
+        _ => bail!("this command is about no workload"),
+    })
+}
+
+/// What is compared: two subjects, or one with itself.
+fn sides_of(args: &args::Compare) -> Result<(&'static Subject, &'static Subject)> {
+    if !args.source.is_empty() {
+        return sides_of_sources(args);
+    }
+    match (args.sides.as_slice(), args.confirm_bottleneck) {
+        ([a, b], false) => Ok((subjects::find_here(a)?, subjects::find_here(b)?)),
+        ([a], true) => {
+            let subject = subjects::find_here(a)?;
+            Ok((subject, subject))
+        }
         (_, true) => bail!("--confirm-bottleneck takes one subject"),
         _ => bail!(
             "compare takes 2 subjects, or 2 stored results; got only {}\nhint: `stackmark run` measures one subject by \
              itself, `compare --confirm-bottleneck` one with a factor of it changed",
             args.sides.join(" ")
         ),
-    };
-    if Path::new(a).exists() || Path::new(b).exists() {
-        return compare::stored(Path::new(a), Path::new(b), args, ui);
     }
-    compare_subjects(subjects::find_here(a)?, subjects::find_here(b)?, args, ui)
+}
+
+/// The stored results that are to be compared, if one of the sides is a file.
+pub(crate) fn stored_sides(args: &args::Compare) -> Option<(&Path, &Path)> {
+    match args.sides.as_slice() {
+        [a, b] if args.source.is_empty() && !args.confirm_bottleneck => {
+            let (a, b) = (Path::new(a), Path::new(b));
+            (a.exists() || b.exists()).then_some((a, b))
+        }
+        _ => None,
+    }
 }
 
 /// What is compared where servers are given by their folders.
-fn sides_of(args: &args::Compare) -> Result<(&'static Subject, &'static Subject)> {
+fn sides_of_sources(args: &args::Compare) -> Result<(&'static Subject, &'static Subject)> {
     let sides: Vec<&str> = args.sides.iter().map(String::as_str).collect();
     match (&args.source[..], &sides[..], args.confirm_bottleneck) {
         ([server], [] | [_], true) => {
@@ -66,73 +171,8 @@ fn sides_of(args: &args::Compare) -> Result<(&'static Subject, &'static Subject)
     }
 }
 
-fn compare_subjects(
-    a: &'static Subject,
-    b: &'static Subject,
-    args: &args::Compare,
-    ui: &Ui,
-) -> Result<CommandOutcome> {
-    if a.workload() != b.workload() {
-        bail!("{} and {} are different workloads: their rates cannot be compared", a.path, b.path);
-    }
-    workloads::of(a.workload())?.compare(a, b, args, ui)
-}
-
-pub(crate) fn experiment(args: &args::Experiment, ui: &Ui) -> Result<CommandOutcome> {
-    let resolve = |file: file::Read<'_>| workloads::of(file.workload)?.read(file);
-    let experiment = compare::adjusted(file::find(&args.file, &resolve)?, args)?;
-    let workload = experiment.workload.clone();
-    workloads::of(&workload)?.experiment(experiment, RunKind::Experiment, &args.out.out, ui)
-}
-
-pub(crate) fn resume(args: &args::Resume, ui: &Ui) -> Result<CommandOutcome> {
-    let sealed = SavedPlan::read(&args.folder)?;
-    let locked = trial::hold()?;
-    let folder = Folder::reopen(&args.folder)?;
-    if result::read(folder.path()).is_ok_and(|document| resume::is_over(&document)) {
-        bail!(
-            "{} is complete: there is nothing to resume\nhint: `stackmark report {0}` shows it",
-            folder.path().display()
-        );
-    }
-    locked.works_in(folder.path());
-    let interrupt = Interrupt::listen()?;
-    deploy::restore_sources(&sealed.servers)?;
-    let site = RunContext { folder: &folder, reporter: ui, interrupt: &interrupt };
-    workloads::of(&sealed.workload)?.resume(sealed, &site)
-}
-
-pub(crate) fn sweep(args: &args::Sweep, ui: &Ui) -> Result<CommandOutcome> {
-    let subject = subjects::find_here(&args.subject)?;
-    workloads::of(subject.workload())?.sweep(subject, args, ui)
-}
-
-pub(crate) fn find_max(args: &args::FindMax, ui: &Ui) -> Result<CommandOutcome> {
-    let subject = subjects::find_here(&args.subject)?;
-    workloads::of(subject.workload())?.find_max(subject, args, ui)
-}
-
-pub(crate) fn drill(args: &args::Drill, ui: &Ui) -> Result<CommandOutcome> {
-    let subject = subjects::find_here(&args.subject)?;
-    subject.can_start()?;
-    workloads::of(subject.workload())?.drill(subject, args, ui)
-}
-
-pub(crate) fn generate(args: &args::Generate) -> Result<CommandOutcome> {
-    workloads::of(&args.workload)?.generate(args)
-}
-
-pub(crate) fn serve(args: &args::Serve, ui: &Ui) -> Result<CommandOutcome> {
-    let workload = subjects::workload(&args.workload)?;
-    workloads::of(workload)?.serve(args, ui)
-}
-
-pub(crate) fn relay(args: &args::Relay, ui: &Ui) -> Result<CommandOutcome> {
-    let workload = subjects::workload(&args.workload)?;
-    workloads::of(workload)?.relay(args, ui)
-}
-
-pub(crate) fn verify(args: &args::Verify, ui: &Ui) -> Result<CommandOutcome> {
+/// What `verify` is to look at, and its workload.
+fn verified(args: &args::Verify) -> Result<(&'static str, Verified<'_>)> {
     let target = args.target.as_deref();
     if let Some(url) = target.filter(|target| target.contains("://")) {
         let Some(workload) = &args.workload else {
@@ -141,8 +181,7 @@ pub(crate) fn verify(args: &args::Verify, ui: &Ui) -> Result<CommandOutcome> {
         if args.source.is_some() {
             bail!("--server is started here, and {url} is running: verify takes one of them");
         }
-        let workload = subjects::workload(workload)?;
-        return workloads::of(workload)?.verify(Verified::Running(url), args, ui);
+        return Ok((subjects::workload(workload)?, Verified::Running(url)));
     }
     let subject = match &args.source {
         Some(server) => SourceSubjects::of(server)?.only(target)?,
@@ -151,7 +190,7 @@ pub(crate) fn verify(args: &args::Verify, ui: &Ui) -> Result<CommandOutcome> {
     if let Some(workload) = args.workload.as_deref().filter(|workload| *workload != subject.workload()) {
         bail!("{} is of the workload {}, and --workload is {workload}", subject.path, subject.workload());
     }
-    workloads::of(subject.workload())?.verify(Verified::Started(subject), args, ui)
+    Ok((subject.workload(), Verified::Started(subject)))
 }
 
 /// The subject through HTTP of a path; where that leaves out how, it is our server.
@@ -166,15 +205,4 @@ fn served(path: &str) -> Result<&'static Subject> {
             bail!("{} is direct; verify is for servers\nhint: `stackmark list` has them", subject.path)
         }
     }
-}
-
-pub(crate) fn audit(args: &args::Audit, ui: &Ui) -> Result<CommandOutcome> {
-    let workload = subjects::workload(&args.workload)?;
-    workloads::of(workload)?.audit(args, ui)
-}
-
-pub(crate) fn export(args: &args::Export, ui: &Ui) -> Result<CommandOutcome> {
-    let args::ExportTool::K6(args) = &args.tool;
-    let workload = subjects::workload(&args.workload)?;
-    workloads::of(workload)?.export_k6(args, ui)
 }

@@ -3,20 +3,20 @@
 
 use crate::args::{self, Limited, Stores};
 use crate::confirm;
+use crate::data::Data;
 use crate::run::{
     broker_for, can_be_limited, check_message_options, is_audited, plan, server_settings, warmup_max,
 };
-use crate::run_experiment::run_experiment;
 use crate::ui::Ui;
 use anyhow::{Result, bail};
-use benchmark::{CLIENTS, Chosen};
+use benchmark::CLIENTS;
 use deploy::subjects::{self, Route, Subject};
-use deploy::{BrokerSpec, Databases, RelayOptions, Spec};
+use deploy::{BrokerSpec, RelayOptions, Spec};
 use model::{Nanos, Tier};
 use result::{Block, BlockTrial, Comparison, Interval, Party, RunKind, Side, State, Verdict};
-use schedule::CommandOutcome;
 use schedule::plan::{self as planned, Criterion, Experiment, Variant};
-use sql::DbUrl;
+use schedule::{CommandOutcome, Interleaved};
+use sql::Dialect;
 use std::path::Path;
 use targets::Driven;
 use workload_tpcc::Tpcc;
@@ -50,9 +50,7 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<CommandOutc
         a: subjects::find("tpcc/sqlite/rusqlite")?,
         b: subjects::find("tpcc/sqlite/axum+rusqlite")?,
         scale: args.scale,
-        chosen: Chosen::new(),
-        stores: Stores::of(&[], None)?,
-        named: Vec::new(),
+        data: Data::<Tpcc>::of(&args::DataArgs::default(), Dialect::Sqlite)?,
         plan: plan::<Tpcc>(&plan_args, args.scale)?,
         through_checkpoints: false,
         server: args::ServerArgs::default(),
@@ -69,54 +67,27 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<CommandOutc
         "Stackmark: TPC-C on SQLite, direct driver vs HTTP server. The same transactions, data \
          and random stream; every commit flushed; trials interleaved; every trial audited.",
     );
-    run_experiment::<Tpcc>(experiment, RunKind::Comparison, &args.out.out, ui)
+    trial::begin::<Tpcc, _>(Interleaved::of::<Tpcc>(experiment, RunKind::Comparison)?, &args.out.out, ui)
 }
 
-pub(crate) fn compare_subjects<W: Driven>(
+pub(crate) fn compare<W: Driven>(
     a: &'static Subject,
     b: &'static Subject,
     args: &args::Compare,
     ui: &Ui,
 ) -> Result<CommandOutcome> {
-    let stores = Stores::with_broker(&args.data.db, args.data.shards.shards)?;
     // Of two engines the named database is that of one; it must be that of one.
-    let wanted = stores.urls(None)?.first().map(DbUrl::dialect).filter(|db| *db == b.how.dialect);
-    let wanted = wanted.unwrap_or(a.how.dialect);
-    let named = stores.urls(Some(wanted))?;
-    let (scale, chosen) = (args.data.amounts.scale::<W>()?, args.data.amounts.chosen::<W>()?);
-    let existing = (!named.is_empty())
-        .then(|| Databases::<W>::existing(named.clone(), scale.map(u64::from), &chosen))
-        .transpose()?;
-    let within = match &existing {
-        Some(databases) => databases.scale(),
-        None => {
-            let (engines, clients) =
-                ([a, b].map(|side| side.how.dialect), args.plan.clients.unwrap_or(CLIENTS));
-            args.data.amounts.scale_for::<W>(&engines, clients, ui)?
-        }
-    };
-    for side in [a, b] {
-        benchmark::split_for::<W>(W::standard(within), stores.shards, side.how.style.name())?;
-    }
-    let plan = plan::<W>(&args.plan, within)?;
+    let named = Stores::with_broker(&args.data.db, args.data.shards.shards)?.urls(None)?;
+    let of_b = named.first().is_some_and(|url| url.dialect() == b.how.dialect);
+    let data = Data::<W>::of(&args.data, if of_b { b } else { a }.how.dialect)?;
+    let scale = data.scale(&args.data, &[a, b], args.plan.clients.unwrap_or(CLIENTS), ui)?;
+    let plan = plan::<W>(&args.plan, scale)?;
     let (server, engine) = (args.server.clone(), args.engine.clone());
     let through_checkpoints = args.plan.through_checkpoints;
-    let mut sides = Sides {
-        a,
-        b,
-        scale: within,
-        chosen,
-        stores,
-        named,
-        plan,
-        through_checkpoints,
-        server,
-        engine,
-        broker: None,
-    };
-    sides.can_be_as_wished::<W>()?;
+    let mut sides = Sides { a, b, scale, data, plan, through_checkpoints, server, engine, broker: None };
+    sides.can_be_as_wished()?;
     for side in [a, b] {
-        sides.broker = sides.broker.or(broker_for(side, &sides.server, &sides.engine, &sides.stores)?);
+        sides.broker = sides.broker.or(broker_for(side, &sides.server, &sides.engine, &sides.data.stores)?);
     }
     let mut experiment = sides.experiment();
     planned::go_through_checkpoints(&mut experiment.variants)?;
@@ -137,7 +108,7 @@ pub(crate) fn compare_subjects<W: Driven>(
     if args.confirm_bottleneck {
         return confirm::begin::<W>(experiment, &args.out.out, ui);
     }
-    run_experiment::<W>(experiment, RunKind::Comparison, &args.out.out, ui)
+    trial::begin::<W, _>(Interleaved::of::<W>(experiment, RunKind::Comparison)?, &args.out.out, ui)
 }
 
 /// What a file asks for, as the command line wants it instead.
@@ -174,14 +145,12 @@ fn make_quick(experiment: &mut Experiment) {
 }
 
 /// Two subjects under one plan.
-struct Sides {
+struct Sides<W: Driven> {
     a: &'static Subject,
     b: &'static Subject,
     scale: u32,
-    chosen: Chosen,
-    stores: Stores,
-    /// Databases that the user named, of the engine of one or of both.
-    named: Vec<DbUrl>,
+    /// Databases that the user named are of the engine of one or of both.
+    data: Data<W>,
     plan: drive::Plan,
     through_checkpoints: bool,
     server: args::ServerArgs,
@@ -190,9 +159,9 @@ struct Sides {
     broker: Option<BrokerSpec>,
 }
 
-impl Sides {
+impl<W: Driven> Sides<W> {
     /// Fails where something was asked for that neither side could have.
-    fn can_be_as_wished<W: Driven>(&self) -> Result<()> {
+    fn can_be_as_wished(&self) -> Result<()> {
         let specs = [self.spec(self.a), self.spec(self.b)];
         for (spec, side) in specs.iter().zip([self.a, self.b]) {
             spec.suits::<W>(side.how)?;
@@ -212,17 +181,13 @@ impl Sides {
             );
         }
         let sides = [self.a, self.b];
-        check_message_options(&self.server, &self.engine, &self.stores, &sides, false)?;
-        can_be_limited(&self.engine, &sides, false, self.stores.shards)
+        check_message_options(&self.server, &self.engine, &self.data.stores, &sides, false)?;
+        can_be_limited(&self.engine, &sides, false, self.data.stores.shards)
     }
 
     fn spec(&self, subject: &Subject) -> Spec {
-        let dialect = subject.how.dialect;
-        let is_its = self.named.iter().all(|url| url.dialect() == dialect);
-        let named = if is_its { &self.named[..] } else { &[] };
-        let spec = Spec::of_wishes(dialect, self.stores.shards, named, &self.engine.engine_options());
         let broker = self.broker.clone().filter(|_| subject.publishes());
-        Spec { chosen: self.chosen.clone(), broker, ..spec }
+        Spec { broker, ..self.data.spec(subject.how.dialect, &self.engine) }
     }
 
     fn variant(&self, subject: &Subject, name: String, base: Option<usize>) -> Variant {
@@ -238,7 +203,7 @@ impl Sides {
             server_threads: server.threads,
             server_limits: limits.map(|limits| limits.to_string()),
             // A side without a relay has nothing to set up.
-            relaying: match subject.has_relay(self.stores.shards as usize) || subject.publishes() {
+            relaying: match subject.has_relay(self.data.stores.shards as usize) || subject.publishes() {
                 true => server.relaying,
                 false => RelayOptions::default(),
             },

@@ -1,13 +1,12 @@
 //! `stackmark compare --confirm-bottleneck`: a short trial names a likely bottleneck, and a comparison with one factor
 //! changed says whether throughput follows as it must if that is right.
 
-use crate::run_experiment::run_experiment;
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use deploy::Interrupt;
 use result::{RunKind, State, Trial};
 use schedule::plan::{Experiment, Suspicion};
-use schedule::{CommandOutcome, confirm, trial_name};
+use schedule::{CommandOutcome, Interleaved, confirm, trial_name};
 use std::path::Path;
 use targets::Driven;
 use trial::{Folder, TrialRunner};
@@ -48,7 +47,7 @@ pub(crate) fn begin<W: Driven>(experiment: Experiment, out: &Path, ui: &Ui) -> R
         notes,
         ..experiment
     };
-    run_experiment::<W>(planned, RunKind::Comparison, out, ui)
+    trial::begin::<W, _>(Interleaved::of::<W>(planned, RunKind::Comparison)?, out, ui)
 }
 
 /// One trial of the base, in a folder of its own.

@@ -22,14 +22,14 @@ use trial::{Folder, RunReporter};
 const SHARDS: u32 = 2;
 
 /// Makes calls for a drill, and tells its parent of each.
-pub(crate) fn generate_workload<W: Driven>(args: &args::Generate) -> Result<CommandOutcome> {
+pub(crate) fn generate<W: Driven>(args: &args::Generate) -> Result<CommandOutcome> {
     let urls = Stores::of(&args.db, None)?.urls(None)?;
     let _producing = parse_sink(args.sink.as_deref())?.map(|sink| sink.produce()).transpose()?;
     drill::generate::<W>(&args.order, &urls, BufReader::new(std::io::stdin()), Box::new(std::io::stdout()))?;
     Ok(CommandOutcome::Good)
 }
 
-pub(crate) fn drill_workload<W: Driven>(
+pub(crate) fn drill<W: Driven>(
     subject: &'static Subject,
     args: &args::Drill,
     ui: &Ui,

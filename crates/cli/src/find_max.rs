@@ -5,20 +5,14 @@ use crate::sweep::under_load;
 use crate::ui::Ui;
 use anyhow::Result;
 use deploy::Subject;
-use result::RunKind;
-use schedule::{CommandOutcome, Objective, Searching};
+use schedule::{Objective, Searching};
 use targets::Driven;
 
-pub(crate) fn search<W: Driven>(
+pub(crate) fn asked<W: Driven>(
     subject: &'static Subject,
     args: &args::FindMax,
     ui: &Ui,
-) -> Result<CommandOutcome> {
-    let name = format!("find-max-{}", subject.path);
-    trial::begin::<W, _>(asked::<W>(subject, args, ui)?, RunKind::Search, &name, &args.out.out, ui)
-}
-
-fn asked<W: Driven>(subject: &'static Subject, args: &args::FindMax, ui: &Ui) -> Result<Searching> {
+) -> Result<Searching> {
     let kinds: Vec<&str> = W::KINDS.iter().map(|kind| kind.name).collect();
     Objective::parse(&args.slo, &kinds)?;
     let clients = (args.in_flight, args.in_flight);

@@ -9,6 +9,7 @@ mod audit;
 mod commands;
 mod compare;
 mod confirm;
+mod data;
 mod drill;
 mod engines;
 mod experiment;
@@ -20,7 +21,6 @@ mod load;
 mod relay;
 mod resume;
 mod run;
-mod run_experiment;
 mod serve;
 mod show;
 mod sweep;
@@ -49,7 +49,7 @@ pub fn main(more: &'static [Row]) -> ExitCode {
     let done = hidden
         .and_then(|()| Interrupt::outlive_file_limits())
         .and_then(|()| cli.command.live().map_or(Ok(()), |args| ui.go_live(args)))
-        .and_then(|()| run_command(cli.command, &ui))
+        .and_then(|()| run_command(&cli.command, &ui))
         .and_then(|answer| ui.end().map(|()| answer));
     deploy::remove_work_trees();
     if let Err(error) = &done {
@@ -76,29 +76,22 @@ fn allow_open_files() {
     let _ = setrlimit(Resource::Nofile, rustix::process::Rlimit { current: limit.maximum, ..limit });
 }
 
-fn run_command(command: Command, ui: &ui::Ui) -> anyhow::Result<CommandOutcome> {
+fn run_command(command: &Command, ui: &ui::Ui) -> anyhow::Result<CommandOutcome> {
     match command {
-        Command::Quickstart(args) => compare::quickstart(&args, ui),
-        Command::List(args) => list::list(&args, ui),
-        Command::Load(args) => commands::load(&args, ui),
-        Command::Run(args) => commands::run(&args, ui),
-        Command::Compare(args) => commands::compare(&args, ui),
-        Command::Experiment(args) => commands::experiment(&args, ui),
-        Command::Resume(args) => commands::resume(&args, ui),
-        Command::Sweep(args) => commands::sweep(&args, ui),
-        Command::FindMax(args) => commands::find_max(&args, ui),
-        Command::Drill(args) => commands::drill(&args, ui),
-        Command::Serve(args) => commands::serve(&args, ui),
-        Command::Relay(args) => commands::relay(&args, ui),
-        Command::Consume(args) => relay::consume(&args, ui),
-        Command::Audit(args) => commands::audit(&args, ui),
-        Command::Verify(args) => commands::verify(&args, ui),
-        Command::Export(args) => commands::export(&args, ui),
-        Command::Report(args) => show::report(&args, ui),
-        Command::Rig(args) => engines::rig(&args, ui),
-        Command::Completions(args) => show::completions(&args, ui),
+        Command::Quickstart(args) => compare::quickstart(args, ui),
+        Command::List(args) => list::list(args, ui),
+        Command::Consume(args) => relay::consume(args, ui),
+        Command::Report(args) => show::report(args, ui),
+        Command::Rig(args) => engines::rig(args, ui),
+        Command::Completions(args) => show::completions(args, ui),
         Command::Man => show::man(ui),
-        Command::Launch(args) => serve::launch(&args),
-        Command::Generate(args) => commands::generate(&args),
+        Command::Launch(args) => serve::launch(args),
+        Command::Compare(args) if let Some((a, b)) = commands::stored_sides(args) => {
+            compare::stored(a, b, args, ui)
+        }
+        command => {
+            let (workload, work) = commands::find(command)?;
+            (workload.execute)(work, ui)
+        }
     }
 }

@@ -17,7 +17,7 @@ use sql::Dialect;
 use targets::Driven;
 use targets::place;
 
-pub(crate) fn load_workload<W: Driven>(args: &args::Load, ui: &Ui) -> Result<CommandOutcome> {
+pub(crate) fn load<W: Driven>(args: &args::Load, ui: &Ui) -> Result<CommandOutcome> {
     // A subject that names an engine is held to it; a workload alone loads into whatever --db names.
     let engine =
         if args.subject.contains('/') { Some(subjects::find(&args.subject)?.how.dialect) } else { None };

@@ -86,7 +86,7 @@ async fn run(
     Ok(())
 }
 
-pub(crate) fn relay_workload<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<CommandOutcome> {
+pub(crate) fn relay<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<CommandOutcome> {
     let given = parse_sink(args.sink.as_deref())?;
     let stores = Stores::of(&args.db, None)?;
     let urls = stores.urls(None)?;

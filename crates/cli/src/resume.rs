@@ -1,32 +1,42 @@
 //! `stackmark resume`: goes on with a run of several trials that was interrupted or killed. Here is when
 //! the trials that have ended may be believed, and what is said; [`trial`] carries out the rest.
 
+use crate::args;
+use crate::ui::Ui;
 use anyhow::{Result, bail};
+use deploy::Interrupt;
 use result::{Document, RunKind, State};
 use schedule::{CommandOutcome, Interleaved, Searching, Sweep};
 use targets::Driven;
-use trial::{RunContext, SavedPlan};
+use trial::{Folder, RunContext, SavedPlan};
 
-pub(crate) fn resume_workload<W: Driven>(sealed: SavedPlan, site: &RunContext<'_>) -> Result<CommandOutcome> {
-    match sealed.kind {
-        RunKind::Comparison | RunKind::Experiment => trial::resume::<W, Interleaved>(sealed.open()?, site),
-        RunKind::Sweep => trial::resume::<W, Sweep>(sealed.open()?, site),
-        RunKind::Search => trial::resume::<W, Searching>(sealed.open()?, site),
+pub(crate) fn resume<W: Driven>(saved: SavedPlan, args: &args::Resume, ui: &Ui) -> Result<CommandOutcome> {
+    let locked = trial::hold()?;
+    let folder = Folder::reopen(&args.folder)?;
+    if result::read(folder.path()).is_ok_and(|document| is_over(&document)) {
+        bail!(
+            "{} is complete: there is nothing to resume\nhint: `stackmark report {0}` shows it",
+            folder.path().display()
+        );
+    }
+    locked.works_in(folder.path());
+    let interrupt = Interrupt::listen()?;
+    deploy::restore_sources(&saved.servers)?;
+    let context = RunContext { folder: &folder, reporter: ui, interrupt: &interrupt };
+    match saved.kind {
+        RunKind::Comparison | RunKind::Experiment => trial::resume::<W, Interleaved>(saved.open()?, &context),
+        RunKind::Sweep => trial::resume::<W, Sweep>(saved.open()?, &context),
+        RunKind::Search => trial::resume::<W, Searching>(saved.open()?, &context),
         RunKind::Drill => {
-            bail!(
-                "{} is a drill, which cannot be resumed: its engines are gone",
-                site.folder.path().display()
-            )
+            bail!("{} is a drill, which cannot be resumed: its engines are gone", folder.path().display())
         }
-        RunKind::Trial => {
-            bail!("{} is a single trial, which cannot be resumed", site.folder.path().display())
-        }
+        RunKind::Trial => bail!("{} is a single trial, which cannot be resumed", folder.path().display()),
     }
 }
 
 /// Whether nothing of a run is left to do. A comparison of which a trial has failed is answered by that; what could not go
 /// on can once the reason is gone.
-pub(crate) fn is_over(document: &Document) -> bool {
+fn is_over(document: &Document) -> bool {
     match document.state {
         State::Complete => true,
         State::Failed => {

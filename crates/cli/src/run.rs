@@ -1,6 +1,7 @@
 //! `stackmark run`: one audited trial.
 
 use crate::args::{self, ArrivalsArg, DeliveryArg, EngineArgs, Limited, PlanArgs, ServerArgs, Stores};
+use crate::data::Data;
 use crate::serve;
 use crate::ui::Ui;
 use adapter_http::About;
@@ -10,7 +11,6 @@ use deploy::Interrupt;
 use deploy::Reporter;
 use deploy::ServerSettings;
 use deploy::SourceSubjects;
-use deploy::Spec;
 use deploy::database::scale_of;
 use deploy::in_use;
 use deploy::subjects::{self, Route, Subject};
@@ -29,34 +29,26 @@ use trial::{Before, Job, Own, RunReporter, reach};
 /// How many times as long as planned a warm-up gets at most, unless told otherwise.
 const WARMUP_GROWS: u32 = 4;
 
-pub(crate) fn run_workload<W: Driven>(
-    subject: &'static Subject,
-    args: &args::Run,
-    ui: &Ui,
-) -> Result<CommandOutcome> {
+pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &Ui) -> Result<CommandOutcome> {
     let interrupt = Interrupt::listen()?;
-    let stores = Stores::with_broker(&args.data.db, args.data.shards.shards)?;
-    let named = stores.urls(Some(subject.how.dialect))?;
-    let own = args.url.as_deref().filter(|_| named.is_empty()).and_then(Own::of);
-    if args.checks.require_audit && args.url.is_some() && named.is_empty() && own.is_none() {
+    // Everything that can be wrong is found before the folder is made and anything is loaded.
+    let data = Data::<W>::of(&args.data, subject.how.dialect)?;
+    let own = args.url.as_deref().filter(|_| data.named.is_empty()).and_then(Own::of);
+    if args.checks.require_audit && args.url.is_some() && data.named.is_empty() && own.is_none() {
         ui.remark(
             "--require-audit cannot be met: the data behind --url is not audited\nhint: give --db with the database behind \
              the server",
         );
         return Ok(CommandOutcome::Bad);
     }
-    let (asked, chosen) = (args.data.amounts.scale::<W>()?, args.data.amounts.chosen::<W>()?);
-    let scale = asked.map(u64::from);
-    // Everything that can be wrong is found before the folder is made and anything is loaded.
-    let existing =
-        (!named.is_empty()).then(|| Databases::<W>::existing(named.clone(), scale, &chosen)).transpose()?;
-    let in_use = named.iter().filter_map(|url| in_use::lock_exclusive(url).transpose());
+    let in_use = data.named.iter().filter_map(|url| in_use::lock_exclusive(url).transpose());
     let in_use: Vec<in_use::InUse> = in_use.collect::<Result<_>>()?;
     // A server that loads its own data has what is asked for once it has been asked.
-    let wanted = scale.filter(|_| own.is_none());
+    let wanted = data.asked.map(u64::from).filter(|_| own.is_none());
     let remote = args.url.as_deref().map(|url| reach::<W>(url, wanted)).transpose()?;
-    let within = match (&existing, &remote) {
-        _ if own.is_some() => asked.unwrap_or(W::SCALE_DEFAULT),
+    let clients = args.plan.clients.unwrap_or(CLIENTS);
+    let scale = match (&data.existing, &remote) {
+        _ if own.is_some() => data.asked.unwrap_or(W::SCALE_DEFAULT),
         (Some(database), Some(server)) if server.about().scale != u64::from(database.scale()) => {
             bail!(
                 "the server has {} and --db has {}: they are not the same database",
@@ -66,39 +58,36 @@ pub(crate) fn run_workload<W: Driven>(
         }
         (Some(database), _) => database.scale(),
         (None, Some(server)) => scale_of::<W>(server.about().scale)?,
-        (None, None) => {
-            let (amounts, clients) = (&args.data.amounts, args.plan.clients.unwrap_or(CLIENTS));
-            amounts.scale_for::<W>(&[subject.how.dialect], clients, ui)?
-        }
+        (None, None) => data.scale(&args.data, &[subject], clients, ui)?,
     };
+    data.can_be_split(scale, subject)?;
     let about = remote.as_ref().map(|server| server.about().clone());
     if let Some(about) = &about {
-        is_split_alike(about, stores.shards)?;
+        is_split_alike(about, data.stores.shards)?;
     }
-    let plan = plan::<W>(&args.plan, within)?;
+    let plan = plan::<W>(&args.plan, scale)?;
     if let Some(server) = &about {
         server.admits(plan.workers).map_err(anyhow::Error::msg)?;
     }
-    benchmark::split_for::<W>(W::standard(within), stores.shards, subject.how.style.name())?;
     if let Some(own) = &own {
         ui.doing("the server loads its data");
-        own.load::<W>(&W::over(benchmark::sized::<W>(within, &chosen)?, stores.shards), LOAD_SEED)?;
+        let size = benchmark::sized::<W>(scale, &data.chosen)?;
+        own.load::<W>(&W::over(size, data.stores.shards), LOAD_SEED)?;
     }
-    if let Some(databases) = &existing
+    if let Some(databases) = &data.existing
         && args.url.is_none()
     {
         trial::reachable(subject, databases)?;
     }
 
-    let audited = existing.is_some() || args.url.is_none();
+    let audited = data.existing.is_some() || args.url.is_none();
     // Without sight of the data there is nothing to load, and no engine to start.
     let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
-    let mut spec = Spec::of_wishes(dialect, stores.shards, &named, &args.engine.engine_options());
+    let mut spec = data.spec(dialect, &args.engine);
     subject.check_clients(plan.workers)?;
-    can_be_limited(&args.engine, &[subject], args.url.is_some(), stores.shards)?;
-    check_message_options(&args.server, &args.engine, &stores, &[subject], args.url.is_some())?;
-    spec.broker = broker_for(subject, &args.server, &args.engine, &stores)?;
-    spec.chosen = chosen.clone();
+    can_be_limited(&args.engine, &[subject], args.url.is_some(), data.stores.shards)?;
+    check_message_options(&args.server, &args.engine, &data.stores, &[subject], args.url.is_some())?;
+    spec.broker = broker_for(subject, &args.server, &args.engine, &data.stores)?;
     spec.suits::<W>(subject.how)?;
     if args.plan.through_checkpoints {
         if args.url.is_some() {
@@ -120,13 +109,17 @@ pub(crate) fn run_workload<W: Driven>(
         subject.sessions(plan.workers, pool(args.server.pool, plan.workers))
     };
     let deployment =
-        Deployment::create(folder.path(), &spec, &named, &args.engine.engine_options(), sessions, ui)?;
-    let databases = match existing {
-        Some(databases) => databases,
-        None if audited => deployment.load::<W>(within, ui, &interrupt)?,
-        None => Databases::unseen(within, &chosen, stores.shards)?,
-    };
+        Deployment::create(folder.path(), &spec, &data.named, &args.engine.engine_options(), sessions, ui)?;
     let mut document = trial::document(id, started, RunKind::Trial, &[subject.path]);
+    let databases = match data.existing {
+        Some(databases) => databases,
+        None if audited => {
+            // A run that is killed while its data is loaded says what it was.
+            folder.put_document(&document)?;
+            deployment.load::<W>(scale, ui, &interrupt).inspect_err(|_| folder.empty())?
+        }
+        None => Databases::unseen(scale, &data.chosen, data.stores.shards)?,
+    };
     document.notes = deployment.notes();
     let server = server_settings(&args.server, &args.engine, plan.workers);
     let before = Before {

@@ -27,7 +27,7 @@ pub(crate) fn launch(args: &args::Launch) -> Result<CommandOutcome> {
     Err(deploy::launch(program, arguments)).with_context(|| format!("could not start {}", program.display()))
 }
 
-pub(crate) fn serve_workload<W: Driven>(args: &args::Serve, ui: &Ui) -> Result<CommandOutcome> {
+pub(crate) fn serve<W: Driven>(args: &args::Serve, ui: &Ui) -> Result<CommandOutcome> {
     let stores = Stores::of(&args.db, None)?;
     // An engine that is named with the URL need not be named twice.
     let urls = stores.urls(None)?;

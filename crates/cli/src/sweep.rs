@@ -1,25 +1,16 @@
 //! `stackmark sweep`: one subject at increasing load, in interleaved blocks, and the curve that comes of it.
 
-use crate::args::{self, ArrivalsArg, Stores};
+use crate::args::{self, ArrivalsArg};
+use crate::data::Data;
 use crate::run::{self, server_settings};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
-use deploy::{Databases, Spec};
 use deploy::{Route, Subject};
-use result::{Axis, RunKind};
-use schedule::{CommandOutcome, Spacing, Sweep, UnderLoad};
+use result::Axis;
+use schedule::{Spacing, Sweep, UnderLoad};
 use targets::Driven;
 
-pub(crate) fn sweep_workload<W: Driven>(
-    subject: &'static Subject,
-    args: &args::Sweep,
-    ui: &Ui,
-) -> Result<CommandOutcome> {
-    let name = format!("sweep-{}", subject.path);
-    trial::begin::<W, _>(asked::<W>(subject, args, ui)?, RunKind::Sweep, &name, &args.out.out, ui)
-}
-
-fn asked<W: Driven>(subject: &'static Subject, args: &args::Sweep, ui: &Ui) -> Result<Sweep> {
+pub(crate) fn asked<W: Driven>(subject: &'static Subject, args: &args::Sweep, ui: &Ui) -> Result<Sweep> {
     let (axis, loads) = match (&args.clients, &args.rates) {
         (Some(_), Some(_)) => bail!(
             "--clients and --rates are two sweeps; for the clients that share the calls of a sweep over rates use \
@@ -54,27 +45,16 @@ pub(crate) fn under_load<W: Driven>(
     (in_flight, clients): (u32, u32),
     ui: &Ui,
 ) -> Result<UnderLoad> {
-    let dialect = subject.how.dialect;
-    let stores = Stores::with_broker(&data.db, data.shards.shards)?;
-    let named = stores.urls(Some(dialect))?;
-    let (scale, chosen) = (data.amounts.scale::<W>()?, data.amounts.chosen::<W>()?);
-    run::can_be_limited(engine, &[subject], false, stores.shards)?;
-    run::check_message_options(server, engine, &stores, &[subject], false)?;
-    let existing = (!named.is_empty())
-        .then(|| Databases::<W>::existing(named.clone(), scale.map(u64::from), &chosen))
-        .transpose()?;
-    if let Some(databases) = &existing {
+    let found = Data::<W>::of(data, subject.how.dialect)?;
+    run::can_be_limited(engine, &[subject], false, found.stores.shards)?;
+    run::check_message_options(server, engine, &found.stores, &[subject], false)?;
+    if let Some(databases) = &found.existing {
         trial::reachable(subject, databases)?;
     }
-    let scale = match &existing {
-        Some(databases) => databases.scale(),
-        None => data.amounts.scale_for::<W>(&[dialect], clients, ui)?,
-    };
-    benchmark::split_for::<W>(W::standard(scale), stores.shards, subject.how.style.name())?;
+    let scale = found.scale(data, &[subject], clients, ui)?;
     let settings = server_settings(server, engine, 1);
-    let mut spec = Spec::of_wishes(dialect, stores.shards, &named, &engine.engine_options());
-    spec.broker = run::broker_for(subject, server, engine, &stores)?;
-    spec.chosen = chosen;
+    let mut spec = found.spec(subject.how.dialect, engine);
+    spec.broker = run::broker_for(subject, server, engine, &found.stores)?;
     spec.suits::<W>(subject.how)?;
     if load.through_checkpoints {
         spec.go_through_checkpoints(load.duration.into())?;

@@ -30,11 +30,7 @@ pub(crate) enum Verified<'a> {
     Running(&'a str),
 }
 
-pub(crate) fn verify_workload<W: Driven>(
-    what: Verified<'_>,
-    args: &args::Verify,
-    ui: &Ui,
-) -> Result<CommandOutcome> {
+pub(crate) fn verify<W: Driven>(what: Verified<'_>, args: &args::Verify, ui: &Ui) -> Result<CommandOutcome> {
     ::verify::check_names::<W>(&args.only)?;
     if let Some((_, option, _)) =
         run::message_options(&args.server).into_iter().find(|(.., is_given)| *is_given)

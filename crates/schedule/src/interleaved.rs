@@ -57,14 +57,6 @@ impl Interleaved {
         Ok(Interleaved { kind, experiment })
     }
 
-    /// What it is called: its folder after it.
-    pub fn name(&self) -> String {
-        match self.kind {
-            RunKind::Comparison => self.experiment.name.clone(),
-            _ => format!("experiment-{}", self.experiment.name),
-        }
-    }
-
     /// The block of the trial of a number, from 1, and its part by its place in the cast; nothing beyond the last.
     fn slot(&self, arms: &[Arm], number: usize) -> Option<(u32, usize)> {
         let (blocks, seed) = (self.experiment.blocks, self.experiment.seed);
@@ -219,6 +211,17 @@ fn of_two(experiment: result::Experiment) -> Option<result::Experiment> {
 }
 
 impl<W: Benchmark> Schedule<W> for Interleaved {
+    fn kind(&self) -> RunKind {
+        self.kind
+    }
+
+    fn name(&self) -> String {
+        match self.kind {
+            RunKind::Comparison => self.experiment.name.clone(),
+            _ => format!("experiment-{}", self.experiment.name),
+        }
+    }
+
     fn scale(&self) -> u32 {
         self.experiment.scale
     }

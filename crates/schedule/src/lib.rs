@@ -24,7 +24,7 @@ use benchmark::Benchmark;
 use measure::Totals;
 use model::Nanos;
 use plan::Variant;
-use result::{Comparison, Document, Loss, Spent, State, Trial, Verdict};
+use result::{Comparison, Document, Loss, RunKind, Spent, State, Trial, Verdict};
 use serde::Serialize;
 
 pub use interleaved::Interleaved;
@@ -36,6 +36,10 @@ pub use under_load::{Spacing, UnderLoad, pool};
 
 /// Which trials a run takes, and what they say. It measures nothing and writes nothing.
 pub trait Schedule<W: Benchmark>: Clone + Serialize {
+    /// What kind of run it is; never [`RunKind::Trial`], which cannot be resumed.
+    fn kind(&self) -> RunKind;
+    /// What the folder of the run is called, after the time.
+    fn name(&self) -> String;
     /// Size of the data.
     fn scale(&self) -> u32;
     /// Every variant of which there are trials. All are loaded and held to the workload before the first trial.

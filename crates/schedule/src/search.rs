@@ -18,7 +18,7 @@ use benchmark::Benchmark;
 use measure::Totals;
 use model::Nanos;
 use result::words::seconds;
-use result::{Document, Search, State, Step, Trial};
+use result::{Document, RunKind, Search, State, Step, Trial};
 use serde::{Deserialize, Serialize};
 
 /// Length of the closed-loop trial that the search begins with, at most.
@@ -55,6 +55,14 @@ fn kinds<W: Benchmark>() -> Vec<&'static str> {
 }
 
 impl<W: Benchmark> Schedule<W> for Searching {
+    fn kind(&self) -> RunKind {
+        RunKind::Search
+    }
+
+    fn name(&self) -> String {
+        format!("find-max-{}", self.base.subject)
+    }
+
     fn scale(&self) -> u32 {
         self.base.scale
     }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use benchmark::Benchmark;
 use judge::curve::{Loaded, clients, draw_up, load_words};
 use model::random::Random;
-use result::{Axis, Document, State, Trial};
+use result::{Axis, Document, RunKind, State, Trial};
 use serde::{Deserialize, Serialize};
 
 /// Path of the random stream that orders the loads of a block.
@@ -49,6 +49,14 @@ impl Sweep {
 }
 
 impl<W: Benchmark> Schedule<W> for Sweep {
+    fn kind(&self) -> RunKind {
+        RunKind::Sweep
+    }
+
+    fn name(&self) -> String {
+        format!("sweep-{}", self.base.subject)
+    }
+
     fn scale(&self) -> u32 {
         self.base.scale
     }

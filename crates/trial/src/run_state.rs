@@ -3,11 +3,9 @@
 
 use crate::RunReporter;
 use crate::folder::{self, Folder};
-use crate::lock;
 use anyhow::{Context, Result, bail};
 use deploy::{Interrupt, ServerSource};
 use result::{Document, Moment, RunKind, Spent};
-use schedule::CommandOutcome;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -60,29 +58,14 @@ pub struct RunContext<'a> {
     pub interrupt: &'a Interrupt,
 }
 
-/// Begins a run in a new folder under `out`, which is called after the time and `name`.
-///
-/// # Errors
-/// Someone else measures on this machine, there can be no folder, or those of `carry_out`.
-pub(crate) fn begin<P: Serialize + Clone>(
-    plan: P,
-    workload: &str,
-    kind: RunKind,
-    name: &str,
-    out: &Path,
-    reporter: &dyn RunReporter,
-    carry_out: impl FnOnce(RunState<P>, &RunContext<'_>) -> Result<CommandOutcome>,
-) -> Result<CommandOutcome> {
-    let locked = lock::hold()?;
-    let interrupt = Interrupt::listen()?;
-    let (folder, started, id) = Folder::create(out, name)?;
-    locked.works_in(folder.path());
-    let run_state = RunState::new(id, started, workload, kind, plan)?;
-    carry_out(run_state, &RunContext { folder: &folder, reporter, interrupt: &interrupt })
-}
-
 impl<P: Serialize + Clone> RunState<P> {
-    fn new(id: String, started: Moment, workload: &str, kind: RunKind, plan: P) -> Result<RunState<P>> {
+    pub(crate) fn new(
+        id: String,
+        started: Moment,
+        workload: &str,
+        kind: RunKind,
+        plan: P,
+    ) -> Result<RunState<P>> {
         Ok(RunState {
             stackmark: env!("CARGO_PKG_VERSION").into(),
             program: program()?,

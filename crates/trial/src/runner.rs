@@ -1,33 +1,37 @@
 //! Carries a schedule out: every trial from a restored state, and written down before the next begins.
 
 use crate::bench::{Prepared, TrialRunner};
-use crate::run_state::{self, RunContext, RunState};
+use crate::run_state::{RunContext, RunState};
 use crate::stored::{self, Stored, agrees, trials};
-use crate::{Folder, RunReporter, job};
+use crate::{Folder, RunReporter, job, lock};
 use anyhow::{Result, bail};
+use deploy::Interrupt;
 use measure::Monotonic;
 use model::Clock;
 use result::words::seconds;
-use result::{Document, RunKind, Spent, State, Trial};
+use result::{Document, Spent, State, Trial};
 use schedule::{CommandOutcome, CompletedTrials, Next, PlannedTrial, Schedule, Stopped, has_ended};
 use std::marker::PhantomData;
 use std::path::Path;
 use targets::Driven;
 
-/// Begins a run in a new folder under `out`, which is called after the time and `name`.
+/// Begins a run in a new folder under `out`.
 ///
 /// # Errors
-/// It could not run, or not to its end for a reason that is none of its variants'.
+/// Another run measures on this machine, the folder cannot be made, it could not run, or not to its end for a reason that is none
+/// of its variants'.
 pub fn begin<W: Driven, S: Schedule<W>>(
     schedule: S,
-    kind: RunKind,
-    name: &str,
     out: &Path,
     reporter: &dyn RunReporter,
 ) -> Result<CommandOutcome> {
-    run_state::begin(schedule, W::NAME, kind, name, out, reporter, |run_state, site| {
-        carry_out::<W, S>(run_state, None, site)
-    })
+    let locked = lock::hold()?;
+    let interrupt = Interrupt::listen()?;
+    let (folder, started, id) = Folder::create(out, &schedule.name())?;
+    locked.works_in(folder.path());
+    let run_state = RunState::new(id, started, W::NAME, schedule.kind(), schedule)?;
+    let context = RunContext { folder: &folder, reporter, interrupt: &interrupt };
+    carry_out::<W, S>(run_state, None, &context)
 }
 
 /// Resumes a run that was cut off.

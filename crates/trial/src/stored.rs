@@ -209,8 +209,8 @@ fn is_same(then: &Plan, now: &Plan) -> bool {
 mod tests {
     use super::*;
     use model::Workload;
-    use result::Document;
     use result::State;
+    use result::{Document, RunKind};
     use schedule::CommandOutcome;
     use schedule::plan::Variant;
     use schedule::{Next, PlannedTrial};
@@ -225,6 +225,14 @@ mod tests {
     }
 
     impl Schedule<Tpcc> for Four {
+        fn kind(&self) -> RunKind {
+            RunKind::Sweep
+        }
+
+        fn name(&self) -> String {
+            "four".into()
+        }
+
         fn scale(&self) -> u32 {
             1
         }

@@ -9,7 +9,7 @@ use workload_booking::Bookings;
 
 /// Reads the rest of a file of any workload.
 fn any(file: Read<'_>) -> Result<Experiment> {
-    crate::workloads::of(file.workload)?.read(file)
+    (crate::workloads::of(file.workload)?.read)(file)
 }
 
 fn good(text: &str) -> Experiment {
