@@ -3,7 +3,7 @@
 use crate::e2e_servers::processes_in;
 use crate::e2e_workdir::{INTERRUPTED, Running, Workdir, parse, write};
 use rustix::process::Signal;
-use schema::Schema;
+use contract::schema::Schema;
 use serde_json::Value;
 use stackmark_tests::broken::{Broken, SERVERS};
 use stackmark_tests::repository;

@@ -31,9 +31,9 @@ fn database(name: &str, args: &str) -> Vec<u8> {
     })
 }
 
-static SCHEMA: LazyLock<schema::Schema> = LazyLock::new(|| {
+static SCHEMA: LazyLock<contract::schema::Schema> = LazyLock::new(|| {
     let text = fs::read_to_string(repository::root().join("spec/result.schema.json")).unwrap();
-    schema::Schema::whole(serde_json::from_str(&text).unwrap()).unwrap()
+    contract::schema::Schema::whole(serde_json::from_str(&text).unwrap()).unwrap()
 });
 
 /// A folder of its own, which goes with this value, and next to it the file that keeps experiments apart: those of other

@@ -6,7 +6,8 @@
 //! right whatever was ordered.
 
 use arrayvec::ArrayVec;
-use model::{BasisPoints, Cents, Stack, Wire};
+use contract::Wire;
+use model::{BasisPoints, Cents, Stack};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -183,7 +184,7 @@ mod tests {
             let (used, answer) = next(&request, &answers).unwrap().unwrap();
             assert_eq!(used, request.len());
             let body = answer.windows(4).position(|window| window == b"\r\n\r\n").unwrap() + 4;
-            let outcome = Tpcc::decode_outcome(&call, &model::Answer::of(&answer[body..])).unwrap();
+            let outcome = Tpcc::decode_outcome(&call, &contract::Answer::of(&answer[body..])).unwrap();
             Tpcc::check(&call, &outcome).unwrap();
         }
     }

@@ -2,7 +2,8 @@
 //! the checks among it, is the workload's own.
 
 use crate::instant_server::QUANTITY;
-use model::{Answer, BadCall, Endpoint, Fault, Kind, Request, Verdict, Wire, Workload};
+use contract::{Answer, BadCall, Endpoint, Request, Wire};
+use model::{Fault, Kind, Verdict, Workload};
 use workload_tpcc::{Call, Cardinality, Ledger, Outcome, Tpcc};
 
 #[derive(Debug, Clone, Copy)]

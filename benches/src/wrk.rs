@@ -1,7 +1,8 @@
 //! wrk, where it is installed.
 
 use crate::process;
-use model::{Inputs, Wire};
+use contract::Wire;
+use model::Inputs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -3,7 +3,7 @@
 use crate::injected::{Injected, Injector, RANDOM_CALLS};
 use crate::tamper::Tampering;
 use model::Session;
-use model::conformance::{Conformance, Disagreement};
+use contract::conformance::{Conformance, Disagreement};
 use sql::Dialect;
 use workload_booking::conformance::{ConformancePlan, conform};
 use workload_booking::{Bookings, Call, Cardinality, Stmt, catalogue};

@@ -5,7 +5,7 @@ use crate::routes::Route;
 use crate::tamper::Tampering;
 use crate::test_engines::TestEngine;
 use model::Session;
-use model::conformance::{Conformance, Disagreement};
+use contract::conformance::{Conformance, Disagreement};
 use sql::Dialect;
 use workload_catalogue::conformance::{ConformancePlan, conform};
 use workload_catalogue::{Cardinality, FoodCatalogue, Form, Stmt, catalogue};

@@ -10,7 +10,7 @@ use crate::served::Served;
 use crate::tamper::Tampering;
 use crate::test_engines::TestEngine;
 use benchmark::{Benchmark, Streams};
-use model::conformance::{Conformance, Disagreement};
+use contract::conformance::{Conformance, Disagreement};
 use model::{CallWork, Inputs as _, Ledger as _, Session, Target};
 use sql::{Dialect, SqlForm};
 use std::collections::BTreeSet;

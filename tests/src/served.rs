@@ -3,7 +3,8 @@
 use crate::calls::runtime;
 use adapter_http::{Expected, HttpTarget};
 use measure::Monotonic;
-use model::{AnyTarget, Clock, Nanos, Target, Wire};
+use contract::Wire;
+use model::{AnyTarget, Clock, Nanos, Target};
 use server::{Limits, Server, Settings};
 use std::marker::PhantomData;
 use std::net::{Ipv4Addr, SocketAddr};

@@ -2,7 +2,7 @@
 
 use crate::injected::{Injected, Injector, RANDOM_CALLS};
 use crate::tamper::Tampering;
-use model::conformance::{Conformance, Disagreement};
+use contract::conformance::{Conformance, Disagreement};
 use model::{Session, Workload as _};
 use sql::Dialect;
 use workload_transfer::conformance::{ConformancePlan, conform};

@@ -3,7 +3,8 @@
 use crate::Address;
 use crate::connection::{Broken, Connection};
 use crate::request;
-use model::{OpenError, Stack, Wire};
+use contract::Wire;
+use model::{OpenError, Stack};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -1,7 +1,8 @@
 //! The head of an answer, parsed in place.
 
 use crate::server_timing::{read_server_timing, read_work};
-use model::{CallWork, Headers};
+use contract::Headers;
+use model::CallWork;
 use std::mem::MaybeUninit;
 
 /// Header lines of an answer.

@@ -1,6 +1,6 @@
 //! A service over HTTP/1.1 as a session: what is measured through HTTP goes through here.
 //!
-//! Knows HTTP and the contract's headers and problem documents; knows no workload (that is [`model::Wire`]),
+//! Knows HTTP and the contract's headers and problem documents; knows no workload (that is [`contract::Wire`]),
 //! keeps no time and has no deadline (the driver drops a call that takes too long). Plain HTTP only: the cost
 //! of TLS is another question.
 //!
@@ -19,7 +19,8 @@ mod server_timing;
 mod session;
 
 use connection::Connection;
-use model::{Home, OpenError, Stack, Target, Wire};
+use contract::Wire;
+use model::{Home, OpenError, Stack, Target};
 use request::Prepared;
 use std::marker::PhantomData;
 use std::net::SocketAddr;

@@ -2,7 +2,8 @@
 
 use crate::connection::{Broken, Connection};
 use crate::head::Lines;
-use model::{Answer, Headers, OpenError};
+use contract::{Answer, Headers};
+use model::OpenError;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::task::{Context, Poll};

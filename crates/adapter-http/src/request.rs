@@ -1,7 +1,7 @@
 //! Requests: what is the same in all of a kind is written once, and each call puts its path, headers and body around it.
 
 use crate::Address;
-use model::{Method, Wire};
+use contract::{Method, Wire};
 use std::io::Write;
 
 /// Places for the digits of `content-length`.

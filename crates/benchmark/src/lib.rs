@@ -8,7 +8,8 @@ mod parameters;
 
 use anyhow::{Result, bail};
 use model::rows::Dataset;
-use model::{Mix, Skew, Wire, Workload};
+use contract::Wire;
+use model::{Mix, Skew, Workload};
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -4,7 +4,8 @@
 
 use anyhow::{Context, Result};
 use measure::Monotonic;
-use model::{Answer, Clock, Conflict, DefectKind, Doubt, Fault, Headers, Nanos, Refusal, Wire};
+use contract::{Answer, Headers, Wire};
+use model::{Clock, Conflict, DefectKind, Doubt, Fault, Nanos, Refusal};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
@@ -68,7 +69,7 @@ impl Told {
             status: W::status(outcome),
             is_problem: W::is_problem(outcome),
             headers,
-            body: model::conformance::written(|into| W::encode_outcome(outcome, into)),
+            body: contract::conformance::written(|into| W::encode_outcome(outcome, into)),
         }
     }
 

@@ -4,25 +4,19 @@
 //! engine, no protocol, no runtime and no clock; it is pure, and the only place where randomness is made.
 
 mod caught;
-pub mod conformance;
 mod erased;
 mod fault;
-pub mod json;
 mod key;
 mod ledger;
 mod mix;
-mod races;
 pub mod random;
 mod retry;
 pub mod rows;
 mod skew;
 mod stack;
 mod statements;
-pub mod strict;
 mod time;
 mod units;
-pub mod vectors;
-mod wire;
 mod work;
 
 use std::future::Future;
@@ -33,14 +27,12 @@ pub use fault::{Conflict, Defect, DefectKind, Doubt, Fault, Refusal, SAID_MAX, S
 pub use key::Key;
 pub use ledger::LedgerFinding;
 pub use mix::{Mix, MixError};
-pub use races::{Judge, Race, Raced};
 pub use retry::{RetryPolicy, Retrying, RetryingTarget};
 pub use skew::{NoSkew, Skew, Skewed};
 pub use stack::{Durability, Stack, Tier, store_name};
 pub use statements::{STATEMENTS_MAX, StatementClock, StatementTime, StatementTimes};
 pub use time::{Clock, Nanos};
 pub use units::{BasisPoints, Cents, total};
-pub use wire::{Answer, BadCall, BadCallKind, Endpoint, Headers, Method, Request, Wire};
 pub use work::{CallWork, Spent, Wanted};
 
 /// A business problem: its calls, what they answer, how inputs are drawn, and what they imply about the data.

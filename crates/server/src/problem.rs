@@ -1,6 +1,7 @@
 //! Problem documents (RFC 9457): one text for the client; what it must not see goes to the log.
 
-use model::{BadCall, BadCallKind, Conflict, DefectKind, Doubt, Fault, Refusal};
+use contract::{BadCall, BadCallKind};
+use model::{Conflict, DefectKind, Doubt, Fault, Refusal};
 use serde::Serialize;
 use std::borrow::Cow;
 

@@ -1,9 +1,7 @@
 //! What a server serves, of whatever workload: everything behind this is compiled once.
 
-use model::{
-    AnySession, AnyTarget, BadCall, CallWork, Endpoint, Fault, Home, OpenError, Request, Session, Stack,
-    StatementTime, StatementTimes, Target, Wire,
-};
+use contract::{BadCall, Endpoint, Request, Wire};
+use model::{AnySession, AnyTarget, CallWork, Fault, Home, OpenError, Session, Stack, StatementTime, StatementTimes, Target};
 use std::any::Any;
 use std::fmt::Display;
 use std::future::Future;

@@ -16,7 +16,8 @@ use http::header::{CONTENT_TYPE, HOST};
 use http::{HeaderMap, Version};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use measure::Monotonic;
-use model::{CallWork, Clock, DefectKind, Fault, Method, Nanos, Refusal};
+use contract::Method;
+use model::{CallWork, Clock, DefectKind, Fault, Nanos, Refusal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -117,7 +118,7 @@ impl Service {
         let body = self.read(body).await?;
         let clocked = head.headers.contains_key(reply::CLOCK);
         let (path, query, headers) = (head.uri.path(), head.uri.query(), &Came(&head.headers));
-        let request = model::Request { endpoint, path, query, headers, body: &body };
+        let request = contract::Request { endpoint, path, query, headers, body: &body };
         self.served.decode(kind, &request, clocked).map_err(Problem::bad_call)
     }
 
@@ -177,7 +178,7 @@ impl Service {
 /// Headers as a workload reads them.
 struct Came<'a>(&'a HeaderMap);
 
-impl model::Headers for Came<'_> {
+impl contract::Headers for Came<'_> {
     fn get(&self, name: &str) -> Option<&str> {
         let mut values = self.0.get_all(name).iter();
         match (values.next(), values.next()) {

@@ -18,7 +18,7 @@ use anyhow::{Result, anyhow, bail};
 use benchmark::Benchmark;
 use drive::{Observer, Plan, RunError, Stop, Trial};
 use measure::Monotonic;
-use model::conformance::{Conformance, Disagreement};
+use contract::conformance::{Conformance, Disagreement};
 use model::{AnyTarget, DRIVER_PANICKED, RetryPolicy, Retrying, RetryingTarget};
 use sharded::Sharded;
 use sql::DbUrl;
@@ -36,8 +36,9 @@ pub mod parts {
     pub use anyhow::Result;
     pub use drive::{Observer, Plan, RunError, Stop, Trial, run};
     pub use measure::Monotonic;
-    pub use model::conformance::{Conformance, Disagreement};
-    pub use model::{AnyTarget, Target, Wire, Workload};
+    pub use contract::conformance::{Conformance, Disagreement};
+    pub use contract::Wire;
+    pub use model::{AnyTarget, Target, Workload};
     pub use relay::{Relay, Settings as RelaySettings};
     pub use sql::DbUrl;
 }

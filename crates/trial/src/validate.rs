@@ -109,7 +109,7 @@ pub(crate) fn engine_version<W: Driven>(subject: &Subject, databases: &Databases
 fn hold<W: Driven>(target: &TrialTarget<W>, size: &W::Extent) -> Result<Conformance> {
     let result = W::conform(target, size, RANDOM_SEED, RANDOM_CALLS)?;
     Ok(match result {
-        Ok(model::conformance::Conformance { golden, random, .. }) => Conformance {
+        Ok(contract::conformance::Conformance { golden, random, .. }) => Conformance {
             check: Check::Passed,
             vectors: u64::from(golden),
             random_calls: u64::from(random),

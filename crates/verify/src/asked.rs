@@ -1,14 +1,14 @@
 //! Requests that no server may take, sent as they are.
 
 use crate::bad_inputs::{self, Bad};
-use crate::contract::Contract;
+use crate::openapi::Contract;
 use crate::finding::{Failure, Rule};
 use crate::request::{Request, one_line};
 use crate::statements::drawn;
 use crate::watch::{ANSWER_MAX, Noted, Shared, noted};
 use adapter_http::{Expected, HttpTarget, Raw, Reply};
 use anyhow::{Context, Result, anyhow, bail};
-use model::{Endpoint, Wire};
+use contract::{Endpoint, Wire};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use targets::Driven;

@@ -1,7 +1,7 @@
 //! Requests that no server may take: one table, made from requests of every kind.
 
 use crate::request::Request;
-use model::{BadCallKind, Endpoint, Headers, Wire};
+use contract::{BadCallKind, Endpoint, Headers, Wire};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
@@ -107,7 +107,7 @@ pub(crate) fn rejected<W: Wire>(kind: usize, extent: &W::Extent, request: &Reque
     };
     let passed = Given(&request.headers);
     let body = request.body.as_deref().unwrap_or_default();
-    let asked = model::Request { endpoint: W::ENDPOINTS[kind], path, query, headers: &passed, body };
+    let asked = contract::Request { endpoint: W::ENDPOINTS[kind], path, query, headers: &passed, body };
     W::decode_call(kind, extent, &asked).err().map(|bad| name(bad.kind))
 }
 
@@ -356,7 +356,7 @@ fn media(sample: &Request) -> Vec<Bad> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::Contract;
+    use crate::openapi::Contract;
     use crate::statements::drawn;
     use targets::Driven;
     use workload_catalogue::FoodCatalogue;

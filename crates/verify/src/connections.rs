@@ -3,7 +3,8 @@
 use crate::finding::{Failure, Rule};
 use adapter_http::HttpTarget;
 use anyhow::Result;
-use model::{OpenError, Wire};
+use contract::Wire;
+use model::OpenError;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;

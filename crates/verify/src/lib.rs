@@ -10,7 +10,7 @@
 mod asked;
 mod bad_inputs;
 mod connections;
-mod contract;
+mod openapi;
 mod finding;
 mod idle;
 mod races;
@@ -21,11 +21,11 @@ mod witness;
 
 use adapter_http::{Expected, HttpTarget};
 use anyhow::{Context, Result, bail};
-use contract::Contract;
+use openapi::Contract;
 use deploy::Interrupt;
 use idle::Idle;
 use measure::Monotonic;
-use model::conformance::{Conformance, Disagreement, Origin};
+use contract::conformance::{Conformance, Disagreement, Origin};
 use model::{AnyTarget, Clock, RetryPolicy, RetryingTarget};
 use result::{AuditFamily, Check};
 use std::sync::{Arc, Mutex};
@@ -248,7 +248,7 @@ fn judged(found: Result<Conformance, Disagreement>, last: Option<(String, String
             let (request, reply) = last.unwrap_or_default();
             let failure = Failure {
                 request,
-                expected: format!("{} ({}: {})", contract::cut(&wrong.expected), wrong.kind, wrong.what),
+                expected: format!("{} ({}: {})", openapi::cut(&wrong.expected), wrong.kind, wrong.what),
                 found: if reply.is_empty() { wrong.found } else { reply },
             };
             match wrong.origin {

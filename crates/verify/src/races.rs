@@ -1,6 +1,6 @@
 //! Calls that meet: each round of a race, on connections of its own.
 
-use crate::contract::cut;
+use crate::openapi::cut;
 use crate::finding::{Failure, Rule};
 use crate::request::Request;
 use crate::watch::{Shared, Watched, noted};
@@ -8,10 +8,9 @@ use crate::witness::{Witness, settled};
 use crate::{Plan, RACE, is_wanted};
 use adapter_http::HttpTarget;
 use anyhow::Result;
-use model::conformance::describe;
-use model::{
-    CallWork, DefectKind, Fault, OpenError, Race, Raced, RetryPolicy, RetryingTarget, Session, Target,
-};
+use contract::conformance::describe;
+use contract::{Race, Raced};
+use model::{CallWork, DefectKind, Fault, OpenError, RetryPolicy, RetryingTarget, Session, Target};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::pin::Pin;

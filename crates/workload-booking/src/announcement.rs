@@ -33,7 +33,7 @@ pub fn message(booking: &Booking, position: Option<i64>) -> (u64, Vec<u8>) {
     let announcement =
         Announcement { kind: BOOKED.into(), booking: key.to_string(), event, user, quantity, position };
     let mut payload = Vec::with_capacity(128);
-    model::json::write(&announcement, &mut payload);
+    contract::json::write(&announcement, &mut payload);
     (event.into(), payload)
 }
 

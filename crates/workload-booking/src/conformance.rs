@@ -10,10 +10,10 @@ mod vectors;
 
 use crate::{Bookings, Call, Cardinality, Oracle, Outcome, Purpose};
 use model::Session;
-use model::conformance::{Script, describe};
+use contract::conformance::{Script, describe};
 use probes::Probes;
 
-pub use model::conformance::{Conformance, Disagreement, Origin};
+pub use contract::conformance::{Conformance, Disagreement, Origin};
 pub use vectors::recorded;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl ConformancePlan {
     }
 }
 
-type Answer = model::conformance::Answer<Bookings>;
+type Answer = contract::conformance::Answer<Bookings>;
 
 /// Answers as a right store does, to know which keys have been used.
 struct Used(Oracle);
@@ -73,7 +73,7 @@ pub async fn conform<S: Session<Bookings>>(
     };
     let mut probes = Probes::new(plan);
     let random = (0..plan.random_calls).map(|_| used.marked(probes.draw()));
-    model::conformance::conform(session, script, random, |call| oracle.answer(call), agree).await
+    contract::conformance::conform(session, script, random, |call| oracle.answer(call), agree).await
 }
 
 /// Whether `found` says the same as `expected`.

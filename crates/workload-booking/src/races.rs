@@ -1,7 +1,8 @@
 //! Calls that meet: one key from several connections, the last tickets of an event, and one user who may have one booking.
 
 use crate::{Booking, Bookings, Call, Cardinality, Decline, Outcome, Purpose, QUANTITY_MAX, USER_MAX};
-use model::{Key, Race, Raced};
+use contract::{Race, Raced};
+use model::Key;
 
 /// Calls that meet.
 const MEET: u32 = 8;

@@ -1,8 +1,9 @@
 //! The workload over HTTP. The contract is `spec/openapi/booking.yaml`.
 
 use crate::{Booking, Bookings, Call, Cardinality, Decline, Outcome, QUANTITY_MAX, USER_MAX};
-use model::json::{self, KEY, PROBLEM, Problem, append, number, read, write};
-use model::{Answer, BadCall, Endpoint, Key, Race, Request, Wire, strict};
+use contract::json::{self, KEY, PROBLEM, Problem, append, number, read, write};
+use contract::{Answer, BadCall, Endpoint, Race, Request, Wire, strict};
+use model::Key;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt::Display;

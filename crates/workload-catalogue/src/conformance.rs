@@ -7,11 +7,11 @@ mod vectors;
 use crate::outcome::Said;
 use crate::{Cardinality, FoodCatalogue, Oracle, Outcome};
 use model::Session;
-use model::conformance::Script;
+use contract::conformance::Script;
 use probes::Probes;
 use serde_json::Value;
 
-pub use model::conformance::{Conformance, Disagreement};
+pub use contract::conformance::{Conformance, Disagreement};
 pub use vectors::recorded;
 
 /// What to hold a session to.
@@ -31,7 +31,7 @@ impl ConformancePlan {
     }
 }
 
-type Answer = model::conformance::Answer<FoodCatalogue>;
+type Answer = contract::conformance::Answer<FoodCatalogue>;
 
 /// Holds a session to the script and to random calls.
 ///
@@ -48,7 +48,7 @@ pub async fn conform<S: Session<FoodCatalogue>>(
     };
     let mut probes = Probes::new(plan);
     let random = (0..plan.random_calls).map(|_| probes.draw());
-    model::conformance::conform(session, script, random, |call| Ok(oracle.answer(call)), agree).await
+    contract::conformance::conform(session, script, random, |call| Ok(oracle.answer(call)), agree).await
 }
 
 /// Whether `found` says the same as `expected`: fields that the contract does not know are no one's business.

@@ -4,7 +4,7 @@ use crate::{
     BULK_MAX, Bulk, Call, Cardinality, Decline, Facts, Filter, FoodCatalogue, List, Name, NewFood, Order,
     Outcome, PAGE_SIZE_MAX, Said,
 };
-use model::{Race, Raced};
+use contract::{Race, Raced};
 
 /// Calls that meet.
 const MEET: i64 = 8;

@@ -5,8 +5,8 @@ mod requests;
 
 use crate::outcome::{Decline, Said};
 use crate::{Call, Cardinality, Facts, FoodCatalogue, NewFood, Outcome};
-use model::json::{Problem, write};
-use model::{Answer, BadCall, Endpoint, Method, Race, Request, Wire};
+use contract::json::{Problem, write};
+use contract::{Answer, BadCall, Endpoint, Method, Race, Request, Wire};
 use serde::Serialize;
 use std::fmt::Display;
 

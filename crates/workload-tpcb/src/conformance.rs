@@ -10,10 +10,10 @@ mod vectors;
 
 use crate::{Cardinality, Data, Oracle, Outcome, Tpcb};
 use model::Session;
-use model::conformance::Script;
+use contract::conformance::Script;
 use probes::Probes;
 
-pub use model::conformance::{Conformance, Disagreement, Origin};
+pub use contract::conformance::{Conformance, Disagreement, Origin};
 pub use vectors::recorded;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl ConformancePlan {
     }
 }
 
-type Answer = model::conformance::Answer<Tpcb>;
+type Answer = contract::conformance::Answer<Tpcb>;
 
 /// Holds a session to the script and to random calls.
 ///
@@ -54,7 +54,7 @@ pub async fn conform<S: Session<Tpcb>>(
     };
     let mut probes = Probes::new(plan);
     let random = (0..plan.random_calls).map(|_| probes.draw());
-    model::conformance::conform(session, script, random, |call| oracle.answer(call), agree).await
+    contract::conformance::conform(session, script, random, |call| oracle.answer(call), agree).await
 }
 
 /// Whether `found` says the same as `expected`.

@@ -1,7 +1,7 @@
 //! Calls that meet: deposits into one account at the same moment.
 
 use crate::{Call, Cardinality, Outcome, Tpcb};
-use model::{Race, Raced};
+use contract::{Race, Raced};
 
 /// Deposits that meet.
 const MEET: i64 = 8;

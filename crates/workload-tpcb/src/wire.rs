@@ -1,8 +1,8 @@
 //! The workload as JSON. The contract is `spec/openapi/tpcb.yaml`.
 
 use crate::{Call, Cardinality, DELTA_MAX, Outcome, Tpcb};
-use model::json::write;
-use model::{Answer, BadCall, BadCallKind, Endpoint, Race, Request, Wire, strict};
+use contract::json::write;
+use contract::{Answer, BadCall, BadCallKind, Endpoint, Race, Request, Wire, strict};
 use std::ops::RangeInclusive;
 
 impl Wire for Tpcb {
@@ -85,10 +85,10 @@ mod tests {
         for _ in 0..1_000 {
             let call = inputs.draw();
             let sent = json(|into| Tpcb::encode_call(&call, into));
-            assert_eq!(Tpcb::decode_call(0, &size, &model::Request::of(sent.as_bytes())).unwrap(), call);
+            assert_eq!(Tpcb::decode_call(0, &size, &contract::Request::of(sent.as_bytes())).unwrap(), call);
             let outcome = Outcome { abalance: call.delta * 100_000 };
             let answered = json(|into| Tpcb::encode_outcome(&outcome, into));
-            assert_eq!(Tpcb::decode_outcome(&call, &model::Answer::of(answered.as_bytes())), Ok(outcome));
+            assert_eq!(Tpcb::decode_outcome(&call, &contract::Answer::of(answered.as_bytes())), Ok(outcome));
         }
     }
 
@@ -103,7 +103,7 @@ mod tests {
     fn what_is_wrong_with_a_call_is_said() {
         use BadCallKind::{Invalid, Malformed, Unknown};
         let check = |body: &str, expected: BadCallKind, words: &str| {
-            let error = Tpcb::decode_call(0, &Cardinality::standard(1), &model::Request::of(body.as_bytes()))
+            let error = Tpcb::decode_call(0, &Cardinality::standard(1), &contract::Request::of(body.as_bytes()))
                 .unwrap_err();
             assert!(error.kind == expected && error.detail.contains(words), "{body}: {error:?}");
         };
@@ -129,14 +129,14 @@ mod tests {
         check(r#"{"aid":1,"tid":11,"bid":1,"delta":1}"#, Unknown, "tid 11 does not exist");
         check(r#"{"aid":1,"tid":1,"bid":2,"delta":1}"#, Unknown, "bid 2 does not exist");
         let body = br#"{"aid":1,"tid":1,"bid":1,"delta":1}"#;
-        let error = Tpcb::decode_call(1, &Cardinality::standard(1), &model::Request::of(body)).unwrap_err();
+        let error = Tpcb::decode_call(1, &Cardinality::standard(1), &contract::Request::of(body)).unwrap_err();
         assert_eq!((error.kind, &*error.detail), (Unknown, "there is no kind 1"));
     }
 
     #[test]
     fn a_call_over_two_stores_is_told_where_its_ids_are() {
         let size = Cardinality { shards: 2, ..Cardinality::standard(3) };
-        let decode = |body: &str| Tpcb::decode_call(0, &size, &model::Request::of(body.as_bytes()));
+        let decode = |body: &str| Tpcb::decode_call(0, &size, &contract::Request::of(body.as_bytes()));
         let error = decode(r#"{"aid":100000,"tid":11,"bid":1,"delta":1}"#).unwrap_err();
         let expected =
             "a call stays within one store; aid 100000 is in shard-0, tid 11 in shard-1, bid 1 in shard-0";
@@ -149,13 +149,13 @@ mod tests {
     fn an_answer_without_a_balance_is_no_answer_and_more_fields_are_none_of_ours() {
         let call = Call { aid: 1, tid: 1, bid: 1, delta: 1 };
         assert!(
-            Tpcb::decode_outcome(&call, &model::Answer::of(b"{}"))
+            Tpcb::decode_outcome(&call, &contract::Answer::of(b"{}"))
                 .unwrap_err()
                 .contains("missing field `abalance`")
         );
-        assert!(Tpcb::decode_outcome(&call, &model::Answer::of(br#"{"abalance":1.5}"#)).is_err());
+        assert!(Tpcb::decode_outcome(&call, &contract::Answer::of(br#"{"abalance":1.5}"#)).is_err());
         assert_eq!(
-            Tpcb::decode_outcome(&call, &model::Answer::of(br#"{"abalance":1,"teller":"Ann"}"#)),
+            Tpcb::decode_outcome(&call, &contract::Answer::of(br#"{"abalance":1,"teller":"Ann"}"#)),
             Ok(Outcome { abalance: 1 })
         );
     }

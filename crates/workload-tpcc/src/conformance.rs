@@ -11,11 +11,11 @@ mod vectors;
 
 use crate::{Cardinality, Data, Oracle, Tpcc};
 use model::Session;
-use model::conformance::Script;
+use contract::conformance::Script;
 use probes::Probes;
 
 pub use agree::agree;
-pub use model::conformance::{Conformance, Disagreement, Origin};
+pub use contract::conformance::{Conformance, Disagreement, Origin};
 pub use vectors::recorded;
 
 /// The seed of the data that the golden vectors were recorded on.
@@ -44,7 +44,7 @@ impl ConformancePlan {
     }
 }
 
-type Answer = model::conformance::Answer<Tpcc>;
+type Answer = contract::conformance::Answer<Tpcc>;
 
 /// Holds a session to the script and to random calls.
 ///
@@ -62,7 +62,7 @@ pub async fn conform<S: Session<Tpcc>>(
     };
     let mut probes = Probes::new(&data, plan);
     let random = (0..plan.random_calls).map(|_| probes.draw());
-    model::conformance::conform(session, script, random, |call| oracle.answer(call), agree).await
+    contract::conformance::conform(session, script, random, |call| oracle.answer(call), agree).await
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Calls that meet: orders in one district, payments of one customer, deliveries of one warehouse.
 
 use crate::{Call, Cardinality, Delivery, Line, NewOrder, Outcome, Payment, Tpcc, Who};
-use model::{Cents, Race, Raced};
+use contract::{Race, Raced};
+use model::Cents;
 use std::collections::BTreeSet;
 
 /// Calls that meet.

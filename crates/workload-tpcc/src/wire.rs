@@ -5,8 +5,9 @@ use crate::{
     PlacedLine, StockLevel, Text, Tpcc, Unused, Who, kind,
 };
 use arrayvec::ArrayVec;
-use model::json::write;
-use model::{Answer, BadCall, BadCallKind, BasisPoints, Cents, Endpoint, Race, Request, Wire, strict};
+use contract::json::write;
+use contract::{Answer, BadCall, BadCallKind, Endpoint, Race, Request, Wire, strict};
+use model::{BasisPoints, Cents};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -295,7 +296,7 @@ mod tests {
     }
 
     fn refused(kind: usize, body: &str) -> (BadCallKind, String) {
-        let error = Tpcc::decode_call(kind, &Cardinality::standard(1), &model::Request::of(body.as_bytes()))
+        let error = Tpcc::decode_call(kind, &Cardinality::standard(1), &contract::Request::of(body.as_bytes()))
             .unwrap_err();
         (error.kind, error.detail)
     }
@@ -309,7 +310,7 @@ mod tests {
             let call = inputs.draw();
             let kind = <Tpcc as model::Workload>::kind(&call);
             assert_eq!(
-                Tpcc::decode_call(kind, &size, &model::Request::of(json(&call).as_bytes())).unwrap(),
+                Tpcc::decode_call(kind, &size, &contract::Request::of(json(&call).as_bytes())).unwrap(),
                 call
             );
         }
@@ -419,10 +420,10 @@ mod tests {
         let call = Call::NewOrder(NewOrder { w_id: 1, d_id: 1, c_id: 1, lines: ArrayVec::new() });
         let body = br#"{"status":"placed","o_id":1,"c_last":"A","c_credit":"GC","o_entry_d":1}"#;
         assert_eq!(
-            Tpcc::decode_outcome(&call, &model::Answer::of(body)).unwrap_err(),
+            Tpcc::decode_outcome(&call, &contract::Answer::of(body)).unwrap_err(),
             "missing field `c_discount`"
         );
         let body = br#"{"status":"item-not-valid","o_id":1,"c_last":"A","c_credit":"GC"}"#;
-        assert!(matches!(Tpcc::decode_outcome(&call, &model::Answer::of(body)), Ok(Outcome::Unused(_))));
+        assert!(matches!(Tpcc::decode_outcome(&call, &contract::Answer::of(body)), Ok(Outcome::Unused(_))));
     }
 }

@@ -9,13 +9,13 @@ mod script;
 mod vectors;
 
 use crate::{Call, Cardinality, Key, Oracle, Outcome, Purpose, State, Transfer, Transfers};
-use model::conformance::{Script, describe};
+use contract::conformance::{Script, describe};
 use model::{CallWork, Fault, Session};
 use probes::Probes;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-pub use model::conformance::{Conformance, Disagreement, Origin};
+pub use contract::conformance::{Conformance, Disagreement, Origin};
 pub use vectors::recorded;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl ConformancePlan {
     }
 }
 
-type Answer = model::conformance::Answer<Transfers>;
+type Answer = contract::conformance::Answer<Transfers>;
 
 /// Keys that were used, by their account.
 #[derive(Default)]
@@ -85,7 +85,7 @@ pub async fn conform<S: Session<Transfers>>(
     let mut used = Used::default();
     let random = (0..plan.random_calls).map(|_| used.marked(probes.draw(), &plan.size));
     let agree = |expected: &Outcome, found: &Outcome| agree(expected, found, over_stores);
-    model::conformance::conform(session, script, random, |call| oracle.answer(call), agree).await
+    contract::conformance::conform(session, script, random, |call| oracle.answer(call), agree).await
 }
 
 /// How long a transfer between two stores may be on its way, in looks of [`LOOK_EVERY`].

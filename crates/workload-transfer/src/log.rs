@@ -50,7 +50,7 @@ impl LogRecord {
         let LogRecord { stream, number, .. } = *self;
         let line = Line { kind, stream, number, transfer, source, target, amount };
         let mut json = Vec::with_capacity(160);
-        model::json::write(&line, &mut json);
+        contract::json::write(&line, &mut json);
         json
     }
 

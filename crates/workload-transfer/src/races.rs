@@ -2,7 +2,8 @@
 //! two of them.
 
 use crate::{Call, Cardinality, Decline, Key, OPENING, Outcome, Purpose, State, Transfer, Transfers};
-use model::{Race, Raced, total};
+use contract::{Race, Raced};
+use model::total;
 
 /// Calls that meet.
 const MEET: u32 = 8;

@@ -1,8 +1,8 @@
 //! The workload over HTTP. The contract is `spec/openapi/transfer.yaml`.
 
 use crate::{AMOUNT_MAX, Call, Cardinality, Decline, Key, Outcome, State, Transfer, Transfers};
-use model::json::{self, KEY, PROBLEM, Problem, append, number, read, write};
-use model::{Answer, BadCall, Endpoint, Race, Request, Wire, strict};
+use contract::json::{self, KEY, PROBLEM, Problem, append, number, read, write};
+use contract::{Answer, BadCall, Endpoint, Race, Request, Wire, strict};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt::Display;

@@ -3,7 +3,7 @@
 use crate::call::{DELAY_MS_MAX, NUMBER_MAX};
 use crate::oracle::Oracle;
 use crate::{Call, Cardinality, Inputs, Outcome, Toy};
-use model::conformance::{Conformance, Disagreement, Script};
+use contract::conformance::{Conformance, Disagreement, Script};
 use model::{Inputs as _, Session};
 
 pub(crate) struct ConformancePlan {
@@ -32,7 +32,7 @@ pub(crate) async fn conform<S: Session<Toy>>(
     let mut inputs = Inputs::new(plan.size, plan.seed, 0);
     let random = (0..plan.random_calls).map(|_| inputs.draw());
     let script = Script::Asked(script(plan.size));
-    model::conformance::conform(session, script, random, |call| oracle.answer(call), agree).await
+    contract::conformance::conform(session, script, random, |call| oracle.answer(call), agree).await
 }
 
 /// The first and the last box, the least and the largest of everything; boxes that do not exist are rejected, and nothing of

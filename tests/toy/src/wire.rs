@@ -2,7 +2,7 @@
 
 use crate::call::{DELAY_MS_MAX, NUMBER_MAX};
 use crate::{Call, Cardinality, Outcome, Toy};
-use model::{Answer, BadCall, BadCallKind, Endpoint, Request, Wire};
+use contract::{Answer, BadCall, BadCallKind, Endpoint, Request, Wire};
 use serde::Serialize;
 
 impl Wire for Toy {
@@ -46,7 +46,7 @@ fn write(value: &impl Serialize, into: &mut Vec<u8>) {
 
 fn read(body: &[u8]) -> Result<Call, BadCall> {
     let mut json = serde_json::Deserializer::from_slice(body);
-    let read = model::strict::read(&mut json);
+    let read = contract::strict::read(&mut json);
     read.and_then(|call| json.end().map(|()| call).map_err(|error| (None, error))).map_err(
         |(field, error)| {
             let kind = if error.is_data() { BadCallKind::Invalid } else { BadCallKind::Malformed };

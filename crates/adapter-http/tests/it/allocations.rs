@@ -6,7 +6,8 @@
 use crate::toy::foods::{self, Foods};
 use crate::toy::{Add, Toy};
 use adapter_http::{Expected, HttpTarget};
-use model::{CallWork, Session, Target, Wire};
+use contract::Wire;
+use model::{CallWork, Session, Target};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::io::{Read, Write};

@@ -5,7 +5,8 @@ use crate::rogue::{about, answer, start};
 use crate::toy::foods::{self, Foods};
 use crate::toy::{Add, Toy};
 use adapter_http::{Expected, HttpTarget};
-use model::{CallWork, Session, Target, Wire};
+use contract::Wire;
+use model::{CallWork, Session, Target};
 use std::cell::RefCell;
 use std::rc::Rc;
 

@@ -4,7 +4,7 @@ use super::formats;
 use report::text::Colour;
 use report::{html, markdown, text};
 use result::{self, Document, Loss, State};
-use schema::Schema;
+use contract::schema::Schema;
 use std::path::Path;
 
 fn samples() -> impl Iterator<Item = (&'static str, Document)> {

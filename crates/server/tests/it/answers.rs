@@ -6,9 +6,8 @@ use crate::rig::{
 };
 use crate::toy::{Add, Sum, Toy};
 use adapter_http::{Expected, HttpTarget};
-use model::{
-    CallWork, Conflict, DefectKind, Doubt, Fault, Nanos, Refusal, Session, StatementTime, Target, Wire,
-};
+use contract::Wire;
+use model::{CallWork, Conflict, DefectKind, Doubt, Fault, Nanos, Refusal, Session, StatementTime, Target};
 use server::Settings;
 use std::net::Shutdown;
 use std::sync::atomic::Ordering;

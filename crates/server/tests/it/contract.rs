@@ -1,10 +1,8 @@
 //! The contract in `spec/openapi` and what our codec and server really do are the same thing.
 
-use model::{
-    AnyTarget, BadCallKind, CallWork, Conflict, DefectKind, Doubt, Fault, Home, Inputs as _, Method,
-    OpenError, Refusal, Session, Stack, Target, Wire, Workload,
-};
-use schema::Schema;
+use contract::{BadCallKind, Method, Wire};
+use model::{AnyTarget, CallWork, Conflict, DefectKind, Doubt, Fault, Home, Inputs as _, OpenError, Refusal, Session, Stack, Target, Workload};
+use contract::schema::Schema;
 use serde_json::{Value, json};
 use server::{Server, Settings};
 use std::io::{Read, Write};
@@ -141,7 +139,7 @@ fn the_examples_of_calls_and_answers_are_understood_and_right() {
             Tpcc::decode_call(
                 kind,
                 &Cardinality::standard(1),
-                &model::Request::of(call["value"].to_string().as_bytes()),
+                &contract::Request::of(call["value"].to_string().as_bytes()),
             )
             .unwrap()
         };
@@ -149,7 +147,7 @@ fn the_examples_of_calls_and_answers_are_understood_and_right() {
         for outcome in outcomes.as_object().unwrap().values() {
             let answers = |call: &Call| {
                 let outcome =
-                    Tpcc::decode_outcome(call, &model::Answer::of(outcome["value"].to_string().as_bytes()))
+                    Tpcc::decode_outcome(call, &contract::Answer::of(outcome["value"].to_string().as_bytes()))
                         .unwrap();
                 Tpcc::check(call, &outcome).is_ok()
             };
@@ -241,7 +239,7 @@ fn the_codec_takes_exactly_the_calls_that_the_contract_allows() {
         let schema = call_schema(&contract, kind);
         for variant in variants(&encoded(&call)) {
             let allowed = schema.is_valid(&variant);
-            let decoded = Tpcc::decode_call(kind, &size, &model::Request::of(variant.to_string().as_bytes()));
+            let decoded = Tpcc::decode_call(kind, &size, &contract::Request::of(variant.to_string().as_bytes()));
             match decoded {
                 Ok(_) => assert!(allowed, "the codec takes {variant}"),
                 // A schema cannot know which ids are loaded.
@@ -271,11 +269,11 @@ fn answers_that_are_really_given_fit_the_contract() {
         let call = Tpcc::decode_call(
             kind,
             &Cardinality::tiny(),
-            &model::Request::of(vector["call"].to_string().as_bytes()),
+            &contract::Request::of(vector["call"].to_string().as_bytes()),
         )
         .unwrap();
         let outcome =
-            Tpcc::decode_outcome(&call, &model::Answer::of(vector["outcome"].to_string().as_bytes()))
+            Tpcc::decode_outcome(&call, &contract::Answer::of(vector["outcome"].to_string().as_bytes()))
                 .unwrap();
         let mut body = Vec::new();
         Tpcc::encode_outcome(&outcome, &mut body);
@@ -289,7 +287,7 @@ fn an_answer_without_a_required_field_is_no_answer(schema: &Schema, call: &Call,
     for (name, value) in outcome.as_object().unwrap() {
         let mut without = outcome.clone();
         without.as_object_mut().unwrap().remove(name);
-        let decoded = Tpcc::decode_outcome(call, &model::Answer::of(without.to_string().as_bytes()));
+        let decoded = Tpcc::decode_outcome(call, &contract::Answer::of(without.to_string().as_bytes()));
         // The codec is kinder than the contract in one thing: what may be null may be left out.
         if !value.is_null() && name != "o_carrier_id" {
             assert_eq!(schema.is_valid(&without), decoded.is_ok(), "without {name}: {outcome}");

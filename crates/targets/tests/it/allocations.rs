@@ -3,7 +3,8 @@
 
 use crate::stores::{Bank, HOW_RUSQLITE, load};
 use benchmark::{Benchmark as _, Streams};
-use model::{CallWork, Inputs as _, Session, Target, Wire as _, Workload as _};
+use contract::Wire as _;
+use model::{CallWork, Inputs as _, Session, Target, Workload as _};
 use sql::SqliteUrl;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -120,7 +121,7 @@ fn a_call_of_the_catalogue_allocates_nothing() {
         let outcome = oracle.answer(&call);
         let (mut body, status) = (Vec::new(), FoodCatalogue::status(&outcome));
         FoodCatalogue::encode_outcome(&outcome, &mut body);
-        let answer = model::Answer { status, is_problem: status >= 400, headers: &(), body: &body };
+        let answer = contract::Answer { status, is_problem: status >= 400, headers: &(), body: &body };
         let before = ALLOCATIONS.get();
         let read =
             FoodCatalogue::is_outcome(&call, &answer).then(|| FoodCatalogue::decode_outcome(&call, &answer));

@@ -12,5 +12,5 @@ pub(super) fn golden() -> Vec<(Call, Answer)> {
 
 /// What `spec/vectors/booking.jsonl` must hold.
 pub fn recorded() -> String {
-    model::vectors::recorded::<Bookings>(&Cardinality::tiny(), &golden())
+    contract::vectors::recorded::<Bookings>(&Cardinality::tiny(), &golden())
 }

@@ -1,7 +1,8 @@
 use super::*;
 use crate::{Inputs, Oracle};
-use model::conformance::written;
-use model::{BadCallKind, Headers, Inputs as _, Workload};
+use contract::conformance::written;
+use contract::{BadCallKind, Headers};
+use model::{Inputs as _, Workload};
 
 struct Only(&'static str, String);
 

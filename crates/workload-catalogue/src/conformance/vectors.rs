@@ -16,5 +16,5 @@ pub(super) fn golden() -> Vec<(Call, Answer)> {
 
 /// What `spec/vectors/catalogue.jsonl` must hold.
 pub fn recorded() -> String {
-    model::vectors::recorded::<FoodCatalogue>(&Cardinality::tiny(), &golden())
+    contract::vectors::recorded::<FoodCatalogue>(&Cardinality::tiny(), &golden())
 }

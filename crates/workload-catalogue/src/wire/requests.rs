@@ -4,7 +4,7 @@ use crate::call::{Filter, From, Key, List, Order};
 use crate::{
     BULK_MAX, Bulk, Call, Facts, ID_MAX, KCAL_MAX, Name, NewFood, PAGE_MAX, PAGE_SIZE, PAGE_SIZE_MAX,
 };
-use model::{BadCall, BadCallKind, Request, strict};
+use contract::{BadCall, BadCallKind, Request, strict};
 use serde::Deserialize;
 
 pub(super) fn encode_path(call: &Call, into: &mut Vec<u8>) {

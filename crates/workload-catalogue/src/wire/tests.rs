@@ -1,8 +1,9 @@
 use super::*;
 use crate::call::{Filter, From, Key, List, Order};
 use crate::{Bulk, Facts, ID_MAX, Inputs, Name, Oracle, conformance, input};
-use model::conformance::written;
-use model::{BadCallKind, Headers, Inputs as _, Workload};
+use contract::conformance::written;
+use contract::{BadCallKind, Headers};
+use model::{Inputs as _, Workload};
 
 struct Only(&'static str, String);
 

@@ -1,6 +1,7 @@
 //! The HTTP contract as written, held to what our own code sends and answers: every exchange of the golden vectors.
 
-use model::{Endpoint, Wire, Workload};
+use contract::{Endpoint, Wire};
+use model::Workload;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use workload_catalogue::FoodCatalogue;

@@ -2,7 +2,7 @@
 
 use super::{Answer, script};
 use crate::{Call, Cardinality, Data, Oracle, Outcome, Tpcb};
-use model::conformance::{call_json, describe};
+use contract::conformance::{call_json, describe};
 use model::{DefectKind, Fault, Workload};
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,7 @@
 //! The HTTP contract as written, held to what our own code sends and takes.
 
-use model::{BadCallKind, Endpoint, Method, Wire, Workload};
+use contract::{BadCallKind, Endpoint, Method, Wire};
+use model::Workload;
 use serde_yaml_ng::Value;
 use std::collections::BTreeSet;
 use workload_tpcb::{Call, Cardinality, DELTA_MAX, Outcome, Tpcb};
@@ -72,14 +73,14 @@ fn examples_are_calls_and_answers() {
     };
     let size = Cardinality::standard(1);
     for body in values(&post["requestBody"]["content"]) {
-        let call = Tpcb::decode_call(0, &size, &model::Request::of(&body)).unwrap();
+        let call = Tpcb::decode_call(0, &size, &contract::Request::of(&body)).unwrap();
         for body in values(&post["responses"]["200"]["content"]) {
-            let outcome = Tpcb::decode_outcome(&call, &model::Answer::of(&body)).unwrap();
+            let outcome = Tpcb::decode_outcome(&call, &contract::Answer::of(&body)).unwrap();
             assert_eq!(Tpcb::check(&call, &outcome), Ok(()));
         }
     }
     let error =
-        Tpcb::decode_call(0, &size, &model::Request::of(br#"{"aid":100001,"tid":1,"bid":1,"delta":1}"#))
+        Tpcb::decode_call(0, &size, &contract::Request::of(br#"{"aid":100001,"tid":1,"bid":1,"delta":1}"#))
             .unwrap_err();
     assert_eq!(error.kind, BadCallKind::Unknown);
 }

@@ -2,8 +2,9 @@ mod golden;
 
 use super::*;
 use crate::{Call, NewOrder, Outcome, Who};
-use model::conformance::{call_json, describe};
-use model::{BasisPoints, CallWork, Cents, Conflict, Fault, Wire, Workload};
+use contract::conformance::{call_json, describe};
+use contract::Wire;
+use model::{BasisPoints, CallWork, Cents, Conflict, Fault, Workload};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
@@ -75,11 +76,11 @@ impl Session<Tpcc> for Written {
     async fn run(&mut self, call: &Call, _: &mut CallWork) -> Answer {
         let sent = call_json::<Tpcc>(call);
         let received =
-            Tpcc::decode_call(Tpcc::kind(call), &self.0.size(), &model::Request::of(sent.as_bytes()))
+            Tpcc::decode_call(Tpcc::kind(call), &self.0.size(), &contract::Request::of(sent.as_bytes()))
                 .unwrap();
         let answer = self.0.answer(&received)?;
         let answered = describe::<Tpcc>(&Ok(answer));
-        Ok(Tpcc::decode_outcome(call, &model::Answer::of(answered.as_bytes())).unwrap())
+        Ok(Tpcc::decode_outcome(call, &contract::Answer::of(answered.as_bytes())).unwrap())
     }
 }
 

@@ -3,8 +3,9 @@
 use super::agree::{TIME_MAX, TIMES};
 use super::{Answer, GOLDEN_LOAD_SEED, script};
 use crate::{Call, Cardinality, Data, LOADED_AT, Oracle, Tpcc};
-use model::conformance::{call_json, describe};
-use model::{DefectKind, Fault, Wire, Workload};
+use contract::conformance::{call_json, describe};
+use contract::Wire;
+use model::{DefectKind, Fault, Workload};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -55,12 +56,12 @@ fn read(line: &str) -> Result<(Call, Answer), String> {
     let call = Tpcc::decode_call(
         kind,
         &Cardinality::tiny(),
-        &model::Request::of(vector.call.to_string().as_bytes()),
+        &contract::Request::of(vector.call.to_string().as_bytes()),
     );
     let call = call.map_err(|error| error.to_string())?;
     let answer = match (vector.outcome, vector.problem.as_deref()) {
         (Some(outcome), None) => {
-            Ok(Tpcc::decode_outcome(&call, &model::Answer::of(outcome.to_string().as_bytes()))?)
+            Ok(Tpcc::decode_outcome(&call, &contract::Answer::of(outcome.to_string().as_bytes()))?)
         }
         (None, Some(UNKNOWN_ID)) => Err(Fault::defect(DefectKind::BadCall, UNKNOWN_ID)),
         _ => return Err("neither an outcome nor a known problem".into()),

@@ -12,5 +12,5 @@ pub(super) fn golden() -> Vec<(Call, Answer)> {
 
 /// What `spec/vectors/transfer.jsonl` must hold.
 pub fn recorded() -> String {
-    model::vectors::recorded::<Transfers>(&Cardinality::tiny(), &golden())
+    contract::vectors::recorded::<Transfers>(&Cardinality::tiny(), &golden())
 }

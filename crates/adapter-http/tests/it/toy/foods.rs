@@ -1,10 +1,8 @@
 //! A workload whose calls are HTTP's own: an id in the path, conditions in headers, and a rule that says no by 409 or 422.
 
 use super::Nothing;
-use model::{
-    Answer, BadCall, BadCallKind, Endpoint, Fault, Inputs, Kind, Ledger, Method, Request, Verdict, Wire,
-    Workload,
-};
+use contract::{Answer, BadCall, BadCallKind, Endpoint, Method, Request, Wire};
+use model::{Fault, Inputs, Kind, Ledger, Verdict, Workload};
 use std::fmt::Display;
 
 #[derive(Debug)]

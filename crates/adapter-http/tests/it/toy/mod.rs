@@ -2,9 +2,8 @@
 
 pub(crate) mod foods;
 
-use model::{
-    Answer, BadCall, BadCallKind, Endpoint, Fault, Inputs, Kind, Ledger, Request, Verdict, Wire, Workload,
-};
+use contract::{Answer, BadCall, BadCallKind, Endpoint, Request, Wire};
+use model::{Fault, Inputs, Kind, Ledger, Verdict, Workload};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug)]
@@ -64,7 +63,7 @@ impl Wire for Toy {
     }
 
     fn decode_call(_: usize, extent: &u32, request: &Request<'_>) -> Result<Add, BadCall> {
-        let call: Add = model::strict::body(request.body)?;
+        let call: Add = contract::strict::body(request.body)?;
         if call.a > *extent {
             return Err(BadCall {
                 kind: BadCallKind::Unknown,

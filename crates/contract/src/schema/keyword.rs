@@ -1,6 +1,6 @@
 //! What each keyword asks of a value.
 
-use crate::Schema;
+use super::Schema;
 use regex_lite::Regex;
 use serde_json::{Map, Number, Value};
 use std::cmp::Ordering;
@@ -184,7 +184,7 @@ fn order(number: &Number, limit: &Value) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    use crate::Schema;
+    use super::Schema;
     use serde_json::{Value, from_str};
 
     /// Whether each of the values, in JSON, keeps to the schema.

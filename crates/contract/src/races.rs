@@ -1,6 +1,7 @@
 //! Calls that meet: made at the same moment, they leave only some answers possible, whoever comes first.
 
-use crate::{Fault, Wire};
+use crate::Wire;
+use model::Fault;
 
 /// A round of a race: calls one after the other, then calls at the same moment, then calls one after the other again.
 pub struct Race<W: Wire> {

@@ -1,7 +1,7 @@
 //! A contract as it is written (OpenAPI 3.1), and what of an answer does not keep to it.
 
 use adapter_http::Reply;
-use schema::Schema;
+use contract::schema::Schema;
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};
 

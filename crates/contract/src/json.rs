@@ -1,6 +1,7 @@
 //! Parts of requests and answers that several workloads have: bodies of JSON, problem documents, ids and keys.
 
-use crate::{Answer, BadCall, BadCallKind, Key, Request};
+use crate::{Answer, BadCall, BadCallKind, Request};
+use model::Key;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 

@@ -3,11 +3,12 @@
 //! It sees outcomes only, so it works on any session: an adapter, a server behind HTTP, someone's own. What no outcome
 //! shows is for the audits of the stored data.
 
-use crate::{CallWork, DefectKind, Endpoint, Fault, Session, Verdict, Wanted, Wire};
+use crate::{Endpoint, Wire};
+use model::{CallWork, DefectKind, Fault, Session, Verdict, Wanted};
 use serde::Serialize;
 
 /// A right answer: an outcome, or the reason to reject the call.
-pub type Answer<W> = Result<<W as crate::Workload>::Outcome, Fault>;
+pub type Answer<W> = Result<<W as model::Workload>::Outcome, Fault>;
 
 /// Where a call comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -37,7 +38,7 @@ pub struct Conformance {
     /// Calls of the script compared with the oracle alone, on other data than that of the golden vectors.
     pub scripted: u32,
     pub random: u32,
-    /// All of them by kind, in the order of [`Workload::KINDS`](crate::Workload::KINDS).
+    /// All of them by kind, in the order of [`Workload::KINDS`](model::Workload::KINDS).
     pub kinds: Vec<u32>,
     /// Calls that were rightly declined.
     pub declined: u32,

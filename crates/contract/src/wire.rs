@@ -3,7 +3,8 @@
 //! The truth is `spec/openapi`; both ends of our own, client and server, use this one implementation, and servers in
 //! other languages are held to the same golden vectors.
 
-use crate::{Race, Workload};
+use crate::Race;
+use model::Workload;
 use std::fmt::Display;
 
 /// A workload that can cross a wire: method and path with ids, headers, a body of JSON; status, headers and a body back.
@@ -73,7 +74,7 @@ pub trait Wire: Workload {
     }
 
     /// Keeps the body of the answer that an outcome was read from, where an outcome is a digest of it and its caller wants the
-    /// whole ([`crate::CallWork::wanted`]).
+    /// whole ([`model::CallWork::wanted`]).
     fn keep_body(_outcome: &mut Self::Outcome, _body: &[u8]) {}
 }
 
