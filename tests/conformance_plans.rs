@@ -1,9 +1,9 @@
 //! Statements on a PostgreSQL database that was just loaded are planned for tables that will grow.
 
-use benchmark::Benchmark as _;
 use sql::Dialect::Postgres;
 use stackmark_tests::plans::scans_of_empty_tables;
 use targets::Driven;
+use workload::Benchmark as _;
 
 fn check<W: Driven>(size: W::Extent, statements: Vec<Vec<String>>) {
     let scans = scans_of_empty_tables::<W>(size, &statements.concat());

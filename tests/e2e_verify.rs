@@ -2,8 +2,8 @@
 
 use crate::e2e_servers::processes_in;
 use crate::e2e_workdir::{INTERRUPTED, Running, Workdir, parse, write};
-use rustix::process::Signal;
 use contract::schema::Schema;
+use rustix::process::Signal;
 use serde_json::Value;
 use stackmark_tests::broken::{Broken, SERVERS};
 use stackmark_tests::repository;

@@ -49,7 +49,7 @@ fn the_model_is_pure() {
     check(
         "model",
         theirs("libc"),
-        Some("`model` needs nothing but rand_xoshiro, serde, serde_json, thiserror; not `libc`"),
+        Some("`model` needs nothing but rand_xoshiro, serde, thiserror; not `libc`"),
     );
     check("model", ours("sql"), Some("`model` may not know `sql`"));
 }

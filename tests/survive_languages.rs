@@ -4,7 +4,6 @@
 //! A few seconds of it; `make soak` takes `STACKMARK_SOAK_S` seconds for each server.
 
 use crate::{run_on, workdir::Workdir};
-use benchmark::Benchmark;
 use measure::Monotonic;
 use model::Clock;
 use rig::Engine;
@@ -17,6 +16,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 use verify::bad_input_statuses;
+use workload::Benchmark;
 use workload_catalogue::FoodCatalogue;
 
 /// Connections that say nothing for as long as it takes.

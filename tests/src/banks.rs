@@ -2,8 +2,8 @@
 
 use crate::injected::{Injected, Injector, RANDOM_CALLS};
 use crate::tamper::Tampering;
-use model::Session;
 use contract::conformance::{Conformance, Disagreement};
+use model::Session;
 use sql::Dialect;
 use workload_tpcb::conformance::{ConformancePlan, conform};
 use workload_tpcb::{Call, Cardinality, Stmt, Tpcb, catalogue};

@@ -61,8 +61,8 @@ const RUNTIMES: &[&str] = &["async-std", "futures-executor", "monoio", "pollster
 const RANDOMNESS: &[&str] =
     &["fastrand", "getrandom", "nanorand", "oorandom", "rand", "rand_core", "rand_xoshiro"];
 
-/// The whole of what `model` may need. `serde_json` for the one reading of calls' bodies, which all workloads share.
-const MODEL_NEEDS: &[&str] = &["rand_xoshiro", "serde", "serde_json", "thiserror"];
+/// The whole of what `model` may need.
+const MODEL_NEEDS: &[&str] = &["rand_xoshiro", "serde", "thiserror"];
 
 /// What a crate may need: of ours by name or prefix, and of others all but the named groups.
 struct Rule {
@@ -76,7 +76,8 @@ fn rule(unit: &Unit) -> Option<Rule> {
         _ if name == "cli" || unit.under != "crates" => Rule {
             ours: &[
                 "model",
-                "benchmark",
+                "contract",
+                "workload",
                 "sql",
                 "measure",
                 "observe",
@@ -114,8 +115,9 @@ fn rule(unit: &Unit) -> Option<Rule> {
         }
         // Topics of a broker, whatever is in their records.
         "broker" => Rule { ours: &["model", "sql", "measure"], never: &[HTTP, RANDOMNESS] },
-        // The document stands under everybody. `schema` only reads JSON.
-        "model" | "result" | "schema" => Rule { ours: &[], never: &[DRIVERS, HTTP, RUNTIMES] },
+        // The document stands under everybody.
+        "model" | "result" => Rule { ours: &[], never: &[DRIVERS, HTTP, RUNTIMES] },
+        "contract" => Rule { ours: &["model"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
         "sql" => Rule { ours: &["model"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
         "measure" => Rule { ours: &["model", "result"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
         // `judge` for its statistics: the same functions on a document as on what was just measured.
@@ -127,8 +129,8 @@ fn rule(unit: &Unit) -> Option<Rule> {
             ours: &["model", "measure", "result", "judge"],
             never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS],
         },
-        "benchmark" => Rule {
-            ours: &["model", "sql", "measure", "result"],
+        "workload" => Rule {
+            ours: &["model", "contract", "sql", "measure", "result"],
             never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS],
         },
         "drive" => Rule { ours: &["model", "measure", "result"], never: &[DRIVERS, HTTP, RANDOMNESS] },
@@ -146,31 +148,22 @@ fn rule(unit: &Unit) -> Option<Rule> {
         // database cannot be opened.
         "deploy" => Rule {
             ours: &[
-                "model",
-                "benchmark",
-                "sql",
-                "measure",
-                "observe",
-                "rig",
-                "admin",
-                "result",
-                "relay",
-                "broker",
-                "consumer",
-                "targets",
+                "model", "contract", "workload", "sql", "measure", "observe", "rig", "admin", "result",
+                "relay", "broker", "consumer", "targets",
             ],
             never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS],
         },
         // Which trial is next: functions of plans and results. `deploy` and `drive` for what is planned, `judge` for its rules.
         "schedule" => Rule {
-            ours: &["model", "benchmark", "sql", "measure", "drive", "judge", "result", "rig", "deploy"],
+            ours: &["model", "workload", "sql", "measure", "drive", "judge", "result", "rig", "deploy"],
             never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS],
         },
         // A trial from a deployment to a result. It prints nothing and knows no workload.
         "trial" => Rule {
             ours: &[
                 "model",
-                "benchmark",
+                "contract",
+                "workload",
                 "sql",
                 "measure",
                 "observe",
@@ -191,7 +184,8 @@ fn rule(unit: &Unit) -> Option<Rule> {
         "drill" => Rule {
             ours: &[
                 "model",
-                "benchmark",
+                "contract",
+                "workload",
                 "sql",
                 "measure",
                 "result",
@@ -209,11 +203,11 @@ fn rule(unit: &Unit) -> Option<Rule> {
         "verify" => Rule {
             ours: &[
                 "model",
-                "benchmark",
+                "contract",
+                "workload",
                 "sql",
                 "measure",
                 "result",
-                "schema",
                 "admin",
                 "adapter-http",
                 "targets",
@@ -223,14 +217,15 @@ fn rule(unit: &Unit) -> Option<Rule> {
             never: &[DRIVERS, RANDOMNESS],
         },
         "server" => Rule {
-            ours: &["model", "sql", "measure", "admin", "adapter-*", "workload-*", "pair-*"],
+            ours: &["model", "contract", "sql", "measure", "admin", "adapter-*", "workload-*", "pair-*"],
             never: &[RANDOMNESS],
         },
         // All drivers and all workloads meet here, and nothing of a trial but its loop.
         "targets" => Rule {
             ours: &[
                 "model",
-                "benchmark",
+                "contract",
+                "workload",
                 "sql",
                 "measure",
                 "drive",
@@ -244,11 +239,11 @@ fn rule(unit: &Unit) -> Option<Rule> {
         // A file system for SQLite to stand on: of ours it knows what can be asked of storage, and the clock.
         "slow-storage" => Rule { ours: &["model", "sql", "measure"], never: &[HTTP, RUNTIMES, RANDOMNESS] },
         _ if name.starts_with("workload-") => {
-            let ours = &["model", "benchmark", "sql", "measure", "result"];
+            let ours = &["model", "contract", "workload", "sql", "measure", "result"];
             Rule { ours, never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] }
         }
         _ if name.starts_with("adapter-") => {
-            Rule { ours: &["model", "sql", "slow-storage"], never: &[RANDOMNESS] }
+            Rule { ours: &["model", "contract", "sql", "slow-storage"], never: &[RANDOMNESS] }
         }
         "pair-transfer" => {
             let ours = &["model", "sql", "measure", "relay", "adapter-*", "workload-transfer"];

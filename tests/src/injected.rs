@@ -9,11 +9,11 @@ use crate::sabotage::spelled;
 use crate::served::Served;
 use crate::tamper::Tampering;
 use crate::test_engines::TestEngine;
-use benchmark::{Benchmark, Streams};
 use contract::conformance::{Conformance, Disagreement};
 use model::{CallWork, Inputs as _, Ledger as _, Session, Target};
 use sql::{Dialect, SqlForm};
 use std::collections::BTreeSet;
+use workload::{Benchmark, Streams};
 
 /// Random calls of a conformance, in addition to the golden ones.
 pub const RANDOM_CALLS: u32 = 400;

@@ -7,7 +7,6 @@ use crate::store::{plan, retrying};
 use crate::tamper::{TamperedOpener, Tampering};
 use crate::test_engines::TestEngine;
 use admin::store;
-use benchmark::{Benchmark, LOAD_SEED, Past};
 use measure::Monotonic;
 use model::RetryingTarget;
 use result::Check;
@@ -16,6 +15,7 @@ use sql::{DbUrl, SqlForm, SqlTarget, SqliteUrl, StmtId};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::AtomicBool;
+use workload::{Benchmark, LOAD_SEED, Past};
 
 /// The sessions that users have, on connections that may be tampered with.
 pub type LoadedDbTarget<W, O> = RetryingTarget<SqlTarget<W, TamperedOpener<O>, Monotonic>>;

@@ -7,7 +7,6 @@ use crate::outboxes::Kept;
 use crate::sagas::{Relayed, beside, in_style};
 use crate::two_phase::none_left;
 use crate::two_stores::{Bank, answer_as_one, many_at_once};
-use benchmark::Benchmark as _;
 use measure::Monotonic;
 use model::{CallWork, Clock as _, Fault, Ledger as _, Nanos, Session as _, Target as _};
 use relay::{Message, Sink as _};
@@ -16,6 +15,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use targets::{How, Style, TrialSession, TrialTarget, target_over};
 use tokio::runtime::Runtime;
+use workload::Benchmark as _;
 use workload_transfer::{
     Call, Key, Ledger, LogRecord, OPENING, Outcome, Purpose, State, Transfer, Transfers,
 };

@@ -6,7 +6,6 @@ use crate::loaded_db::LoadedDb;
 use crate::sagas::Relayed;
 use crate::test_engines::TestEngine;
 use admin::store;
-use benchmark::{Benchmark as _, Streams};
 use consumer::{Consumer, Inbox, Source};
 use measure::Monotonic;
 use model::{Clock as _, Key, Nanos};
@@ -21,6 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use targets::{Driven as _, How, Style, target_over};
 use trial::{Recorded, consumer_checks};
+use workload::{Benchmark as _, Streams};
 use workload_booking::{
     Announced, Booking, Bookings, Cardinality, Ledger, Stmt, catalogue, message, notifying_catalogue,
 };

@@ -2,8 +2,8 @@
 
 use crate::calls::runtime;
 use adapter_http::{Expected, HttpTarget};
-use measure::Monotonic;
 use contract::Wire;
+use measure::Monotonic;
 use model::{AnyTarget, Clock, Nanos, Target};
 use server::{Limits, Server, Settings};
 use std::marker::PhantomData;

@@ -4,7 +4,6 @@
 use crate::calls::runtime;
 use crate::test_engines::{OnMariaDb, OnPostgres, TestEngine};
 use crate::two_stores::{Bank, answer_as_one, many_at_once};
-use benchmark::Benchmark as _;
 use measure::Monotonic;
 use model::{CallWork, Doubt, Fault, Home, Ledger as _, OpenError, Session as _, Stack, Target as _};
 use rig::for_tests::{exclusive, together};
@@ -14,6 +13,7 @@ use std::fs::File;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use targets::{Driver, How, Style};
+use workload::Benchmark as _;
 use workload_transfer::{
     Call, Decline, Key, Ledger, OPENING, Outcome, Purpose, SqlSession, State, Transfer, Transfers,
     TwoPhaseSession, catalogue,

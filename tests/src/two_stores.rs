@@ -4,12 +4,12 @@ use crate::calls::{drive, runtime};
 use crate::fixture_db::rows;
 use crate::loaded_db::{LoadedDb, misses};
 use crate::test_engines::TestEngine;
-use benchmark::{Benchmark as _, Streams};
 use measure::Monotonic;
 use model::{CallWork, Clock as _, Inputs as _, Nanos, Session as _, Target as _};
 use sql::{DbUrl, Journal, SqliteUrl};
 use std::collections::BTreeSet;
 use targets::{Driven as _, How, TrialTarget, target_over};
+use workload::{Benchmark as _, Streams};
 use workload_transfer::{Cardinality, Ledger, Tally, Transfers};
 
 /// Random calls of a conformance.

@@ -9,7 +9,6 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, ETAG};
 use axum::routing::{get, post};
-use benchmark::{Benchmark, Streams};
 use contract::Wire;
 use model::{Mix, Workload};
 use rig::{Engine, Running};
@@ -24,6 +23,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
 use tokio_postgres::{Client, NoTls, Statement};
+use workload::{Benchmark, Streams};
 use workload_booking::{Bookings, Decline, Outcome};
 use workload_catalogue::FoodCatalogue;
 

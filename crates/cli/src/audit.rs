@@ -5,7 +5,6 @@ use crate::args::Stores;
 use crate::ui::Ui;
 use admin::{Found, store};
 use anyhow::{Context, Result, bail};
-use benchmark::{ForeignDatabase, Past, amount};
 use deploy::Interrupt;
 use deploy::at;
 use deploy::database::{Asked, inspect, load_command};
@@ -17,6 +16,7 @@ use std::fmt::Write;
 use targets::Driven;
 use targets::place;
 use trial::{Asking, read_claims};
+use workload::{ForeignDatabase, Past, amount};
 
 #[derive(Serialize)]
 struct Audited {
@@ -37,7 +37,7 @@ pub(crate) fn audit<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<CommandOut
     let kits = kits.map(|(store, url)| look::<W>(url, &urls).map_err(|error| at(error, store, urls.len())));
     let kits: Vec<ForeignDatabase<W::Extent>> = kits.collect::<Result<_>>()?;
     let sizes: Vec<W::Extent> = kits.iter().map(|kit| kit.size.clone()).collect();
-    let size = benchmark::whole::<W>(&sizes)?;
+    let size = workload::whole::<W>(&sizes)?;
     let interrupt = Interrupt::listen()?;
     // No one can say how many runs, with which seeds, these databases have seen.
     let past = Past { ours: kits.iter().all(|kit| kit.ours), fresh: false };

@@ -9,7 +9,6 @@ use crate::run::{
 };
 use crate::ui::Ui;
 use anyhow::{Result, bail};
-use benchmark::CLIENTS;
 use deploy::subjects::{self, Route, Subject};
 use deploy::{BrokerSpec, RelayOptions, Spec};
 use model::{Nanos, Tier};
@@ -19,6 +18,7 @@ use schedule::{CommandOutcome, Interleaved};
 use sql::Dialect;
 use std::path::Path;
 use targets::Driven;
+use workload::CLIENTS;
 use workload_tpcc::Tpcc;
 
 /// Blocks of `--quick`: the fewest that give an interval.

@@ -3,10 +3,10 @@
 use crate::args::{DataArgs, EngineArgs, Stores};
 use crate::ui::Ui;
 use anyhow::Result;
-use benchmark::Chosen;
 use deploy::{Databases, Spec, Subject};
 use sql::{DbUrl, Dialect};
 use targets::Driven;
+use workload::Chosen;
 
 pub(crate) struct Data<W: Driven> {
     pub(crate) stores: Stores,
@@ -48,7 +48,7 @@ impl<W: Driven> Data<W> {
     }
 
     pub(crate) fn can_be_split(&self, scale: u32, subject: &Subject) -> Result<()> {
-        benchmark::split_for::<W>(W::standard(scale), self.stores.shards, subject.how.style.name()).map(drop)
+        workload::split_for::<W>(W::standard(scale), self.stores.shards, subject.how.style.name()).map(drop)
     }
 
     /// Where data in such an engine is, and the engine under it.

@@ -7,7 +7,6 @@ use crate::run::can_be_limited;
 use crate::serve;
 use crate::ui::Ui;
 use anyhow::{Context, Result, bail};
-use benchmark::split_for;
 use deploy::{BrokerSpec, Deployment, Interrupt, RelayOptions, ServerSettings, SinkKind, Spec, Subject};
 use drill::{Asked, COMPONENTS, Component, Parts};
 use model::Nanos;
@@ -17,6 +16,7 @@ use sql::Dialect;
 use std::io::BufReader;
 use targets::{Driven, Style};
 use trial::{Folder, RunReporter};
+use workload::split_for;
 
 /// Stores unless told otherwise where calls cross them.
 const SHARDS: u32 = 2;

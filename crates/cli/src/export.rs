@@ -6,13 +6,13 @@
 use crate::args::{ExportK6, MixArgs};
 use crate::ui::Ui;
 use anyhow::{Result, anyhow, bail};
-use benchmark::Streams;
 use model::{Inputs, Verdict};
 use schedule::CommandOutcome;
 use serde::Serialize;
 use std::fmt::Write;
 use std::marker::PhantomData;
 use targets::Driven;
+use workload::Streams;
 
 /// The script around its calls.
 const K6: &str = include_str!("export/k6.js");
@@ -106,7 +106,7 @@ struct Kind<'a> {
 impl<W: Driven> Drawn<W> {
     /// Draws the calls of all clients in turn, as if they were made so, and writes down each client's by themselves.
     fn new(args: &ExportK6, scale: u32) -> Result<Drawn<W>> {
-        let size = benchmark::sized::<W>(scale, &args.amounts.chosen::<W>()?)?;
+        let size = workload::sized::<W>(scale, &args.amounts.chosen::<W>()?)?;
         let mix = args.mix.of::<W>()?;
         let skew = args.mix.skew_of::<W>()?;
         let streams = Streams { seed: args.seed, mix: mix.as_ref(), skew, ..Streams::default() };

@@ -5,7 +5,6 @@ use crate::args::Stores;
 use crate::ui::Ui;
 use admin::Loaded;
 use anyhow::{Result, bail};
-use benchmark::{CLIENTS, amount};
 use deploy::Interrupt;
 use deploy::database::LoadOptions;
 use deploy::subjects;
@@ -16,6 +15,7 @@ use serde_json::json;
 use sql::Dialect;
 use targets::Driven;
 use targets::place;
+use workload::{CLIENTS, amount};
 
 pub(crate) fn load<W: Driven>(args: &args::Load, ui: &Ui) -> Result<CommandOutcome> {
     // A subject that names an engine is held to it; a workload alone loads into whatever --db names.
@@ -28,7 +28,7 @@ pub(crate) fn load<W: Driven>(args: &args::Load, ui: &Ui) -> Result<CommandOutco
         false => {
             let engines: Vec<Dialect> = urls.iter().map(|url| url.dialect()).collect();
             let scale = args.amounts.scale_for::<W>(&engines, CLIENTS, ui)?;
-            (benchmark::sized::<W>(scale, &args.amounts.chosen_for_data::<W>()?)?, args.seed)
+            (workload::sized::<W>(scale, &args.amounts.chosen_for_data::<W>()?)?, args.seed)
         }
     };
     if args.foreign_keys && urls.iter().any(|url| url.dialect() == Dialect::Sqlite) {

@@ -6,7 +6,6 @@ use crate::args::Stores;
 use crate::serve::until_asked;
 use crate::ui::{self, Ui};
 use anyhow::{Context, Result, bail};
-use benchmark::Chosen;
 use consumer::{Consumer, Inbox};
 use deploy::{Databases, SinkAddress, default_polling, subjects};
 use relay::{Message, Polling, Publishing, Relay, Sink};
@@ -16,6 +15,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use targets::Driven;
 use tokio::net::TcpListener;
+use workload::Chosen;
 
 /// A turn of a consumer waits for messages by itself.
 const CONSUMER_POLLING: Polling = Polling::Fixed(Duration::from_millis(1));

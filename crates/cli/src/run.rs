@@ -6,7 +6,6 @@ use crate::serve;
 use crate::ui::Ui;
 use adapter_http::About;
 use anyhow::{Result, bail};
-use benchmark::{CLIENTS, LOAD_SEED, amount};
 use deploy::Interrupt;
 use deploy::Reporter;
 use deploy::ServerSettings;
@@ -25,6 +24,7 @@ use std::time::Duration;
 use targets::Driven;
 use trial::Folder;
 use trial::{Before, Job, Own, RunReporter, reach};
+use workload::{CLIENTS, LOAD_SEED, amount};
 
 /// How many times as long as planned a warm-up gets at most, unless told otherwise.
 const WARMUP_GROWS: u32 = 4;
@@ -71,7 +71,7 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
     }
     if let Some(own) = &own {
         ui.doing("the server loads its data");
-        let size = benchmark::sized::<W>(scale, &data.chosen)?;
+        let size = workload::sized::<W>(scale, &data.chosen)?;
         own.load::<W>(&W::over(size, data.stores.shards), LOAD_SEED)?;
     }
     if let Some(databases) = &data.existing

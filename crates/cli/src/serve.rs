@@ -5,7 +5,6 @@ use crate::args::Stores;
 use crate::relay::parse_sink;
 use crate::ui::{self, Ui};
 use anyhow::{Context, Result, bail};
-use benchmark::Chosen;
 use deploy::Databases;
 use deploy::subjects;
 use model::AnyTarget;
@@ -15,6 +14,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use targets::Driven;
 use tokio::signal::unix::{SignalKind, signal};
+use workload::Chosen;
 
 /// Threads for the server besides its sessions: half of the cores, since the load generator is often on the others.
 pub(crate) fn threads_default() -> usize {

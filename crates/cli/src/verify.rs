@@ -5,7 +5,6 @@ use crate::run;
 use crate::ui::Ui;
 use ::verify::{Failure, Plan, Rule, TheServer, Verification, Witness, is_golden};
 use anyhow::{Context, Result, bail};
-use benchmark::Chosen;
 use deploy::database::LoadOptions;
 use deploy::subjects::Subject;
 use deploy::{
@@ -18,6 +17,7 @@ use sql::DbUrl;
 use std::fmt::Write;
 use targets::Driven;
 use trial::{Folder, Own, reach};
+use workload::Chosen;
 
 /// Clients of whose number a server's pool is made, where it is not said.
 const CLIENTS: u32 = 8;
@@ -71,7 +71,7 @@ fn started<W: Driven>(
     ui: &Ui,
     interrupt: &Interrupt,
 ) -> Result<(Verification, Folder)> {
-    benchmark::split_for::<W>(W::tiny_over(shards), shards, subject.how.style.name())?;
+    workload::split_for::<W>(W::tiny_over(shards), shards, subject.how.style.name())?;
     let engine_options = EngineOptions { statement_statistics: named.is_empty(), ..EngineOptions::default() };
     let spec = Spec::of_wishes(subject.how.dialect, shards, named, &engine_options);
     spec.suits::<W>(subject.how)?;

@@ -5,10 +5,10 @@ use crate::interrupt::Interrupt;
 use crate::reporter::Reporter;
 use admin::{Contents, Found, LoadPlan, LoadProgress, LoadRecord, Loaded, store};
 use anyhow::{Context, Result, bail};
-use benchmark::{CLIENTS, LOAD_SEED, Look, amount};
 use result::words::seconds;
 use sql::{ColumnInfo, DbUrl, Dialect, Value};
 use targets::{Driven, place};
+use workload::{CLIENTS, LOAD_SEED, Look, amount};
 
 #[derive(Debug, Clone)]
 pub struct Database<W: Driven> {

@@ -6,13 +6,13 @@ use crate::interrupt::Interrupt;
 use crate::reporter::Reporter;
 use admin::{Keeping, Kept, Loaded, store};
 use anyhow::{Result, bail};
-use benchmark::{Chosen, LOAD_SEED, Of, amount, split, whole};
 use model::store_name;
 use observe::FileSystem;
 use sql::DbUrl;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use targets::{Driven, place};
+use workload::{Chosen, LOAD_SEED, Of, amount, split, whole};
 
 /// Databases that hold the data together, each a part of it.
 #[derive(Debug, Clone)]
@@ -31,10 +31,10 @@ impl<W: Driven> Databases<W> {
     /// One is not there, not whole, of another workload or kit, not as asked for, or not the part that belongs in its place.
     pub fn existing(urls: Vec<DbUrl>, scale: Option<u64>, chosen: &Chosen) -> Result<Databases<W>> {
         let found = Databases::found(urls, scale)?;
-        let stored = benchmark::values::<W>(&found.size);
+        let stored = workload::values::<W>(&found.size);
         for (name, value) in chosen {
             match stored.get(name) {
-                Some(has) if has != value && benchmark::parameter::<W>(name)?.of == Of::Data => bail!(
+                Some(has) if has != value && workload::parameter::<W>(name)?.of == Of::Data => bail!(
                     "{} was loaded with --{name} {has}, requested {value}\nhint: leave --{name} out, or `stackmark load` with \
                      --fresh replaces it",
                     found.place()
@@ -44,7 +44,7 @@ impl<W: Driven> Databases<W> {
         }
         found.ensure_transactions()?;
         found.ensure_statements_fit()?;
-        let size = benchmark::resized::<W>(found.size, chosen)?;
+        let size = workload::resized::<W>(found.size, chosen)?;
         Ok(Databases { size, ..found })
     }
 
@@ -184,7 +184,7 @@ impl<W: Driven> Databases<W> {
     /// # Errors
     /// It cannot be, or what was chosen cannot.
     pub fn unseen(scale: u32, chosen: &Chosen, shards: u32) -> Result<Databases<W>> {
-        let size = split::<W>(benchmark::sized::<W>(scale, chosen)?, shards)?;
+        let size = split::<W>(workload::sized::<W>(scale, chosen)?, shards)?;
         Ok(Databases { each: vec![Database::<W>::unseen(scale)], size })
     }
 

@@ -11,13 +11,13 @@ use crate::topic::BrokerHost;
 use crate::{Database, Databases};
 use admin::ensure_room;
 use anyhow::{Result, bail};
-use benchmark::{Chosen, LOAD_SEED};
 use broker::Address;
 use model::{Tier, store_name};
 use sql::{DbUrl, Dialect, Journal, SqliteUrl};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use targets::Driven;
+use workload::{Chosen, LOAD_SEED};
 
 /// Bytes on disk that a byte of the rows takes on a private engine: heads of rows, indexes, and the log of the load.
 const DISK_OVERHEAD: f64 = 2.0;
@@ -177,7 +177,7 @@ impl Deployment {
         reporter: &dyn Reporter,
         interrupt: &Interrupt,
     ) -> Result<Databases<W>> {
-        let size = benchmark::sized::<W>(scale, &self.chosen)?;
+        let size = workload::sized::<W>(scale, &self.chosen)?;
         self.check_room::<W>(urls, &size)?;
         match Databases::load(urls, &size, LoadOptions::default(), reporter, interrupt) {
             Ok((databases, _)) => Ok(databases),
@@ -192,7 +192,7 @@ impl Deployment {
     /// Refuses data that does not fit where private engines have theirs. Files are looked at when they are loaded, and where someone
     /// else's server has its data is not known.
     fn check_room<W: Driven>(&self, urls: &[DbUrl], size: &W::Extent) -> Result<()> {
-        let size = benchmark::split::<W>(size.clone(), urls.len() as u32)?;
+        let size = workload::split::<W>(size.clone(), urls.len() as u32)?;
         for ((host, url), part) in self.hosts.iter().zip(urls).zip(W::parts(&size)) {
             if let (DbUrl::Server(_), Some(folder)) = (url, host.store(url)) {
                 let dataset = W::dataset(&part, LOAD_SEED);

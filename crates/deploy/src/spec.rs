@@ -3,11 +3,11 @@
 use crate::database::parse_url;
 use crate::topic::BrokerSpec;
 use anyhow::{Context, Result, bail};
-use benchmark::Chosen;
 use model::{Nanos, Tier};
 use serde::{Deserialize, Serialize};
 use sql::{DbUrl, Dialect, SqliteUrl};
 use targets::{Driven, How};
+use workload::Chosen;
 
 /// Where the data of a variant lies. Variants with equal specifications share one load and one private engine;
 /// all private SQLite databases share one load, whatever their options.

@@ -2,7 +2,6 @@
 
 use crate::lines::{Line, Sort, Teller, Told, digest};
 use anyhow::{Context, Result};
-use benchmark::Streams;
 use deploy::subjects;
 use drive::{Arrivals, Plan, RatePerSecond, Stop, TrialProgress};
 use measure::Monotonic;
@@ -15,6 +14,7 @@ use sql::DbUrl;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 use targets::{Driven, TrialSession, TrialTarget};
+use workload::Streams;
 
 /// Longer than any fault: the parent says when it is enough.
 const LONG: Nanos = Nanos::from_secs(3_600);

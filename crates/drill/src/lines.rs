@@ -3,8 +3,8 @@
 //! clock of the machine: on a busy one it is read a good deal later.
 
 use anyhow::{Context, Result};
-use measure::Monotonic;
 use contract::{Answer, Headers, Wire};
+use measure::Monotonic;
 use model::{Clock, Conflict, DefectKind, Doubt, Fault, Nanos, Refusal};
 use serde::{Deserialize, Serialize};
 use std::io::Write;

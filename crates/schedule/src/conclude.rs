@@ -5,12 +5,12 @@ use crate::factors;
 use crate::inconclusive::Inconclusive;
 use crate::metric::Measured;
 use crate::plan::{Arm, Criterion, Experiment};
-use benchmark::Benchmark;
 use measure::Terms;
 use result::words::capital;
 use result::{
     Block, BlockTrial, Comparison, Interval, Noise, Party, Side, State, Trial, VariantState, Verdict,
 };
+use workload::Benchmark;
 
 /// Everything that has been found so far.
 #[derive(Debug, Clone, Copy)]

@@ -7,11 +7,11 @@ use crate::metric::{Measured, rate_unit};
 use crate::plan::{Arm, Experiment, Variant};
 use crate::{CompletedTrials, Next, PlannedTrial, Schedule};
 use anyhow::{Result, bail};
-use benchmark::Benchmark;
 use measure::Design;
 use result::words::{capital, seconds};
 use result::{Comparison, Document, RunKind, Setting, Spent, State, VariantState};
 use serde::{Deserialize, Serialize};
+use workload::Benchmark;
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

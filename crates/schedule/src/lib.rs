@@ -20,12 +20,12 @@ mod sweep;
 mod under_load;
 
 use anyhow::Result;
-use benchmark::Benchmark;
 use measure::Totals;
 use model::Nanos;
 use plan::Variant;
 use result::{Comparison, Document, Loss, RunKind, Spent, State, Trial, Verdict};
 use serde::Serialize;
+use workload::Benchmark;
 
 pub use interleaved::Interleaved;
 pub use metric::rate_unit;

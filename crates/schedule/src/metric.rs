@@ -1,10 +1,10 @@
 //! What is compared: throughput, a percentile of the response time, or what a call costs in CPU time.
 
 use anyhow::{Result, bail};
-use benchmark::Benchmark;
 use measure::Better;
 use model::Kind;
 use result::{Headline, Level, Metric, State, Tally, Trial};
+use workload::Benchmark;
 
 /// Percentiles by name, with their places in thousandths.
 pub const QUANTILES: [(&str, u64); 5] =

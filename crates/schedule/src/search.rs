@@ -14,12 +14,12 @@ use crate::{
     CommandOutcome, CompletedTrials, EndEarly, Next, PlannedTrial, Schedule, UnderLoad, has_ended, outcome,
 };
 use anyhow::{Result, bail};
-use benchmark::Benchmark;
 use measure::Totals;
 use model::Nanos;
 use result::words::seconds;
 use result::{Document, RunKind, Search, State, Step, Trial};
 use serde::{Deserialize, Serialize};
+use workload::Benchmark;
 
 /// Length of the closed-loop trial that the search begins with, at most.
 const ESTIMATE_MAX: Nanos = Nanos::from_secs(10);

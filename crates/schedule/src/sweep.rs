@@ -4,11 +4,11 @@ use crate::UnderLoad;
 use crate::plan::Variant;
 use crate::{CommandOutcome, CompletedTrials, Next, PlannedTrial, Schedule};
 use anyhow::Result;
-use benchmark::Benchmark;
 use judge::curve::{Loaded, clients, draw_up, load_words};
 use model::random::Random;
 use result::{Axis, Document, RunKind, State, Trial};
 use serde::{Deserialize, Serialize};
+use workload::Benchmark;
 
 /// Path of the random stream that orders the loads of a block.
 const ORDER: u64 = 300;

@@ -1,7 +1,10 @@
 //! What a server serves, of whatever workload: everything behind this is compiled once.
 
 use contract::{BadCall, Endpoint, Request, Wire};
-use model::{AnySession, AnyTarget, CallWork, Fault, Home, OpenError, Session, Stack, StatementTime, StatementTimes, Target};
+use model::{
+    AnySession, AnyTarget, CallWork, Fault, Home, OpenError, Session, Stack, StatementTime, StatementTimes,
+    Target,
+};
 use std::any::Any;
 use std::fmt::Display;
 use std::future::Future;

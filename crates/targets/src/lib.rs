@@ -15,15 +15,15 @@ mod tpcc;
 mod transfer;
 
 use anyhow::{Result, anyhow, bail};
-use benchmark::Benchmark;
+use contract::conformance::{Conformance, Disagreement};
 use drive::{Observer, Plan, RunError, Stop, Trial};
 use measure::Monotonic;
-use contract::conformance::{Conformance, Disagreement};
 use model::{AnyTarget, DRIVER_PANICKED, RetryPolicy, Retrying, RetryingTarget};
 use sharded::Sharded;
 use sql::DbUrl;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use workload::Benchmark;
 
 pub use generic::{target as over_statements, target_in_form as over_statements_in_form};
 pub use how::{Driver, How, Style};
@@ -34,10 +34,10 @@ pub use subjects::{COMBINATIONS, Combination};
 #[doc(hidden)]
 pub mod parts {
     pub use anyhow::Result;
+    pub use contract::Wire;
+    pub use contract::conformance::{Conformance, Disagreement};
     pub use drive::{Observer, Plan, RunError, Stop, Trial, run};
     pub use measure::Monotonic;
-    pub use contract::conformance::{Conformance, Disagreement};
-    pub use contract::Wire;
     pub use model::{AnyTarget, Target, Workload};
     pub use relay::{Relay, Settings as RelaySettings};
     pub use sql::DbUrl;

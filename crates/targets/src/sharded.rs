@@ -1,12 +1,12 @@
 //! Data over several stores: a session has one in each, and passes each call on to the store that the call is for.
 
 use anyhow::{Context, Result};
-use benchmark::Benchmark;
 use model::{
     AnySession, AnyTarget, CallWork, Fault, Home, OpenError, Session, Stack, StatementTimes, Target,
     store_name,
 };
 use sql::DbUrl;
+use workload::Benchmark;
 
 /// Targets of the same subject on each store, in order; at least one.
 pub(crate) struct Sharded<W: Benchmark> {

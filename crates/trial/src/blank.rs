@@ -25,7 +25,7 @@ impl<W: Driven> Job<'_, W> {
                 workload: W::NAME.into(),
                 scale: u64::from(self.databases.scale()),
                 scale_unit: W::SCALE_UNIT.into(),
-                parameters: benchmark::values::<W>(&self.databases.size),
+                parameters: workload::values::<W>(&self.databases.size),
                 rows: self.databases.rows(),
                 bytes: self.bytes(),
                 bytes_end: None,

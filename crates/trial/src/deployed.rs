@@ -2,7 +2,6 @@
 
 use crate::{RunReporter, validate};
 use anyhow::{Result, bail};
-use benchmark::Chosen;
 use deploy::in_use::{self, InUse};
 use deploy::{Databases, Deployment, Interrupt, Private, Spec};
 use measure::Monotonic;
@@ -11,6 +10,7 @@ use result::Audit;
 use sql::DbUrl;
 use std::rc::Rc;
 use targets::Driven;
+use workload::Chosen;
 
 /// A deployment and what became of it.
 pub(crate) struct Deployed<W: Driven> {

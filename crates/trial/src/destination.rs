@@ -1,13 +1,13 @@
 //! Where the messages of an outbox go in a trial or a drill, and whether what arrived is what was acknowledged and stored.
 
 use anyhow::{Context, Result};
-use benchmark::MessageCheck;
 use deploy::{Deployment, RelayOptions, RunTopic, SinkAddress, SinkKind};
 use result::{Check, LedgerCheck};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use targets::{Driven, Style};
+use workload::MessageCheck;
 
 /// The file of messages, in the folder of a trial.
 pub(crate) const ANNOUNCED: &str = "announced.jsonl";

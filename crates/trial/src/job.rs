@@ -13,7 +13,6 @@ use crate::steady;
 use crate::validate;
 use admin::store;
 use anyhow::{Context, Result, bail};
-use benchmark::Streams;
 use deploy::{Databases, Deployment, Interrupt, Route, Server, ServerSettings, SinkAddress, Subject};
 use drive::{Observer, Stop};
 use measure::{Monotonic, Totals};
@@ -23,6 +22,7 @@ use result::{Conformance, Document, Role, Settled, State, Trial};
 use std::cell::Cell;
 use std::sync::Arc;
 use targets::{Driven, TrialTarget};
+use workload::Streams;
 
 /// Partial results are written with every slice for this long, and with every tenth then.
 const SLICES_WRITTEN_ALL: u32 = 60;

@@ -4,12 +4,12 @@ use crate::RunReporter;
 use crate::bench::{Prepared, without_lines};
 use crate::folder::{Folder, now};
 use anyhow::{Result, bail};
-use benchmark::Benchmark;
 use model::RetryPolicy;
 use result::{Arrivals, Machine, Plan, Trial};
 use schedule::{CompletedTrials, Schedule, has_ended};
 use std::mem::discriminant;
 use std::path::Path;
+use workload::Benchmark;
 
 /// How far two numbers may differ, as a share: one of them was written down and read back.
 const ROUNDING: f64 = 1e-9;

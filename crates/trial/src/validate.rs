@@ -4,7 +4,6 @@ use crate::reach::{of_server, reach_started};
 use crate::{Folder, RunReporter};
 use admin::{AuditGroup, AuditQuery, AuditRows, store};
 use anyhow::{Context, Result};
-use benchmark::{Past, check_of, family_of};
 use deploy::database::LoadOptions;
 use deploy::{
     Databases, Deployment, Interrupt, RelayOptions, Route, ServerSettings, SinkAddress, Subject, at,
@@ -17,6 +16,7 @@ use sql::audit::AuditOutcome;
 use sql::{DbUrl, SqliteUrl, Storage};
 use std::sync::atomic::AtomicBool;
 use targets::{Driven, TrialTarget};
+use workload::{Past, check_of, family_of};
 
 /// Random calls of the conformance before a run; the tests make many more.
 const RANDOM_CALLS: u32 = 500;

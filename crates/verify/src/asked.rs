@@ -1,8 +1,8 @@
 //! Requests that no server may take, sent as they are.
 
 use crate::bad_inputs::{self, Bad};
-use crate::openapi::Contract;
 use crate::finding::{Failure, Rule};
+use crate::openapi::Contract;
 use crate::request::{Request, one_line};
 use crate::statements::drawn;
 use crate::watch::{ANSWER_MAX, Noted, Shared, noted};

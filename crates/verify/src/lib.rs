@@ -10,9 +10,9 @@
 mod asked;
 mod bad_inputs;
 mod connections;
-mod openapi;
 mod finding;
 mod idle;
+mod openapi;
 mod races;
 mod request;
 mod statements;
@@ -21,12 +21,12 @@ mod witness;
 
 use adapter_http::{Expected, HttpTarget};
 use anyhow::{Context, Result, bail};
-use openapi::Contract;
+use contract::conformance::{Conformance, Disagreement, Origin};
 use deploy::Interrupt;
 use idle::Idle;
 use measure::Monotonic;
-use contract::conformance::{Conformance, Disagreement, Origin};
 use model::{AnyTarget, Clock, RetryPolicy, RetryingTarget};
+use openapi::Contract;
 use result::{AuditFamily, Check};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Calls that meet: each round of a race, on connections of its own.
 
-use crate::openapi::cut;
 use crate::finding::{Failure, Rule};
+use crate::openapi::cut;
 use crate::request::Request;
 use crate::watch::{Shared, Watched, noted};
 use crate::witness::{Witness, settled};

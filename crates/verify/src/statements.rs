@@ -5,11 +5,11 @@ use crate::watch::{Shared, Watched, noted};
 use crate::witness::Witness;
 use adapter_http::HttpTarget;
 use anyhow::Result;
-use benchmark::Streams;
 use model::{CallWork, Inputs, Mix, OpenError, Session, Target};
 use std::fmt::Write;
 use std::sync::Arc;
 use targets::Driven;
+use workload::Streams;
 
 /// Calls of each kind.
 const CALLS: u32 = 20;
@@ -99,9 +99,9 @@ pub(crate) fn drawn<W: Driven>(size: &W::Extent, seed: u64, kind: usize) -> Vec<
 mod tests {
     use super::*;
     use crate::witness::Counted;
-    use benchmark::Benchmark;
     use result::Audit;
     use std::cell::Cell;
+    use workload::Benchmark;
     use workload_tpcc::Tpcc;
 
     /// A server on which others execute a thousand statements before each question of ours.

@@ -1,13 +1,15 @@
 //! Sessions that note what each answer is worth, whatever asks through them.
 
 use crate::bad_inputs::rejected;
-use crate::openapi::Contract;
 use crate::finding::{Failure, Work};
+use crate::openapi::Contract;
 use crate::request::{Request, one_line};
 use adapter_http::{HttpSession, HttpTarget, Reply};
-use measure::Monotonic;
 use contract::Wire;
-use model::{CallWork, Clock, Doubt, Fault, Home, Ledger, Nanos, OpenError, Session, Stack, StatementTimes, Target};
+use measure::Monotonic;
+use model::{
+    CallWork, Clock, Doubt, Fault, Home, Ledger, Nanos, OpenError, Session, Stack, StatementTimes, Target,
+};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 

@@ -2,15 +2,15 @@
 
 use admin::store;
 use anyhow::{Result, bail};
-use benchmark::Past;
+use contract::Wire;
 use deploy::Interrupt;
 use measure::Monotonic;
-use contract::Wire;
 use model::{Clock, Nanos};
 use result::{Audit, AuditWhen, LedgerCheck};
 use sql::{DbUrl, Dialect};
 use targets::Driven;
 use trial::{Asking, Own};
+use workload::Past;
 
 /// Someone who can say what is stored.
 pub trait Witness<W: Driven> {
@@ -144,7 +144,7 @@ pub fn is_golden<W: Driven>(size: &W::Extent, stores: u32) -> Result<()> {
         bail!(
             "--db holds {}, and a server is verified on the small data of the golden vectors\nhint: `stackmark load {} --golden \
              --fresh --db …` loads it; start the server again then",
-            benchmark::amount::<W>(W::scale(size).into()),
+            workload::amount::<W>(W::scale(size).into()),
             W::NAME
         );
     }

@@ -2,12 +2,12 @@
 
 use crate::ledger::{effect, of_sort};
 use crate::{Booking, Cardinality, Claims, QUANTITY_MAX, Sort, Tally, USER_MAX};
-use benchmark::keyed::{Answered, Stored, Words, finding};
-use benchmark::messages::{KeyedMessages, Violations, compared};
 use model::{Key, LedgerFinding};
 use serde::{Deserialize, Serialize};
 use sql::{ColumnError, Columns};
 use std::collections::{BTreeSet, HashMap};
+use workload::keyed::{Answered, Stored, Words, finding};
+use workload::messages::{KeyedMessages, Violations, compared};
 
 /// An announcement as it is published: one line of JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -178,8 +178,8 @@ fn held(claims: &Claims, runs: &BTreeSet<u64>, announced: &[Stored], stored: &[T
 #[cfg(test)]
 mod tests {
     use super::*;
-    use benchmark::keyed::Sums;
     use std::collections::BTreeMap;
+    use workload::keyed::Sums;
 
     const RUN: u64 = 7;
 

@@ -6,16 +6,16 @@ use crate::{
     audit_ledger, outbox_findings,
 };
 use anyhow::{Context, Result, bail};
-use benchmark::keyed::Effect;
-use benchmark::{
-    Benchmark, ForeignDatabase, Inquiry, Look, Of, Parameter, Past, Rehearsal, Streams, input_checks,
-    ledger_checks, message_checks,
-};
 use model::rows::Dataset;
 use model::{Mix, Skewed};
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use sql::{Catalogue, Dialect, SqlForm, Value};
 use std::sync::Arc;
+use workload::keyed::Effect;
+use workload::{
+    Benchmark, ForeignDatabase, Inquiry, Look, Of, Parameter, Past, Rehearsal, Streams, input_checks,
+    ledger_checks, message_checks,
+};
 
 /// Whether a relay publishes what calls in a style leave in the outbox.
 fn is_relayed(style: &str) -> bool {
@@ -181,7 +181,7 @@ impl Benchmark for Bookings {
         size: &Cardinality,
         runs: &[u64],
         before: &Vec<Tally>,
-    ) -> Option<Box<dyn benchmark::MessageCheck<Bookings>>> {
+    ) -> Option<Box<dyn workload::MessageCheck<Bookings>>> {
         Some(Box::new(Announced::new(runs, is_relayed(style), *size, before)))
     }
 
@@ -247,7 +247,7 @@ impl Benchmark for Bookings {
 /// Of checks of announcements that have passed.
 const ANNOUNCED: &str = "Messages match the acknowledged and stored bookings: each once except for repetitions, and in order for each event.";
 
-impl benchmark::MessageCheck<Bookings> for Announced {
+impl workload::MessageCheck<Bookings> for Announced {
     fn take(&mut self, place: &dyn Fn() -> String, payload: &[u8]) {
         Announced::take(self, place, payload);
     }
@@ -264,7 +264,7 @@ impl benchmark::MessageCheck<Bookings> for Announced {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use benchmark::{Chosen, resized, sized, values};
+    use workload::{Chosen, resized, sized, values};
 
     fn chosen(given: &[(&str, u64)]) -> Chosen {
         given.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()

@@ -9,8 +9,8 @@ mod script;
 mod vectors;
 
 use crate::{Bookings, Call, Cardinality, Oracle, Outcome, Purpose};
-use model::Session;
 use contract::conformance::{Script, describe};
+use model::Session;
 use probes::Probes;
 
 pub use contract::conformance::{Conformance, Disagreement, Origin};

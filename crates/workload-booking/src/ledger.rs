@@ -1,10 +1,10 @@
 //! What was sent and what was acknowledged: bounds for what must be stored, by worker, and the bookings in doubt one by one, as
-//! [`benchmark::keyed`] keeps them.
+//! [`workload::keyed`] keeps them.
 
 use crate::{Booking, Bookings, Call, Outcome, Purpose};
-use benchmark::keyed::{Answered, Effect, Keyed, KeyedClaims, Stored, Sums, Words, finding};
 use model::{Fault, LedgerFinding, Workload, total};
 use serde::{Deserialize, Serialize};
+use workload::keyed::{Answered, Effect, Keyed, KeyedClaims, Stored, Sums, Words, finding};
 
 /// Kinds of call.
 pub(crate) const KINDS: usize = 4;

@@ -4,12 +4,12 @@ use crate::{
     Cardinality, Claims, Data, FoodCatalogue, Inputs, Ledger, Oracle, SCALE_MAX, Stored, audit, input,
 };
 use anyhow::{Context, Result, bail};
-use benchmark::{Benchmark, ForeignDatabase, Look, Past, Rehearsal, Streams, input_checks, ledger_checks};
 use model::Mix;
 use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use sql::{Catalogue, Dialect, Value};
 use std::sync::Arc;
+use workload::{Benchmark, ForeignDatabase, Look, Past, Rehearsal, Streams, input_checks, ledger_checks};
 
 impl Benchmark for FoodCatalogue {
     const SCALE_UNIT: &'static str = "thousand foods";

@@ -6,8 +6,8 @@ mod vectors;
 
 use crate::outcome::Said;
 use crate::{Cardinality, FoodCatalogue, Oracle, Outcome};
-use model::Session;
 use contract::conformance::Script;
+use model::Session;
 use probes::Probes;
 use serde_json::Value;
 

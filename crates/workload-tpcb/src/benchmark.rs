@@ -3,12 +3,12 @@
 use crate::audit::{self, Context as AuditContext};
 use crate::{BRANCHES_MAX, Call, Cardinality, Claims, Data, Inputs, Ledger, StoredTally, Tpcb, hottest_rows};
 use anyhow::{Context, Result, bail};
-use benchmark::{Benchmark, ForeignDatabase, Look, Past, Streams, input_checks, ledger_checks};
 use model::Mix;
 use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use sql::{Catalogue, Dialect, Value};
 use std::sync::Arc;
+use workload::{Benchmark, ForeignDatabase, Look, Past, Streams, input_checks, ledger_checks};
 
 /// Tables without which nothing can be audited.
 const TABLES: [&str; 4] = ["pgbench_accounts", "pgbench_tellers", "pgbench_branches", "pgbench_history"];
@@ -192,7 +192,7 @@ impl Benchmark for Tpcb {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use benchmark::{split, whole};
+    use workload::{split, whole};
 
     #[test]
     fn data_is_split_over_as_many_stores_as_there_are_branches_and_no_more() {

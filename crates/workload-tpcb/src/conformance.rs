@@ -9,8 +9,8 @@ mod script;
 mod vectors;
 
 use crate::{Cardinality, Data, Oracle, Outcome, Tpcb};
-use model::Session;
 use contract::conformance::Script;
+use model::Session;
 use probes::Probes;
 
 pub use contract::conformance::{Conformance, Disagreement, Origin};

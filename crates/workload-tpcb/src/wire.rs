@@ -103,8 +103,9 @@ mod tests {
     fn what_is_wrong_with_a_call_is_said() {
         use BadCallKind::{Invalid, Malformed, Unknown};
         let check = |body: &str, expected: BadCallKind, words: &str| {
-            let error = Tpcb::decode_call(0, &Cardinality::standard(1), &contract::Request::of(body.as_bytes()))
-                .unwrap_err();
+            let error =
+                Tpcb::decode_call(0, &Cardinality::standard(1), &contract::Request::of(body.as_bytes()))
+                    .unwrap_err();
             assert!(error.kind == expected && error.detail.contains(words), "{body}: {error:?}");
         };
         check("{", Malformed, "EOF");
@@ -129,7 +130,8 @@ mod tests {
         check(r#"{"aid":1,"tid":11,"bid":1,"delta":1}"#, Unknown, "tid 11 does not exist");
         check(r#"{"aid":1,"tid":1,"bid":2,"delta":1}"#, Unknown, "bid 2 does not exist");
         let body = br#"{"aid":1,"tid":1,"bid":1,"delta":1}"#;
-        let error = Tpcb::decode_call(1, &Cardinality::standard(1), &contract::Request::of(body)).unwrap_err();
+        let error =
+            Tpcb::decode_call(1, &Cardinality::standard(1), &contract::Request::of(body)).unwrap_err();
         assert_eq!((error.kind, &*error.detail), (Unknown, "there is no kind 1"));
     }
 

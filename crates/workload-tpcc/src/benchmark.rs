@@ -7,12 +7,12 @@ use crate::{
     foreign_schema, kind,
 };
 use anyhow::{Context, Result, bail};
-use benchmark::{Benchmark, ForeignDatabase, LOAD_SEED, Look, Past, Streams, input_checks, ledger_checks};
 use model::Mix;
 use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use sql::{Catalogue, Dialect, Value};
 use std::sync::Arc;
+use workload::{Benchmark, ForeignDatabase, LOAD_SEED, Look, Past, Streams, input_checks, ledger_checks};
 
 /// Tables without which nothing can be audited.
 const TABLES: [&str; 9] =

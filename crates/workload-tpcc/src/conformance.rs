@@ -10,8 +10,8 @@ mod script;
 mod vectors;
 
 use crate::{Cardinality, Data, Oracle, Tpcc};
-use model::Session;
 use contract::conformance::Script;
+use model::Session;
 use probes::Probes;
 
 pub use agree::agree;

@@ -296,8 +296,9 @@ mod tests {
     }
 
     fn refused(kind: usize, body: &str) -> (BadCallKind, String) {
-        let error = Tpcc::decode_call(kind, &Cardinality::standard(1), &contract::Request::of(body.as_bytes()))
-            .unwrap_err();
+        let error =
+            Tpcc::decode_call(kind, &Cardinality::standard(1), &contract::Request::of(body.as_bytes()))
+                .unwrap_err();
         (error.kind, error.detail)
     }
 

@@ -35,7 +35,7 @@ pub fn tallies(dialect: Dialect) -> Result<String, CatalogueError> {
 
 const TALLIES: &str = "tallies";
 
-/// What became of transfers that were pending at first, as [`benchmark::Settling`] says.
+/// What became of transfers that were pending at first, as [`workload::Settling`] says.
 pub fn settlement(dialect: Dialect) -> Result<String, CatalogueError> {
     catalogue(dialect)?.text(SETTLEMENT)
 }

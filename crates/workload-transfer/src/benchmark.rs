@@ -7,16 +7,16 @@ use crate::{
     State, Tally, Transfers, audit,
 };
 use anyhow::{Context, Result, bail};
-use benchmark::keyed::Effect;
-use benchmark::{
-    Benchmark, ForeignDatabase, Inquiry, Look, MessageCheck, Past, Rehearsal, Settling, Streams,
-    input_checks, ledger_checks, whole_checks,
-};
 use model::rows::Dataset;
 use model::{Mix, Skewed};
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use sql::{Catalogue, Dialect, Journal, Value};
 use std::sync::Arc;
+use workload::keyed::Effect;
+use workload::{
+    Benchmark, ForeignDatabase, Inquiry, Look, MessageCheck, Past, Rehearsal, Settling, Streams,
+    input_checks, ledger_checks, whole_checks,
+};
 
 impl Benchmark for Transfers {
     /// The accounts of each branch.

@@ -1,9 +1,9 @@
 //! The initial rows: accounts that all hold the same, and what range of them each store has. Nothing in them is random.
 
-use benchmark::Blocks;
 use model::rows::{Dataset, RowSink, Table};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
+use workload::Blocks;
 
 /// Accounts of a branch.
 pub const ACCOUNTS_A_BRANCH: u32 = 10_000;

@@ -1,9 +1,9 @@
 //! What was sent and what was acknowledged: bounds for what must be stored, by worker, and the transfers in doubt one by one, as
-//! [`benchmark::keyed`] keeps them.
+//! [`workload::keyed`] keeps them.
 
 use crate::{Call, Decline, Outcome, Purpose, Transfer, Transfers};
-use benchmark::keyed::{Effect, Keyed};
 use model::{Fault, Workload};
+use workload::keyed::{Effect, Keyed};
 
 mod claims;
 mod stored;

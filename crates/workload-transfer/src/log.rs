@@ -2,13 +2,13 @@
 
 use crate::ledger::effect;
 use crate::{AMOUNT_MAX, Cardinality, Claims, Key, Sort, Tally, Transfer, Transfers};
-use benchmark::keyed::{Stored, finding};
-use benchmark::messages::{KeyedMessages, Violations, compared};
-use benchmark::{MessageCheck, message_checks};
 use model::LedgerFinding;
 use result::LedgerCheck;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use workload::keyed::{Stored, finding};
+use workload::messages::{KeyedMessages, Violations, compared};
+use workload::{MessageCheck, message_checks};
 
 /// A record of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,8 +139,8 @@ const fn is_between_stores(sort: Sort) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use benchmark::keyed::Sums;
     use std::collections::BTreeMap;
+    use workload::keyed::Sums;
 
     const RUN: u64 = 7;
 

@@ -6,11 +6,11 @@ use crate::{Cardinality, Claims, Inputs, Ledger, StoredBox, Toy, audit, sql};
 use ::sql::audit::Group;
 use ::sql::{Catalogue, Dialect, Value};
 use anyhow::{Context, Result, bail};
-use benchmark::{Benchmark, ForeignDatabase, Look, Past, Streams, ledger_checks};
 use model::Mix;
 use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use std::sync::Arc;
+use workload::{Benchmark, ForeignDatabase, Look, Past, Streams, ledger_checks};
 
 impl Benchmark for Toy {
     const SCALE_UNIT: &'static str = "boxes";

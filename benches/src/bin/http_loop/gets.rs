@@ -2,12 +2,12 @@
 //! requests. The server is the real one, on SQLite: its answers have the size and the headers of measured ones.
 
 use crate::{CONNECTIONS, Load, Run, SERVER_CORE, print_allocations, take_turns};
-use benchmark::{Benchmark, Streams};
 use model::{Mix, Workload};
 use stackmark_benches::data::Folder;
 use stackmark_benches::pairs::{Ratio, Spread};
 use stackmark_benches::server::Server;
 use stackmark_benches::{cli, output, wrk};
+use workload::{Benchmark, Streams};
 use workload_catalogue::FoodCatalogue;
 
 const KINDS: [&str; 2] = ["food-read", "categories"];

@@ -7,9 +7,9 @@ mod allocations;
 mod gets;
 
 use adapter_http::{Expected, HttpSession, HttpTarget};
+use contract::Wire;
 use drive::{Plan, Stop, TrialProgress};
 use measure::Monotonic;
-use contract::Wire;
 use model::{CallWork, Fault, Home, Inputs as _, Nanos, OpenError, Session, Stack, Target};
 use stackmark_benches::data::Folder;
 use stackmark_benches::orders::{Inputs, Orders};

@@ -3,13 +3,13 @@
 use crate::ui::Ui;
 use crate::workloads::{self, Row};
 use anyhow::{Result, bail};
-use benchmark::{CLIENTS, Chosen, Of, amount};
 use clap::builder::RangedU64ValueParser;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 use deploy::database::scale_of;
 use judge::figures::counted;
 use sql::Dialect;
 use targets::Driven;
+use workload::{CLIENTS, Chosen, Of, amount};
 
 const SCALE: &str = "scale";
 const HEADING: &str = "Options of single workloads";
@@ -52,7 +52,7 @@ impl Amounts {
             let own = if is_word(W::SCALE_UNIT) { W::SCALE_UNIT } else { SCALE };
             bail!("--{unit} is the scale of another workload; that of {} is --{own}", W::NAME);
         }
-        benchmark::sized::<W>(W::SCALE_DEFAULT, &chosen)?;
+        workload::sized::<W>(W::SCALE_DEFAULT, &chosen)?;
         Ok(chosen)
     }
 
@@ -63,7 +63,7 @@ impl Amounts {
     pub(crate) fn chosen_for_data<W: Driven>(&self) -> Result<Chosen> {
         let chosen = self.chosen::<W>()?;
         for name in chosen.keys() {
-            if benchmark::parameter::<W>(name)?.of == Of::Calls {
+            if workload::parameter::<W>(name)?.of == Of::Calls {
                 bail!("--{name} is about calls, and loading makes none\nhint: give it to `run` or `compare`");
             }
         }

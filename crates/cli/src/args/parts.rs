@@ -4,12 +4,12 @@ use super::values::{calls, rate, span, stages, think, weights};
 use super::{ArrivalsArg, DeliveryArg, Stages, ThinkArg, Weights};
 use crate::live;
 use anyhow::{Result, anyhow, bail};
-use benchmark::Benchmark;
 use clap::Args;
 use model::{Mix, Skew, Workload};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+use workload::Benchmark;
 
 #[derive(Debug, Args, Clone)]
 pub(crate) struct Out {

@@ -1,10 +1,10 @@
 //! Documents in, reports out: what a reader can rely on in every format.
 
 use super::formats;
+use contract::schema::Schema;
 use report::text::Colour;
 use report::{html, markdown, text};
 use result::{self, Document, Loss, State};
-use contract::schema::Schema;
 use std::path::Path;
 
 fn samples() -> impl Iterator<Item = (&'static str, Document)> {

@@ -1,8 +1,11 @@
 //! The contract in `spec/openapi` and what our codec and server really do are the same thing.
 
-use contract::{BadCallKind, Method, Wire};
-use model::{AnyTarget, CallWork, Conflict, DefectKind, Doubt, Fault, Home, Inputs as _, OpenError, Refusal, Session, Stack, Target, Workload};
 use contract::schema::Schema;
+use contract::{BadCallKind, Method, Wire};
+use model::{
+    AnyTarget, CallWork, Conflict, DefectKind, Doubt, Fault, Home, Inputs as _, OpenError, Refusal, Session,
+    Stack, Target, Workload,
+};
 use serde_json::{Value, json};
 use server::{Server, Settings};
 use std::io::{Read, Write};
@@ -146,9 +149,11 @@ fn the_examples_of_calls_and_answers_are_understood_and_right() {
         let calls: Vec<Call> = calls.as_object().unwrap().values().map(decode).collect();
         for outcome in outcomes.as_object().unwrap().values() {
             let answers = |call: &Call| {
-                let outcome =
-                    Tpcc::decode_outcome(call, &contract::Answer::of(outcome["value"].to_string().as_bytes()))
-                        .unwrap();
+                let outcome = Tpcc::decode_outcome(
+                    call,
+                    &contract::Answer::of(outcome["value"].to_string().as_bytes()),
+                )
+                .unwrap();
                 Tpcc::check(call, &outcome).is_ok()
             };
             assert!(calls.iter().any(answers), "{path}: no example of a call has this answer: {outcome}");
@@ -239,7 +244,8 @@ fn the_codec_takes_exactly_the_calls_that_the_contract_allows() {
         let schema = call_schema(&contract, kind);
         for variant in variants(&encoded(&call)) {
             let allowed = schema.is_valid(&variant);
-            let decoded = Tpcc::decode_call(kind, &size, &contract::Request::of(variant.to_string().as_bytes()));
+            let decoded =
+                Tpcc::decode_call(kind, &size, &contract::Request::of(variant.to_string().as_bytes()));
             match decoded {
                 Ok(_) => assert!(allowed, "the codec takes {variant}"),
                 // A schema cannot know which ids are loaded.

@@ -2,13 +2,13 @@
 #![expect(unsafe_code, reason = "a counting allocator must implement an unsafe trait; it only passes on")]
 
 use crate::stores::{Bank, HOW_RUSQLITE, load};
-use benchmark::{Benchmark as _, Streams};
 use contract::Wire as _;
 use model::{CallWork, Inputs as _, Session, Target, Workload as _};
 use sql::SqliteUrl;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use targets::{How, Style, target, wait_for};
+use workload::{Benchmark as _, Streams};
 use workload_catalogue::{Cardinality, FoodCatalogue};
 
 struct Counting;

@@ -1,7 +1,6 @@
 //! pgbench's branches over several SQLite files.
 
 use admin::{LoadPlan, LoadRecord, store};
-use benchmark::{Benchmark, split};
 use model::{CallWork, Inputs as _, Session, StatementTimes, Target};
 use rusqlite::Connection;
 use sql::{DbUrl, Dialect, SqliteUrl};
@@ -9,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use targets::{Driven, Driver, How, Style, TrialTarget, target_over, wait_for};
 use tempfile::TempDir;
+use workload::{Benchmark, split};
 use workload_tpcb::{Call, Cardinality, Claims, Inputs, Ledger, StoredTally, Tpcb};
 
 pub(crate) const HOW_RUSQLITE: How =

@@ -2,8 +2,8 @@ mod golden;
 
 use super::*;
 use crate::{Call, NewOrder, Outcome, Who};
-use contract::conformance::{call_json, describe};
 use contract::Wire;
+use contract::conformance::{call_json, describe};
 use model::{BasisPoints, CallWork, Cents, Conflict, Fault, Workload};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};

@@ -3,8 +3,8 @@
 use super::agree::{TIME_MAX, TIMES};
 use super::{Answer, GOLDEN_LOAD_SEED, script};
 use crate::{Call, Cardinality, Data, LOADED_AT, Oracle, Tpcc};
-use contract::conformance::{call_json, describe};
 use contract::Wire;
+use contract::conformance::{call_json, describe};
 use model::{DefectKind, Fault, Workload};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

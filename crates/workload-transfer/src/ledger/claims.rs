@@ -2,8 +2,8 @@
 
 use super::{Ledger, Sort, Tally};
 use crate::OPENING;
-use benchmark::keyed::{Answered, KeyedClaims, Stored, Sums, Words, finding};
 use model::{LedgerFinding, total};
+use workload::keyed::{Answered, KeyedClaims, Stored, Sums, Words, finding};
 
 /// What acknowledged and doubtful calls imply.
 pub type Claims = KeyedClaims;

@@ -1,8 +1,8 @@
 //! What the stores say.
 
-use benchmark::keyed::Sums;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use workload::keyed::Sums;
 
 /// What a sum is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{Cardinality, Decline, Inputs, Key, Oracle, Purpose, State};
-use benchmark::keyed::Sums;
 use model::{Doubt as Why, Inputs as _, Ledger as _};
+use workload::keyed::Sums;
 
 fn transfer(sequence: u32, amount: i64) -> Transfer {
     Transfer { key: Key { run: 9, worker: 4, sequence }, source: 1, target: 2, amount }

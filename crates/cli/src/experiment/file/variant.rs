@@ -185,7 +185,7 @@ impl Common<'_> {
         let shards = shards.ok_or_else(|| {
             wrong(anyhow::anyhow!("`shards` is a number of stores from 1 to {SHARDS_MAX}, such as 2"))
         })?;
-        benchmark::split::<W>(W::standard(self.scale), shards).map_err(wrong)?;
+        workload::split::<W>(W::standard(self.scale), shards).map_err(wrong)?;
         Ok(shards)
     }
 

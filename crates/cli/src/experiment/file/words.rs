@@ -5,12 +5,12 @@ use super::expand::plain;
 use super::source::{Entry, Kind, Source, Span};
 use crate::{args, workloads};
 use anyhow::Result;
-use benchmark::Chosen;
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use drive::PlanError;
 use std::error::Error;
 use targets::Driven;
+use workload::Chosen;
 
 /// What `compare` takes.
 #[derive(Debug, Parser)]

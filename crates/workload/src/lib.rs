@@ -7,8 +7,8 @@ pub mod messages;
 mod parameters;
 
 use anyhow::{Result, bail};
-use model::rows::Dataset;
 use contract::Wire;
+use model::rows::Dataset;
 use model::{Mix, Skew, Workload};
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use serde::Serialize;
