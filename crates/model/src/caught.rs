@@ -8,7 +8,7 @@ use std::pin::pin;
 use std::sync::Once;
 use std::task::Poll;
 
-/// What an error says of a panic that was caught while a driver spoke with a server.
+/// The start of the message about a panic that was caught in a driver.
 pub const DRIVER_PANICKED: &str = "the driver panicked at what the server sent";
 
 thread_local! {
@@ -39,7 +39,7 @@ pub async fn caught<F: Future>(future: F) -> Result<F::Output, String> {
     .await
 }
 
-/// What a panic says.
+/// The message of a panic.
 pub fn panic_message(payload: &(dyn Any + Send)) -> String {
     match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
         (Some(text), _) => (*text).to_owned(),

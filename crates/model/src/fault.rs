@@ -54,22 +54,22 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The engine cannot take writes, and did not say why.
+    /// The engine cannot take writes, and gave no reason.
     pub const UNWRITABLE: Refusal = Refusal::Unwritable(Said(""));
 }
 
-/// An engine's own words, for people: two of them are equal whatever they say, so that a fault is the same fault in
+/// An engine's own words, for people: two of them are always equal, so that a fault is the same fault in
 /// another language. Kept once each for as long as the process lives, and no more than [`SAID_MAX`] of them.
 #[derive(Debug, Clone, Copy)]
 pub struct Said(&'static str);
 
-/// Different words that are kept; from then on engines say nothing.
+/// Different words that are kept; later ones are dropped.
 pub const SAID_MAX: usize = 64;
 /// Bytes that are kept of each at most.
 const WORDS_MAX: usize = 300;
 
 impl Said {
-    /// Keeps what an engine has said, in one line and without control characters.
+    /// Keeps an engine's message, in one line and without control characters.
     pub fn of(words: &str) -> Said {
         static KEPT: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
         let words = &words.trim()[..words.trim().floor_char_boundary(WORDS_MAX)];
@@ -129,7 +129,7 @@ pub enum DefectKind {
     BadCall,
     /// The answer breaks the contract: wrong total, missing field, not JSON, wrong status.
     BadAnswer,
-    /// The engine said something that no rule of ours expects.
+    /// The engine answered something that no rule of ours expects.
     Engine,
     /// The stored data breaks an assumption: a row that must exist does not.
     BadData,

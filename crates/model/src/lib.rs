@@ -48,7 +48,7 @@ pub trait Workload: Sized + Send + Sync + 'static {
     const FACETS: &'static [Facet] = &[];
     /// One input: plain data of fixed size, cheap to clone.
     type Call: Clone + Send + Sync + 'static;
-    /// What a completed call says. Fixed size: producing one allocates nothing, unless its caller asks for the whole of an
+    /// The answer of a completed call. Fixed size: producing one allocates nothing, unless its caller asks for the whole of an
     /// answer ([`CallWork::wanted`]).
     type Outcome: Send + 'static;
     /// A deterministic stream of calls, one a worker.
@@ -72,7 +72,7 @@ pub trait Workload: Sized + Send + Sync + 'static {
     /// wrongly gets defects and not throughput.
     ///
     /// # Errors
-    /// One lower-case clause that says what is wrong.
+    /// One lower-case clause: what is wrong.
     fn check(call: &Self::Call, outcome: &Self::Outcome) -> Result<(), &'static str>;
 }
 
@@ -81,11 +81,11 @@ pub trait Workload: Sized + Send + Sync + 'static {
 pub struct Kind {
     /// Name in reports and URLs, in the field's terms: `new-order`.
     pub name: &'static str,
-    /// Whether the headline rate counts this kind alone (TPC-C: New-Order).
+    /// Whether the headline rate counts this kind only (TPC-C: New-Order).
     pub headline: bool,
     /// Whether a call of this kind may be declined as planned by the workload.
     pub declines: bool,
-    /// Whether all calls of this kind may be: they are made to be declined, or say again what was said before.
+    /// Whether all calls of this kind may be: they are made to be declined, or repeat an earlier answer.
     pub declines_all: bool,
     /// Keying and think time when the workload's own pace is asked for.
     pub pace: Option<Pace>,
@@ -119,7 +119,7 @@ pub struct Pace {
 pub enum Verdict {
     /// The business outcome happened and is stored to the stated durability.
     Committed,
-    /// The service said no by rule (unused item, insufficient funds, sold out). Not throughput.
+    /// The service declined by rule (unused item, insufficient funds, sold out). Not throughput.
     Declined,
 }
 
@@ -129,11 +129,11 @@ pub trait Inputs<W: Workload>: Send {
     fn draw(&mut self) -> W::Call;
 
     /// Checks an answer to a call that this stream has drawn, by what the stream knows beyond the call: why the call was
-    /// drawn as it was, what the data was loaded with, what earlier answers said. Asked once an answer that has passed
+    /// drawn as it was, what the data was loaded with, earlier answers. Asked once an answer that has passed
     /// [`Workload::check`], in the order of the answers. Never allocates.
     ///
     /// # Errors
-    /// One lower-case clause that says what is wrong.
+    /// One lower-case clause: what is wrong.
     fn check(&mut self, _call: &W::Call, _outcome: &W::Outcome) -> Result<(), &'static str> {
         Ok(())
     }
@@ -161,7 +161,7 @@ pub trait Session<W: Workload>: Send {
     ) -> impl Future<Output = Result<W::Outcome, Fault>> + Send;
 
     /// What each statement of the last call took, where that call had [`CallWork::clocked`] set and has completed. Nothing
-    /// where a session cannot tell. Without a meaning after any other call.
+    /// where a session does not know. Without a meaning after any other call.
     fn statement_times(&self) -> Option<&StatementTimes> {
         None
     }

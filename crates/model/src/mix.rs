@@ -41,7 +41,7 @@ impl Mix {
     /// What is wrong with them, and which kinds there are.
     pub fn of(kinds: &[Kind], weights: &[(String, f64)]) -> Result<Option<Mix>, MixError> {
         let all = || kinds.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ");
-        let mut given: Vec<Option<f64>> = vec![None; kinds.len()];
+        let mut weights_set: Vec<Option<f64>> = vec![None; kinds.len()];
         for (name, weight) in weights {
             let (name, weight) = (name.clone(), *weight);
             let Some(at) = kinds.iter().position(|kind| kind.name == name) else {
@@ -50,17 +50,17 @@ impl Mix {
             if !(weight >= 0.0 && weight.is_finite()) {
                 return Err(MixError::Weight { name, weight });
             }
-            if given[at].replace(weight).is_some() {
+            if weights_set[at].replace(weight).is_some() {
                 return Err(MixError::Twice { name, kinds: all() });
             }
         }
-        let given: Vec<f64> = given.into_iter().map(Option::unwrap_or_default).collect();
+        let weights_set: Vec<f64> = weights_set.into_iter().map(Option::unwrap_or_default).collect();
         // Of weights near the largest number the sum would be none.
-        let largest = given.iter().copied().fold(0.0, f64::max);
+        let largest = weights_set.iter().copied().fold(0.0, f64::max);
         if largest <= 0.0 {
             return Err(MixError::Empty { kinds: all() });
         }
-        let scaled: Vec<f64> = given.iter().map(|weight| weight / largest).collect();
+        let scaled: Vec<f64> = weights_set.iter().map(|weight| weight / largest).collect();
         let sum: f64 = scaled.iter().sum();
         let shares = scaled.iter().map(|weight| weight / sum).collect();
         Ok((kinds.len() > 1).then_some(Mix { shares }))

@@ -72,7 +72,7 @@ impl<W: Workload, T: Target<W>> Session<W> for Retrying<W, T> {
 }
 
 impl<W: Workload, T: Target<W>> Retrying<W, T> {
-    /// What keeps a new session from opening is found again, and reported, by whoever opens the next one.
+    /// What keeps a new session from opening is found again, and reported, when the next one is opened.
     #[cold]
     async fn reopen(&mut self) -> Result<&mut T::Session, Fault> {
         // First: of a session over several stores, the others' connections may be open, and their servers full.

@@ -48,7 +48,7 @@ impl Display for Skew {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Skew::Zipf(exponent) => write!(f, "zipf:{exponent}"),
-            // As it was given, without what the division has left.
+            // The share as entered, without the remainder of the division.
             Skew::Hot(rows, share) => write!(f, "hot:{rows}:{}%", (share * 1e8).round() / 1e6),
         }
     }
@@ -104,7 +104,7 @@ impl Skewed {
         self.place(rank as u64)
     }
 
-    /// Where the row of a rank lies: a permutation, unless there are just as many rows as the prime, or a multiple.
+    /// Where the row of a rank is: a permutation, unless there are just as many rows as the prime, or a multiple.
     fn place(&self, rank: u64) -> u32 {
         let count = self.upto.len() as u64;
         if count.is_multiple_of(SCATTER) { rank as u32 } else { (rank * SCATTER % count) as u32 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stack {
     pub engine: String,
-    /// Its version, as it says itself.
+    /// Its version, as it reports it.
     pub engine_version: String,
     /// The crate or service between us and the engine: `rusqlite`.
     pub adapter: String,
@@ -31,7 +31,7 @@ pub fn store_name(shard: usize) -> String {
 }
 
 impl Stack {
-    /// What the first of several stores says, how many there are, and in what the others differ from it. An acknowledged commit
+    /// What the first of several stores reports, how many there are, and in what the others differ from it. An acknowledged commit
     /// survives what it does in the weakest.
     ///
     /// # Panics
@@ -112,11 +112,11 @@ mod tests {
         assert_eq!(same.settings[2..], [("stores".to_owned(), "2".to_owned())]);
         assert_eq!((same.engine_version.as_str(), same.durability.tier), ("3", Tier::Durable));
         let one_differs = Stack::joined(&[stack("3", Tier::Durable, "1"), stack("4", Tier::Delayed, "2")]);
-        let told: Vec<String> =
+        let described: Vec<String> =
             one_differs.settings[3..].iter().map(|(name, value)| format!("{name}: {value}")).collect();
         let expected =
             ["shard-1 engine version: 4", "shard-1 durability: delayed by settings", "shard-1 cache_size: 2"];
-        assert_eq!(told, expected);
+        assert_eq!(described, expected);
         assert_eq!(one_differs.durability.detail, "delayed by settings");
     }
 }

@@ -1,4 +1,4 @@
-//! What a call took: a fixed-size footnote, filled in by whoever knows, never an allocation.
+//! What a call took: a fixed-size footnote, filled in by the code that knows, never an allocation.
 
 use crate::Nanos;
 
@@ -9,7 +9,7 @@ pub enum Wanted {
     Digest,
     /// All of it and no digest, as a server does that hands it on. The digest is then that of nothing.
     Body,
-    /// Both, as does whoever compares answers.
+    /// Both; sessions that compare answers do.
     Both,
 }
 
@@ -262,7 +262,7 @@ mod tests {
     fn rounding_adds_nothing_to_the_time_that_was_measured() {
         let ms = Nanos::from_millis;
         // Six parts of less than a millisecond, each rounded up to one.
-        let told = Spent {
+        let reported = Spent {
             queue: ms(1),
             pool: ms(1),
             begin: ms(1),
@@ -274,22 +274,26 @@ mod tests {
             unreadable: false,
         };
         let took = Nanos(3_600_000);
-        assert_eq!(told.impossible(took), None);
-        let within = told.within(took);
+        assert_eq!(reported.impossible(took), None);
+        let within = reported.within(took);
         assert_eq!((within.server, within.queue, within.parts()), (took, Nanos(600_000), took));
-        assert_eq!(told.within(ms(60)), told);
-        assert_eq!(Spent { server: Nanos::ZERO, ..told }.within(took).parts(), took);
-        assert_eq!(Spent { rounded: Nanos::ZERO, ..told }.within(took).server, ms(6), "measured here");
+        assert_eq!(reported.within(ms(60)), reported);
+        assert_eq!(Spent { server: Nanos::ZERO, ..reported }.within(took).parts(), took);
+        assert_eq!(Spent { rounded: Nanos::ZERO, ..reported }.within(took).server, ms(6), "measured here");
     }
 
     #[test]
     fn a_time_that_is_none_and_statements_longer_than_their_call_are_impossible() {
         let ms = Nanos::from_millis;
-        let told = Spent { rounded: Nanos(1_000), ..Spent::default() };
-        assert_eq!(Spent { unreadable: true, ..told }.impossible(ms(1)), Some(ImpossibleTime::Unreadable));
-        assert_eq!(told.impossible_statements(ms(1), ms(1)), None);
+        let reported = Spent { rounded: Nanos(1_000), ..Spent::default() };
+        assert_eq!(
+            Spent { unreadable: true, ..reported }.impossible(ms(1)),
+            Some(ImpossibleTime::Unreadable)
+        );
+        assert_eq!(reported.impossible_statements(ms(1), ms(1)), None);
         assert!(
-            told.impossible_statements(ms(2), ms(1))
+            reported
+                .impossible_statements(ms(2), ms(1))
                 .is_some_and(|found| found.to_string().contains("statements"))
         );
         assert_eq!(Spent::default().impossible_statements(ms(2), ms(1)), None, "measured here");

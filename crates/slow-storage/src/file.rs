@@ -8,7 +8,7 @@ use rusqlite::ffi::{self, sqlite3_file, sqlite3_int64, sqlite3_io_methods};
 use sql::Storage;
 use std::ffi::{c_int, c_void};
 
-/// What SQLite takes for the file. It allocates `szOsFile` bytes, and the file of the VFS below lies right behind this.
+/// What SQLite takes for the file. It allocates `szOsFile` bytes, and the file of the VFS below follows right behind this.
 ///
 /// SQLite never uses a file from two threads at a time.
 #[repr(C, align(8))]
@@ -86,7 +86,7 @@ unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
     call!(file, xClose)
 }
 
-/// Does with a file what a record of it has to know of, or does it alone where there is none; `failed` is the code where the
+/// Does with a file what a record of it has to know of, or only does it where there is none; `failed` is the code where the
 /// record cannot be kept.
 macro_rules! recorded {
     ($file:expr, $failed:expr, |$record:ident, $act:ident| $noted:expr, $call:expr) => {{
@@ -160,7 +160,7 @@ unsafe extern "C" fn lock(file: *mut sqlite3_file, level: c_int) -> c_int {
     let code = call!(file, xLock, level);
     // SAFETY: as in `read`.
     let known = unsafe { known(file) };
-    // What is held already is not asked for.
+    // A lock that is held already is not requested.
     if level > known.level {
         wait(known.slow.storage.lock);
         if code == ffi::SQLITE_OK {
@@ -178,8 +178,8 @@ unsafe extern "C" fn unlock(file: *mut sqlite3_file, level: c_int) -> c_int {
     code
 }
 
-unsafe extern "C" fn check_reserved_lock(file: *mut sqlite3_file, held: *mut c_int) -> c_int {
-    let code = call!(file, xCheckReservedLock, held);
+unsafe extern "C" fn check_reserved_lock(file: *mut sqlite3_file, reserved: *mut c_int) -> c_int {
+    let code = call!(file, xCheckReservedLock, reserved);
     // SAFETY: as in `read`.
     wait(unsafe { storage(file) }.lock);
     code

@@ -7,7 +7,7 @@
 //! ([`sql::Storage::power_cut`]), what was there before each write that has not been flushed is recorded, so that after all who had
 //! the file open have been killed [`cut_power`] can do what the end of a process cannot: lose what was not flushed.
 //!
-//! It knows no workload and no adapter: whoever opens a file names the VFS, as in `file:bench.db?vfs=NAME`.
+//! It knows no workload and no adapter: the opener of a file names the VFS, as in `file:bench.db?vfs=NAME`.
 
 mod file;
 mod unflushed;

@@ -47,7 +47,7 @@ struct Entry {
     before: Vec<u8>,
 }
 
-fn beside(file: &Path, ending: &str) -> PathBuf {
+fn with_ending(file: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(file);
     name.push(ending);
     name.into()
@@ -57,7 +57,7 @@ impl Unflushed {
     pub(crate) fn of(path: &Path) -> io::Result<Unflushed> {
         let mut options = OpenOptions::new();
         let options = options.read(true).append(true).create(true);
-        Ok(Unflushed { record: options.open(beside(path, ENDING))?, file: File::open(path)? })
+        Ok(Unflushed { record: options.open(with_ending(path, ENDING))?, file: File::open(path)? })
     }
 
     /// Does something to the file while no other process does.
@@ -144,8 +144,8 @@ fn entries(record: &Path) -> io::Result<Vec<Entry>> {
 pub fn cut_power(database: &Path, mut keeps: impl FnMut() -> bool) -> io::Result<Lost> {
     let mut all = Lost::default();
     for ending in FILES {
-        let path = beside(database, ending);
-        let record = beside(&path, ENDING);
+        let path = with_ending(database, ending);
+        let record = with_ending(&path, ENDING);
         let entries = entries(&record)?;
         if !entries.is_empty() && path.exists() {
             let of_file = take_back(&path, &entries, &mut keeps)?;
@@ -154,19 +154,19 @@ pub fn cut_power(database: &Path, mut keeps: impl FnMut() -> bool) -> io::Result
     }
     forget(database)?;
     // It is in memory in truth, and is gone.
-    remove(&beside(database, SHARED))?;
+    remove(&with_ending(database, SHARED))?;
     Ok(all)
 }
 
 /// Forgets the record of a file that has been removed.
 pub(crate) fn gone(path: &Path) {
     // What cannot be removed belongs to no file, and is not read.
-    let _ = remove(&beside(path, ENDING));
+    let _ = remove(&with_ending(path, ENDING));
 }
 
 /// Forgets what has not been flushed, as if it had: for a database that was used without being recorded meanwhile.
 pub fn forget(database: &Path) -> io::Result<()> {
-    FILES.iter().try_for_each(|ending| remove(&beside(&beside(database, ending), ENDING)))
+    FILES.iter().try_for_each(|ending| remove(&with_ending(&with_ending(database, ending), ENDING)))
 }
 
 fn remove(path: &Path) -> io::Result<()> {

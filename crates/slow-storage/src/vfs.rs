@@ -13,7 +13,7 @@ use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::Mutex;
 
-/// A registered VFS. It lives as long as the process: SQLite has no way to say that the last file is closed.
+/// A registered VFS. It lives as long as the process: SQLite does not report that the last file is closed.
 pub(crate) struct Slow {
     pub(crate) storage: Storage,
     base: *mut sqlite3_vfs,
@@ -39,13 +39,13 @@ impl Slow {
     }
 }
 
-/// Why there is no such VFS.
+/// Why the VFS could not be registered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegisterError {
     /// This build of SQLite has no VFS of its own to stand on.
     #[error("SQLite has no default VFS")]
     NoBase,
-    /// What SQLite said.
+    /// SQLite's message.
     #[error("SQLite would not register a VFS: code {0}")]
     Refused(i32),
 }

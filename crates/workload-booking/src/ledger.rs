@@ -136,7 +136,7 @@ const BOOKED: Words = Words { names: ["bookings", "tickets", "keys"], calls: "bo
 /// lost since before the run are those of the bookings that came.
 pub fn audit(claims: &Claims, before: &[Tally], after: &[Tally]) -> Vec<LedgerFinding> {
     let mut findings: Vec<_> =
-        claims.held(Answered::Completed, &of_sort(after, Sort::Bookings), &BOOKED).into();
+        claims.check_stored(Answered::Completed, &of_sort(after, Sort::Bookings), &BOOKED).into();
     let sum = |tallies: &[Tally], sort: Sort| -> i64 {
         total(tallies.iter().filter(|tally| tally.sort == sort).map(|tally| tally.sums.amount))
     };

@@ -1,7 +1,7 @@
 //! Transfers between two stores by one commit, where an engine can commit in both of them at once.
 //!
 //! It is one transaction with both parts, so that there is nothing to decide, to relay or to recover. Accounts are locked in the
-//! order of the stores by whoever begins the transaction.
+//! order of the stores by the session that begins the transaction.
 
 use crate::router::Way;
 use crate::{Call, Outcome, Router, SqlSession, Transfer, Transfers};

@@ -12,7 +12,7 @@ pub use sql::audit::{AuditOutcome, Family, Finding};
 /// Audits that share a connection.
 pub type AuditGroup = sql::audit::Group<Cardinality>;
 
-/// Values of the queries' parameters: the first account of a store, its last, what each held at first, and the largest amount.
+/// Values of the queries' parameters: the first account of a store, its last, the first balance of each, and the largest amount.
 pub fn params(size: &Cardinality) -> Vec<i64> {
     let (first, last) = size.ids().into_inner();
     vec![first.into(), last.into(), OPENING, AMOUNT_MAX]
@@ -35,7 +35,7 @@ pub fn tallies(dialect: Dialect) -> Result<String, CatalogueError> {
 
 const TALLIES: &str = "tallies";
 
-/// What became of transfers that were pending at first, as [`workload::Settling`] says.
+/// What became of transfers that were pending at first, as [`workload::Settling`] describes.
 pub fn settlement(dialect: Dialect) -> Result<String, CatalogueError> {
     catalogue(dialect)?.text(SETTLEMENT)
 }

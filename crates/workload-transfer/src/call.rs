@@ -38,9 +38,9 @@ pub enum Purpose {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
-    /// Move money, or say again what became of it.
+    /// Move money, or repeat the earlier answer.
     Transfer {
-        /// What it was drawn for, which the service is not told.
+        /// What it was drawn for; the service does not see it.
         purpose: Purpose,
         transfer: Transfer,
     },
@@ -55,7 +55,7 @@ pub enum Call {
 }
 
 impl Call {
-    /// A transfer as a service sees it, which is not told what it was drawn for.
+    /// A transfer as a service sees it, without what it was drawn for.
     pub fn of(transfer: Transfer, size: &Cardinality) -> Call {
         let purpose = match size.is_across(transfer.source, transfer.target) {
             true => Purpose::Across,

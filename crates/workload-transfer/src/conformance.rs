@@ -113,7 +113,7 @@ impl<S: Session<Transfers>> Session<Transfers> for Settling<'_, S> {
     }
 }
 
-/// Whether `found` says the same as `expected`. Where there are several stores, a transfer may be answered as one whose money
+/// Whether `found` means the same as `expected`. Where there are several stores, a transfer may be answered as one whose money
 /// is still on its way.
 pub fn agree(expected: &Outcome, found: &Outcome, over_stores: bool) -> Result<(), String> {
     let at_once = match *found {

@@ -1,9 +1,9 @@
 //! Ways to move money between two stores.
 
-/// How a transfer is made whose accounts lie in two stores.
+/// How a transfer is made whose accounts are in two stores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Crossing {
-    /// Not at all: all accounts lie in one store, and a transfer is one transaction.
+    /// Not at all: all accounts are in one store, and a transfer is one transaction.
     #[default]
     None,
     /// By two-phase commit: the target's part is prepared, the source's commits and is the decision, then the target's is

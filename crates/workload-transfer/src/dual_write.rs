@@ -1,5 +1,5 @@
 //! Transfers between two stores as they are often written, and as none should be: the debit commits, then the credit does, and
-//! nothing says that there is one to come.
+//! nothing records that one is to follow.
 //!
 //! As long as no one dies in between, all is as with the other ways. Who dies there has taken money that arrives nowhere, and
 //! answers a key that comes again as if it had. It is here to be caught at that.

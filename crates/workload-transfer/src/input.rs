@@ -41,7 +41,7 @@ pub struct Inputs {
 struct Recent {
     transfer: Transfer,
     /// What was answered to it first, once something was.
-    told: Option<Outcome>,
+    answer: Option<Outcome>,
 }
 
 impl Inputs {
@@ -126,7 +126,7 @@ impl Inputs {
         let transfer = Transfer { key: self.next, source, target, amount };
         // The place of the one that is forgotten.
         let place = self.next.sequence as usize % RECENT;
-        let recent = Recent { transfer, told: None };
+        let recent = Recent { transfer, answer: None };
         match self.recent.get_mut(place) {
             Some(old) => *old = recent,
             None => self.recent.push(recent),
@@ -150,8 +150,8 @@ impl model::Inputs<Transfers> for Inputs {
             1 => Purpose::Across,
             2 => Purpose::Overdraft,
             3 => match self.latest() {
-                Some(Recent { transfer, told }) => {
-                    let purpose = if told.is_some() { Purpose::Repeat } else { Purpose::Retry };
+                Some(Recent { transfer, answer }) => {
+                    let purpose = if answer.is_some() { Purpose::Repeat } else { Purpose::Retry };
                     return Call::Transfer { purpose, transfer };
                 }
                 None => Purpose::Within,
@@ -179,7 +179,7 @@ impl model::Inputs<Transfers> for Inputs {
             return Ok(());
         };
         let Transfer { target, amount, .. } = recent.transfer;
-        match (call, recent.told) {
+        match (call, recent.answer) {
             (Call::Transfer { .. }, Some(first)) if first != *outcome => {
                 Err("a key that was used is answered otherwise than at first")
             }
@@ -187,7 +187,7 @@ impl model::Inputs<Transfers> for Inputs {
                 if *outcome == Outcome::Declined(Decline::KeyReused) {
                     return Err("a key that only this client has is used for another transfer");
                 }
-                recent.told = Some(*outcome);
+                recent.answer = Some(*outcome);
                 Ok(())
             }
             (_, Some(first)) => {

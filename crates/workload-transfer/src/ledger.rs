@@ -58,7 +58,7 @@ impl Ledger {
                     self.keyed.end_doubt(effect);
                 }
             }
-            // A defect says nothing about the store either: a wrong answer may have been applied.
+            // A defect leaves the store's state unknown too: a wrong answer may have been applied.
             Err(Fault::InDoubt(_) | Fault::Defect(_)) => self.keyed.doubt(effect),
             Err(_) => {}
         }
@@ -69,11 +69,11 @@ impl model::Ledger<Transfers> for Ledger {
     fn post(&mut self, call: &Call, result: &Result<Outcome, Fault>) {
         self.calls[Transfers::kind(call)] += 1;
         match call {
-            // What was answered already is held to that by the inputs.
+            // The inputs check repeats against earlier answers.
             Call::Transfer { purpose: Purpose::Repeat, .. }
             | Call::ReadTransfer { .. }
             | Call::ReadAccount { .. } => {}
-            // Which of several under one key was made, no answer says.
+            // No answer names which of several under one key was made.
             Call::Transfer { purpose: Purpose::Raced, transfer } => self.keyed.doubt(effect(transfer)),
             Call::Transfer { purpose, transfer } => {
                 self.transfer(transfer, *purpose == Purpose::Retry, result);

@@ -3,7 +3,7 @@
 //!
 //! In reading order: `call` (what is asked), `outcome` (what is answered),
 //! `input` (how calls are drawn), `data` (the initial rows), `sql` (the transactions), `crossing`, `two_phase` and `saga` (what is
-//! done where its accounts lie in two stores), `log` (what style `log-first` publishes first), `expiry` (how keys are forgotten), `router` (which store is whose), `oracle` (the truth in memory), `ledger` (what answers imply). It knows no driver and no protocol; `wire` turns calls and outcomes into HTTP's parts and back.
+//! done where its accounts are in two stores), `log` (what style `log-first` publishes first), `expiry` (how keys are forgotten), `router` (which store is whose), `oracle` (the truth in memory), `ledger` (what answers imply). It knows no driver and no protocol; `wire` turns calls and outcomes into HTTP's parts and back.
 
 mod attached;
 pub mod audit;

@@ -131,7 +131,7 @@ impl MessageCheck<Transfers> for LogCheck {
     }
 }
 
-/// Of transfers whose accounts lie in two stores, and of no others: a saga completes at once only what is in one.
+/// Of transfers whose accounts are in two stores, and of no others: a saga completes at once only what is in one.
 const fn is_between_stores(sort: Sort) -> bool {
     matches!(sort, Sort::Pending | Sort::Settled | Sort::Refunded | Sort::DeclinedAcross)
 }

@@ -15,10 +15,12 @@ pub(crate) struct Kept {
 
 impl Kept {
     /// What becomes of a transfer under a new key whose source holds so much.
-    pub(crate) const fn of(transfer: &Transfer, held: i64) -> Kept {
-        match held >= transfer.amount {
-            true => Kept { transfer: *transfer, state: State::Completed, balance: held - transfer.amount },
-            false => Kept { transfer: *transfer, state: State::Declined, balance: held },
+    pub(crate) const fn of(transfer: &Transfer, available: i64) -> Kept {
+        match available >= transfer.amount {
+            true => {
+                Kept { transfer: *transfer, state: State::Completed, balance: available - transfer.amount }
+            }
+            false => Kept { transfer: *transfer, state: State::Declined, balance: available },
         }
     }
 

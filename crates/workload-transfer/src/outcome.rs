@@ -74,7 +74,7 @@ pub enum Outcome {
     Moved {
         /// What had become of it then.
         state: State,
-        /// What the source held then.
+        /// The source's balance then.
         balance: i64,
     },
     /// A transfer as it is stored.
@@ -87,14 +87,14 @@ pub enum Outcome {
     },
     /// What an account holds.
     Balance { balance: i64 },
-    /// The service said no.
+    /// The service declined it.
     Declined(Decline),
 }
 
 /// Why a call was declined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decline {
-    /// The source held less than was to be moved.
+    /// The source's balance was less than the amount.
     InsufficientFunds { balance: i64 },
     /// The key was used for another transfer from that account.
     KeyReused,
@@ -123,7 +123,7 @@ impl Decline {
         }
     }
 
-    /// What is said of it.
+    /// Its description.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {

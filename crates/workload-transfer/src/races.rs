@@ -19,44 +19,44 @@ pub(crate) fn races(size: &Cardinality, salt: u32, round: u32) -> Vec<Race<Trans
         purpose: Purpose::Raced,
         transfer: Transfer { key, source, target, amount: 1 },
     };
-    let held = |id: u32| Call::ReadAccount { id };
+    let read = |id: u32| Call::ReadAccount { id };
     let Places { one, other, third, both: [left, right] } = Places::of(size, round);
     vec![
         Race {
             name: "repeated-key",
             rule: "one key at the same moment from several connections moves money once, and all are answered alike",
-            before: vec![held(one)],
+            before: vec![read(one)],
             together: vec![raced(key(1, 0), one, other); MEET as usize],
-            after: vec![held(one)],
+            after: vec![read(one)],
             judge: Box::new(repeated),
         },
         Race {
             name: "reused-key",
             rule: "of two transfers with one key one is made, and the other is rejected",
-            before: vec![held(one)],
+            before: vec![read(one)],
             together: vec![raced(key(2, 0), one, other), raced(key(2, 0), one, third)],
-            after: vec![held(one)],
+            after: vec![read(one)],
             judge: Box::new(reused),
         },
         Race {
             name: "overdraft",
             rule: "several who want all of an account's money at once do not get it twice",
-            before: vec![held(one)],
+            before: vec![read(one)],
             together: (0..MEET).map(|at| ask(key(3, at), one, other, OPENING / 2 + 1)).collect(),
-            after: vec![held(one)],
+            after: vec![read(one)],
             judge: Box::new(|raced| taken(raced, OPENING / 2 + 1)),
         },
         Race {
             name: "opposite-transfers",
             rule: "transfers there and back at the same moment all come to an end, and lose no money",
-            before: vec![held(left), held(right)],
+            before: vec![read(left), read(right)],
             together: (0..MEET)
                 .map(|at| {
                     let (source, target) = if at % 2 == 0 { (left, right) } else { (right, left) };
                     ask(key(4, at), source, target, 1)
                 })
                 .collect(),
-            after: vec![held(left), held(right)],
+            after: vec![read(left), read(right)],
             judge: Box::new(opposite),
         },
     ]
@@ -78,8 +78,8 @@ struct Places {
 const STEP: u32 = 5;
 
 impl Places {
-    /// In one store, accounts next to each other. Over several, who pays and who is paid lie in two of them, and each store has
-    /// its turn; the third lies next to who pays, so that a transfer that crosses meets one that does not. Who pay each other are
+    /// In one store, accounts next to each other. Over several, payer and payee are in two of them, and each store has
+    /// its turn; the third is next to the payer, so that a transfer that crosses meets one that does not. Who pay each other are
     /// two of their own: money may be on its way to anyone who was paid before.
     fn of(size: &Cardinality, round: u32) -> Places {
         let account = |part: Cardinality, offset: u32| part.ids().start() + offset % part.accounts_all();
@@ -112,23 +112,25 @@ fn repeated(raced: &Raced<Transfers>) -> Result<(), String> {
         return Err(format!("one key was answered in several ways: {met:?}"));
     }
     let moved = i64::from(matches!(met.first(), Some(Outcome::Moved { .. })));
-    held(before.saturating_sub(moved), after)
+    expect_left(before.saturating_sub(moved), after)
 }
 
 fn reused(raced: &Raced<Transfers>) -> Result<(), String> {
     let (before, after) = (balance(&raced.before[0])?, balance(&raced.after[0])?);
     let moved = raced.met().filter(|outcome| matches!(outcome, Outcome::Moved { .. })).count() as i64;
-    let told = raced.met().filter(|outcome| **outcome == Outcome::Declined(Decline::KeyReused)).count();
-    if moved > 1 || (raced.met().count() == 2 && before > 0 && (moved, told) != (1, 1)) {
-        return Err(format!("one of them must be made and one rejected; {moved} were made, {told} rejected"));
+    let rejected = raced.met().filter(|outcome| **outcome == Outcome::Declined(Decline::KeyReused)).count();
+    if moved > 1 || (raced.met().count() == 2 && before > 0 && (moved, rejected) != (1, 1)) {
+        return Err(format!(
+            "one of them must be made and one rejected; {moved} were made, {rejected} rejected"
+        ));
     }
-    held(before.saturating_sub(moved), after)
+    expect_left(before.saturating_sub(moved), after)
 }
 
 fn taken(raced: &Raced<Transfers>, amount: i64) -> Result<(), String> {
     let (before, after) = (balance(&raced.before[0])?, balance(&raced.after[0])?);
     let moved = raced.met().filter(|outcome| matches!(outcome, Outcome::Moved { .. }));
-    held(before.saturating_sub(amount * moved.count() as i64), after)
+    expect_left(before.saturating_sub(amount * moved.count() as i64), after)
 }
 
 fn opposite(raced: &Raced<Transfers>) -> Result<(), String> {
@@ -139,10 +141,14 @@ fn opposite(raced: &Raced<Transfers>) -> Result<(), String> {
     let pending = |outcome: &&Outcome| matches!(outcome, Outcome::Moved { state: State::Pending, .. });
     // Each moves 1, which may not have arrived yet.
     let on_the_way = raced.met().filter(pending).count() as i64;
-    if (before.saturating_sub(on_the_way)..before).contains(&after) { Ok(()) } else { held(before, after) }
+    if (before.saturating_sub(on_the_way)..before).contains(&after) {
+        Ok(())
+    } else {
+        expect_left(before, after)
+    }
 }
 
-fn held(expected: i64, found: i64) -> Result<(), String> {
+fn expect_left(expected: i64, found: i64) -> Result<(), String> {
     if expected < 0 {
         return Err(format!("more was taken than there was: {expected} would be left"));
     }
@@ -164,7 +170,7 @@ mod tests {
         Ok(Outcome::Moved { state, balance })
     }
 
-    fn told() -> Answer {
+    fn rejected() -> Answer {
         Ok(Outcome::Declined(Decline::KeyReused))
     }
 
@@ -176,14 +182,14 @@ mod tests {
         Err(Fault::Conflict(Conflict::Busy))
     }
 
-    /// What a race says of made-up answers: nothing, or words that are in it.
+    /// What a race finds wrong with made-up answers: nothing, or words that are in the message.
     #[track_caller]
     fn check(name: &str, before: &[i64], together: &[Answer], after: &[i64], wrong: Option<&str>) {
-        let held = |balances: &[i64]| balances.iter().map(|&balance| Outcome::Balance { balance }).collect();
+        let read = |balances: &[i64]| balances.iter().map(|&balance| Outcome::Balance { balance }).collect();
         for size in [ONE, TWO] {
             let race = races(&size, 0, 0).into_iter().find(|race| race.name == name).unwrap();
             assert_eq!((race.before.len(), race.after.len()), (before.len(), after.len()));
-            let raced = Raced { before: held(before), together: together.to_vec(), after: held(after) };
+            let raced = Raced { before: read(before), together: together.to_vec(), after: read(after) };
             match ((race.judge)(&raced), wrong) {
                 (Ok(()), None) => {}
                 (Err(why), Some(words)) if why.contains(words) => {}
@@ -213,13 +219,19 @@ mod tests {
     #[test]
     fn a_key_that_two_transfers_have_is_seen() {
         for state in [State::Completed, State::Pending] {
-            check("reused-key", &[10], &[moved(state, 9), told()], &[9], None);
-            check("reused-key", &[10], &[told(), moved(State::Completed, 9)], &[9], None);
+            check("reused-key", &[10], &[moved(state, 9), rejected()], &[9], None);
+            check("reused-key", &[10], &[rejected(), moved(State::Completed, 9)], &[9], None);
             check("reused-key", &[10], &[moved(state, 9), busy()], &[9], None);
             let both = [moved(state, 9), moved(State::Completed, 8)];
             check("reused-key", &[10], &both, &[8], Some("2 were made, 0 rejected"));
-            check("reused-key", &[10], &[told(), told()], &[10], Some("0 were made, 2 rejected"));
-            check("reused-key", &[10], &[moved(state, 9), told()], &[8], Some("9 should be left, and 8 are"));
+            check("reused-key", &[10], &[rejected(), rejected()], &[10], Some("0 were made, 2 rejected"));
+            check(
+                "reused-key",
+                &[10],
+                &[moved(state, 9), rejected()],
+                &[8],
+                Some("9 should be left, and 8 are"),
+            );
         }
     }
 

@@ -31,10 +31,10 @@ pub(crate) struct Way<'a> {
 
 impl Router {
     /// Of what the stores hold, in their order: each goes on where the one before has ended.
-    pub fn of(held: &[[i64; 2]]) -> Result<Router, (usize, String)> {
+    pub fn of(id_ranges: &[[i64; 2]]) -> Result<Router, (usize, String)> {
         let mut next = 1;
-        let mut ranges = Vec::with_capacity(held.len());
-        for (at, &[first, last]) in held.iter().enumerate() {
+        let mut ranges = Vec::with_capacity(id_ranges.len());
+        for (at, &[first, last]) in id_ranges.iter().enumerate() {
             let range = u32::try_from(first).ok().zip(u32::try_from(last).ok());
             let Some((first, last)) =
                 range.filter(|(first, last)| i64::from(*first) == next && last >= first)
@@ -50,20 +50,20 @@ impl Router {
         Ok(Router { ranges: ranges.into() })
     }
 
-    /// Of what stores say over connections whose statement is that of [`router_catalogue`], in the order of the stores.
+    /// From what stores answer over connections whose statement is that of [`router_catalogue`], in the order of the stores.
     ///
     /// # Errors
     /// Which store could not be asked or does not hold its part, and why.
     pub async fn read<C: SqlConn>(stores: &mut [C]) -> Result<Router, (usize, String)> {
-        let mut held = Vec::with_capacity(stores.len());
+        let mut id_ranges = Vec::with_capacity(stores.len());
         for (at, store) in stores.iter_mut().enumerate() {
             let ranges = ranges(store).await.map_err(|fault| (at, fault.to_string()))?;
             let &[range] = &ranges[..] else {
                 return Err((at, format!("its record of accounts exists {} times", ranges.len())));
             };
-            held.push(range);
+            id_ranges.push(range);
         }
-        Router::of(&held)
+        Router::of(&id_ranges)
     }
 
     /// The store of an account, by its index; of an account that does not exist one of those that do.
@@ -85,7 +85,7 @@ impl Router {
         (1..=self.last()).contains(&account)
     }
 
-    /// The transfer of a call, if both of its accounts exist and lie in two stores.
+    /// The transfer of a call, if both of its accounts exist and are in two stores.
     pub fn crossing(&self, call: &Call) -> Option<Transfer> {
         let (transfer, _) = self.way(call).ok()?.crosses?;
         self.is_there(transfer.source).then_some(*transfer)
@@ -140,15 +140,16 @@ mod tests {
             for account in size.ids() {
                 assert_eq!(router.store_of(account), size.shard_of(account) as usize);
             }
-            let held: Vec<_> = (0..shards as usize).map(|store| router.ids(store).map(i64::from)).collect();
-            assert_eq!(Router::of(&held), Ok(router));
+            let id_ranges: Vec<_> =
+                (0..shards as usize).map(|store| router.ids(store).map(i64::from)).collect();
+            assert_eq!(Router::of(&id_ranges), Ok(router));
         }
     }
 
     #[test]
     fn stores_that_are_not_one_after_the_other_are_refused_by_name() {
-        let check = |held: &[[i64; 2]], at: usize, why: &str| {
-            let (found, text) = Router::of(held).unwrap_err();
+        let check = |id_ranges: &[[i64; 2]], at: usize, why: &str| {
+            let (found, text) = Router::of(id_ranges).unwrap_err();
             assert!(found == at && text.contains(why), "{found} {text}");
         };
         check(&[[9, 24], [1, 8]], 0, "9 to 24, and those from 1 on");
@@ -166,8 +167,8 @@ mod tests {
         assert_eq!(router.way(&call(1, 8)), Ok(Way { here: 0, crosses: None }));
         assert_eq!(router.way(&call(9, 8)), Ok(Way { here: 1, crosses: Some((&transfer(9, 8), 0)) }));
         assert_eq!(router.way(&Call::ReadAccount { id: 99 }), Ok(Way { here: 1, crosses: None }));
-        for nobody in [0, 25] {
-            assert!(matches!(router.way(&call(1, nobody)), Err(Fault::Defect(_))));
+        for missing in [0, 25] {
+            assert!(matches!(router.way(&call(1, missing)), Err(Fault::Defect(_))));
         }
     }
 }

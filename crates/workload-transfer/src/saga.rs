@@ -81,7 +81,7 @@ impl<C: SqlConn, K: Clock> Session<Transfers> for SagaSession<C, K> {
     }
 }
 
-/// Messages that are relayed together; the statements for many rows and the limit of `read_outbox` say the same.
+/// Messages that are relayed together; the statements for many rows and the limit of `read_outbox` use the same number.
 const BATCH: usize = 64;
 /// What the store of a target has made of a transfer, as it is stored there.
 const REFUSED: i64 = 2;
@@ -103,7 +103,7 @@ pub struct Relayed {
 /// A transfer that is on its way.
 #[derive(Debug, Clone, Copy)]
 struct Message {
-    /// When it was accepted, as its store's clock says.
+    /// When it was accepted, by its store's clock.
     created: i64,
     transfer: Transfer,
     refused: bool,
@@ -158,8 +158,8 @@ impl<C: SqlConn> SagaRelay<C> {
         if messages.is_empty() {
             return Ok(());
         }
-        let given = give(target, batch, &mut messages).await;
-        given.map_err(|fault| (to, fault))?;
+        let applied = give(target, batch, &mut messages).await;
+        applied.map_err(|fault| (to, fault))?;
         let (settled, refunded) = settle(source, batch, &messages).await.map_err(|fault| (from, fault))?;
         self.done.settled += settled;
         self.done.refunded += refunded;
@@ -189,7 +189,7 @@ async fn read<C: SqlConn>(source: &mut C, within: [u32; 2]) -> Result<Vec<Messag
     messages.ok_or_else(|| Fault::defect(DefectKind::BadData, "a message is not that of a transfer"))
 }
 
-/// Ends a transaction as its statements have: what they say tells more than what a roll-back does.
+/// Ends a transaction as its statements have: their fault explains more than that of a roll-back.
 pub(crate) async fn end<C: SqlConn, T>(conn: &mut C, done: Result<T, Fault>) -> Result<T, Fault> {
     match done {
         Ok(done) => conn.commit().await.map(|()| done),
@@ -212,11 +212,11 @@ fn many<'a, const N: usize>(rows: impl ExactSizeIterator<Item = [Param<'a>; N]>)
 /// Gives what is new of a batch to its accounts, and notes of each whether it was refused.
 async fn give<C: SqlConn>(target: &mut C, batch: i64, messages: &mut [Message]) -> Result<(), Fault> {
     target.begin(TxKind::Write).await?;
-    let given = given(target, batch, messages).await;
-    end(target, given).await
+    let applied = applied(target, batch, messages).await;
+    end(target, applied).await
 }
 
-async fn given<C: SqlConn>(target: &mut C, batch: i64, messages: &mut [Message]) -> Result<(), Fault> {
+async fn applied<C: SqlConn>(target: &mut C, batch: i64, messages: &mut [Message]) -> Result<(), Fault> {
     let batch = Param::Int(batch);
     let rows = messages.iter().map(|message| {
         let [run, worker, sequence, source] = message.names();

@@ -77,7 +77,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         match done {
             Ok(done) => self.conn.commit().await.map(|()| done),
             Err(fault) => {
-                // The fault of the body tells more than one of the roll-back that follows it.
+                // The fault of the body explains more than one of the roll-back that follows it.
                 let _ = self.conn.rollback().await;
                 Err(fault)
             }
@@ -100,14 +100,14 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
     /// The source's part of a transfer whose target is elsewhere, in a transaction that is open: what is answered, and
     /// whether the money was taken just now.
     pub(crate) async fn take(&mut self, asked: &Transfer) -> Result<(Outcome, bool), Fault> {
-        let held = self.held(asked).await?;
-        self.take_as(asked, Kept::of(asked, held)).await
+        let balance = self.balance(asked).await?;
+        self.take_as(asked, Kept::of(asked, balance)).await
     }
 
     /// The same as a call of its own: a message to the target's store is written next to it.
     async fn promise(&mut self, asked: &Transfer) -> Result<Outcome, Fault> {
-        let held = self.held(asked).await?;
-        let (outcome, taken) = self.take_as(asked, Kept::of(asked, held).promised()).await?;
+        let balance = self.balance(asked).await?;
+        let (outcome, taken) = self.take_as(asked, Kept::of(asked, balance).promised()).await?;
         if taken {
             let [run, worker, sequence] = asked.key.columns().map(Param::Int);
             let message =
@@ -118,9 +118,9 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
     }
 
     /// Locks the source; gives what it holds.
-    async fn held(&mut self, asked: &Transfer) -> Result<i64, Fault> {
-        let held = self.conn.row(Stmt::LockAccount.id(), &[asked.source.into()], |row| row.int(0)).await?;
-        held.ok_or_else(|| absent(asked.source))
+    async fn balance(&mut self, asked: &Transfer) -> Result<i64, Fault> {
+        let balance = self.conn.row(Stmt::LockAccount.id(), &[asked.source.into()], |row| row.int(0)).await?;
+        balance.ok_or_else(|| absent(asked.source))
     }
 
     async fn take_as(&mut self, asked: &Transfer, kept: Kept) -> Result<(Outcome, bool), Fault> {
@@ -151,10 +151,10 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
     /// Locks both accounts; gives what the source holds.
     async fn lock(&mut self, asked: &Transfer) -> Result<i64, Fault> {
         let ids = [asked.source.into(), asked.target.into()];
-        let mut held = Held { source: asked.source.into(), ..Held::default() };
-        self.conn.fold(Stmt::LockAccounts.id(), &ids, &mut held, Held::take).await?;
-        held.of_target.ok_or_else(|| absent(asked.target))?;
-        held.of_source.ok_or_else(|| absent(asked.source))
+        let mut balance = Held { source: asked.source.into(), ..Held::default() };
+        self.conn.fold(Stmt::LockAccounts.id(), &ids, &mut balance, Held::take).await?;
+        balance.of_target.ok_or_else(|| absent(asked.target))?;
+        balance.of_source.ok_or_else(|| absent(asked.source))
     }
 
     /// Writes a transfer down, unless its key is there already.
@@ -264,10 +264,10 @@ struct Held {
 
 impl Held {
     fn take(&mut self, row: &dyn Columns) -> Result<(), ColumnError> {
-        let held = Some(row.int(1)?);
+        let balance = Some(row.int(1)?);
         match row.int(0)? == self.source {
-            true => self.of_source = held,
-            false => self.of_target = held,
+            true => self.of_source = balance,
+            false => self.of_target = balance,
         }
         Ok(())
     }

@@ -56,14 +56,14 @@ impl<C: TwoPhase, K: Clock> TwoPhaseSession<C, K> {
             let _ = source.conn.rollback().await;
             return Err(fault);
         }
-        // What the parts say tells more than what their roll-backs do.
+        // The faults of the parts explain more than those of their roll-backs.
         match parts(source, target, asked, from < to).await {
             Err(fault) => {
                 let _ = source.conn.rollback().await;
                 let _ = target.conn.rollback().await;
                 Err(fault)
             }
-            // Nothing is moved, and what the source has to say of it is written by itself. The target's part ends after that of
+            // Nothing is moved, and the source's row about it is written by itself. The target's part ends after that of
             // the source, whose statements would count its time once more.
             Ok((outcome, false)) => {
                 let committed = source.conn.commit().await;
@@ -204,7 +204,7 @@ async fn undo<C: TwoPhase, K: Clock>(ends: [&mut SqlSession<C, K>; 2], ids: [Bra
     }
 }
 
-/// What the source has to say of a transfer that moves nothing, written by itself.
+/// The source's row about a transfer that moves nothing, written by itself.
 async fn in_one_store<C: TwoPhase, K: Clock>(
     source: &mut SqlSession<C, K>,
     asked: &Transfer,
@@ -312,7 +312,7 @@ impl<C: TwoPhase, K: Clock> TwoPhaseSession<C, K> {
             let ours = here.filter(|id| self.branches.transfer(at, *id).is_some());
             found.extend(ours.map(|id| (at, id)));
         }
-        // What the source's store says of a transfer is known once its own branch is decided.
+        // The source's store knows the outcome of a transfer once its own branch is decided.
         found.sort_by_key(|(at, id)| {
             let its = self.branches.transfer(*at, *id).map(|(source, _)| self.router.store_of(source));
             its != Some(*at)
@@ -321,8 +321,8 @@ impl<C: TwoPhase, K: Clock> TwoPhaseSession<C, K> {
     }
 }
 
-/// Decides branches that someone has prepared and not decided: each as the store of its source says, and those of the source
-/// itself, which only a coordinator with a log leaves, as the log says. A session without one leaves those.
+/// Decides branches that someone has prepared and not decided: each as its source's store decided, and those of the source
+/// itself, which only a coordinator with a log leaves, as the log decided. A session without one leaves those.
 ///
 /// # Errors
 /// A store is gone; the rest is left for another time.
@@ -378,8 +378,8 @@ async fn decided<C: SqlConn, K: Clock>(
     source: u32,
     key: Key,
 ) -> Result<Option<Transfer>, Fault> {
-    let nobody = Transfer { key, source, target: source, amount: 1 };
-    if decider.insert(&Kept { transfer: nobody, state: State::Declined, balance: 0 }).await? {
+    let placeholder = Transfer { key, source, target: source, amount: 1 };
+    if decider.insert(&Kept { transfer: placeholder, state: State::Declined, balance: 0 }).await? {
         return Ok(None);
     }
     let kept = decider.kept(source, key).await?;
@@ -392,8 +392,8 @@ async fn is_logged<C: SqlConn, K: Clock>(
     source: u32,
     key: Key,
 ) -> Result<bool, Fault> {
-    let nobody = Transfer { key, source, target: source, amount: 1 };
-    log.log(&nobody).await.map(|is_new| !is_new)
+    let placeholder = Transfer { key, source, target: source, amount: 1 };
+    log.log(&placeholder).await.map(|is_new| !is_new)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt::Display;
 
 impl Wire for Transfers {
-    /// What a transfer was drawn for the service is not told: all of them go to one place.
+    /// The service does not see what a transfer was drawn for: all of them go to one place.
     const ENDPOINTS: &'static [Endpoint] = &[
         Endpoint::post("/transfers"),
         Endpoint::post("/transfers"),
@@ -138,7 +138,7 @@ impl Wire for Transfers {
     }
 }
 
-/// A transfer's id: its source and its key, so that it is known where it lies.
+/// A transfer's id: its source and its key, so that its store is known.
 struct Id(u32, Key);
 
 impl Id {
@@ -191,7 +191,7 @@ fn problem(why: Decline) -> Problem<Balance> {
     Problem::declined(why.name(), why.title(), why.status(), detail, balance)
 }
 
-/// Why a call was declined, if the answer says so by a problem document of the workload's, with the status of its type.
+/// Why a call was declined, if the answer is a problem document of the workload's, with the status of its type.
 fn declined(answer: &Answer<'_>) -> Option<Decline> {
     #[derive(Deserialize)]
     struct Read<'a> {

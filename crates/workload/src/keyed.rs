@@ -205,7 +205,7 @@ impl KeyedClaims {
 
     /// Count, amounts and keys of what is stored, against what was answered to each worker: each acknowledged call is there once, and
     /// nothing that no call can have done.
-    pub fn held(&self, of: Answered, stored: &[Stored], words: &Words) -> [LedgerFinding; 3] {
+    pub fn check_stored(&self, of: Answered, stored: &[Stored], words: &Words) -> [LedgerFinding; 3] {
         let units = [words.calls, words.units, "sums of keys"];
         let [mut counts, mut amounts, mut keys] = [0, 1, 2].map(|at| finding(words.names[at], units[at]));
         for (run, worker) in self.of_runs(stored) {

@@ -31,8 +31,8 @@ pub fn audit(claims: &Claims, before: &[Tally], after: &[Tally]) -> Vec<LedgerFi
         of_sort.map(|&Tally { run, worker, sums, .. }| Stored { run, worker, sums }).collect()
     };
     let mut findings = Vec::new();
-    findings.extend(claims.held(Answered::Completed, &of(Sort::Accepted), &ACCEPTED));
-    findings.extend(claims.held(Answered::Declined, &of(Sort::Declined), &DECLINED));
+    findings.extend(claims.check_stored(Answered::Completed, &of(Sort::Accepted), &ACCEPTED));
+    findings.extend(claims.check_stored(Answered::Declined, &of(Sort::Declined), &DECLINED));
     findings.extend(over_all(opened_with(before), after));
     findings
 }
@@ -102,14 +102,14 @@ fn opened_with(tallies: &[Tally]) -> i64 {
 }
 
 /// What all accounts hold.
-fn held(tallies: &[Tally]) -> i64 {
+fn stored(tallies: &[Tally]) -> i64 {
     total(tallies.iter().filter(|tally| tally.sort == Sort::Accounts).map(|tally| tally.sums.amount))
 }
 
 /// Money comes from nowhere and goes nowhere.
 fn same_money(opened_with: i64, after: &[Tally]) -> LedgerFinding {
     let mut found = finding("money", "units");
-    (found.low, found.high, found.stored) = (opened_with, opened_with, held(after));
+    (found.low, found.high, found.stored) = (opened_with, opened_with, stored(after));
     if found.stored != found.low {
         found
             .violations

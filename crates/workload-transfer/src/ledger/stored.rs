@@ -1,4 +1,4 @@
-//! What the stores say.
+//! What the stores contain.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub enum Sort {
     Settled,
     /// Those whose money was returned.
     Refunded,
-    /// What came from other stores and was given to its account.
+    /// What came from other stores and was credited to its account.
     Received,
     /// What came from there and was refused.
     Refused,
@@ -91,7 +91,7 @@ impl Tally {
         Some(Tally { sort: Sort::of_number(sort)?, run, worker, sums: Sums { count, amount, mixed } })
     }
 
-    /// What all stores say, from what each says of its part: sums of sums.
+    /// The totals over all stores: sums of the sums of each.
     pub fn join(parts: Vec<Vec<Tally>>) -> Vec<Tally> {
         let mut all: BTreeMap<(Sort, i64, i64), Sums> = BTreeMap::new();
         for Tally { sort, run, worker, sums } in parts.into_iter().flatten() {

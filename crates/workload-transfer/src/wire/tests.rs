@@ -123,7 +123,7 @@ fn an_answer_that_breaks_the_contract_is_none() {
     let transfer = Transfer { key, source: 4, target: 5, amount: 6 };
     let call = Call::of(transfer, &Cardinality::tiny());
     assert!(decode(&call, 201, false, r#"{"state":"lost","balance":1}"#).unwrap_err().contains("`lost`"));
-    // A decline that does not say what the account held is none.
+    // A decline without the account's balance is rejected.
     let funds = r#"{"type":"urn:stackmark:problem:insufficient-funds"}"#;
     assert!(decode(&call, 409, true, funds).is_err());
     let conflict = r#"{"type":"urn:stackmark:problem:conflict"}"#;
