@@ -317,6 +317,27 @@ fn a_killed_run_leaves_its_private_database_until_the_next_run() {
     assert!(workdir.only_run().join("result.json").exists());
 }
 
+/// The folder of a run that is killed before its data is there says what it was, and that nothing was measured.
+#[test]
+fn a_run_that_is_killed_while_it_loads_leaves_a_readable_result() {
+    let workdir = Workdir::empty();
+    let run = workdir.start("run tpcc --scale 100");
+    run.until("it loads", || workdir.files().iter().any(|file| file.ends_with(".loading")));
+    run.signal(Signal::KILL);
+    assert_eq!(run.end().status.code(), None);
+    let document = workdir.document();
+    assert_eq!(
+        (&document["state"], document["trials"].as_array().map(Vec::len)),
+        (&"running".into(), Some(0))
+    );
+    let folder = workdir.only_run().display().to_string();
+    let report = workdir.run(&format!("report {folder}"));
+    assert!(report.code() == 0 && report.out.contains("no trial was measured yet"), "{report:?}");
+    let junit = workdir.run(&format!("report {folder} --format junit"));
+    assert!(junit.out.contains("<failure message=\"no trial was measured; the run is running\""), "{junit:?}");
+    workdir.run(&format!("compare {folder} {folder}")).refused(&["has no trial: its run is running"]);
+}
+
 /// A price beyond all money overflows where an order is added up, which panics in the worker: the trial cannot be ended, and
 /// what it had come to is not thrown away with it.
 #[test]

@@ -151,7 +151,7 @@ fn every_format_tells_of_a_sweep_a_search_and_an_experiment() {
             "capacity",
             "a rate meets p50",
         ),
-        ("experiment mine.toml", "b", "b against a"),
+        ("experiment mine.toml", "b", "b vs a"),
     ] {
         let workdir = Workdir::loaded();
         std::fs::write(workdir.path("mine.toml"), experiment).unwrap();

@@ -242,6 +242,9 @@ pub(crate) fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Resul
         let document = result::read(path)?;
         match <[result::Trial; 1]>::try_from(document.trials) {
             Ok([trial]) if document.experiment.is_none() => Ok(trial),
+            Err(trials) if trials.is_empty() => {
+                bail!("{} has no trial: its run is {}", path.display(), document.state.word())
+            }
             _ => bail!("{} is a comparison; give results of single trials", path.display()),
         }
     };
