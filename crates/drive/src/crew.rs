@@ -15,16 +15,14 @@ use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 use tokio::runtime::{Builder, LocalOptions};
 
-/// The workers of one thread, before the trial begins.
+/// The workers of one thread, whose sessions stay open from round to round.
 pub(crate) struct Crew<W: Workload, T: Target<W>, C> {
     pub(crate) seats: Vec<Seat<W>>,
     pub(crate) target: Arc<T>,
     pub(crate) clock: C,
-    pub(crate) plan: Plan,
-    pub(crate) queue: Option<Queue<W>>,
-    /// Says once whether all sessions are open, and is gone then.
+    /// Reports once whether all sessions are open, and is gone then.
     pub(crate) opened: Option<mpsc::Sender<Result<(), RunError>>>,
-    /// Brings what is needed to begin; when it closes instead, the trial does not take place.
+    /// Brings each round; when it closes no other follows.
     pub(crate) go: mpsc::Receiver<Go<W>>,
 }
 
@@ -41,18 +39,29 @@ pub(crate) enum Job<W: Workload> {
     Deferred(Deferred),
 }
 
+/// What a worker keeps from round to round.
+pub(crate) struct Place<W: Workload, T: Target<W>> {
+    pub(crate) seat: Seat<W>,
+    pub(crate) session: Option<T::Session>,
+    pub(crate) calls: u32,
+}
+
 /// Both ends of the queue of deferred calls.
 pub(crate) struct Queue<W: Workload> {
     pub(crate) enter: Sender<Queued<W>>,
     pub(crate) leave: Receiver<Queued<W>>,
 }
 
-/// What a crew needs to begin.
+/// A round: what a crew needs to begin it.
 pub(crate) struct Go<W: Workload> {
+    pub(crate) plan: Plan,
     pub(crate) start: Nanos,
     pub(crate) tape: Tape<W>,
     pub(crate) control: Arc<Control>,
     pub(crate) timetable: Option<Arc<Timetable>>,
+    pub(crate) queue: Option<Queue<W>>,
+    /// Takes the CPU time of the calls, or what kept them from being made, when the crew has ended the round.
+    pub(crate) ended: mpsc::Sender<Result<Nanos, RunError>>,
 }
 
 impl<W: Workload> Clone for Queue<W> {
@@ -62,61 +71,71 @@ impl<W: Workload> Clone for Queue<W> {
 }
 
 impl<W: Workload, T: Target<W>, C: Clock> Crew<W, T, C> {
-    /// Opens the sessions, waits for the start and makes calls until the end. Returns the CPU time of the calls.
-    pub(crate) fn run(self) -> Result<Nanos, RunError> {
+    /// Opens the sessions and makes calls in every round until no other comes.
+    pub(crate) fn run(self) {
         match self.target.home() {
             Home::Task => self.run_on_runtime(),
             Home::Thread => self.run_on_thread(),
         }
     }
 
-    fn run_on_thread(mut self) -> Result<Nanos, RunError> {
+    fn run_on_thread(mut self) {
         let sessions = block_on(self.open());
-        let Some((sessions, go)) = self.begin(sessions) else { return Ok(Nanos::ZERO) };
-        let (clock, control) = (self.clock.clone(), Arc::clone(&go.control));
-        let _guard = EndOnPanic { clock: clock.clone(), control: Arc::clone(&control) };
-        let cpu_before = thread_cpu();
-        let (workers, tape) =
-            self.seat(sessions, go, |_| ThreadTimer::new(clock.clone(), Arc::clone(&control)));
-        workers.into_iter().for_each(|worker| block_on(worker.run()));
-        finish(tape);
-        Ok(thread_cpu() - cpu_before)
+        let Some(mut places) = self.begin(sessions) else { return };
+        while let Ok(go) = self.go.recv() {
+            let (clock, control, ended) = (self.clock.clone(), Arc::clone(&go.control), go.ended.clone());
+            let _guard = EndOnPanic { clock: clock.clone(), control: Arc::clone(&control) };
+            let cpu_before = thread_cpu();
+            let (workers, tape) =
+                self.seat(places, go, |_| ThreadTimer::new(clock.clone(), Arc::clone(&control)));
+            places = workers.into_iter().map(|worker| block_on(worker.run())).collect();
+            finish(tape);
+            // Who began the round may have given up.
+            let _ = ended.send(Ok(thread_cpu() - cpu_before));
+        }
     }
 
-    fn run_on_runtime(mut self) -> Result<Nanos, RunError> {
+    fn run_on_runtime(mut self) {
         let runtime = match Builder::new_current_thread().enable_all().build_local(LocalOptions::default()) {
             Ok(runtime) => runtime,
             Err(error) => {
                 self.begin(Err(RunError::Runtime(error)));
-                return Ok(Nanos::ZERO);
+                return;
             }
         };
         let sessions = runtime.block_on(self.open());
-        let Some((sessions, go)) = self.begin(sessions) else { return Ok(Nanos::ZERO) };
-        let (clock, control) = (self.clock.clone(), Arc::clone(&go.control));
-        let _guard = EndOnPanic { clock: clock.clone(), control: Arc::clone(&control) };
-        let cpu_before = thread_cpu();
-        let tape = runtime.block_on(async {
-            let pacer = Pacer::new(clock.clone(), Arc::clone(&control), sessions.len());
-            let pacer = Rc::new(pacer.map_err(|error| {
-                control.fail(clock.now(), format!("could not make a timer: {error}"));
-                RunError::Runtime(error)
-            })?);
-            let (workers, tape) = self.seat(sessions, go, |place| TaskTimer::new(Rc::clone(&pacer), place));
-            let tasks: Vec<_> =
-                workers.into_iter().map(|worker| tokio::task::spawn_local(worker.run())).collect();
-            let alarm = tokio::task::spawn_local(async move { pacer.run().await });
-            for task in tasks {
-                if let Err(error) = task.await {
-                    // No one cancels workers, so this is a panic; it goes to whoever joins this thread.
-                    std::panic::resume_unwind(error.into_panic());
+        let Some(mut places) = self.begin(sessions) else { return };
+        while let Ok(go) = self.go.recv() {
+            let (clock, control, ended) = (self.clock.clone(), Arc::clone(&go.control), go.ended.clone());
+            let _guard = EndOnPanic { clock: clock.clone(), control: Arc::clone(&control) };
+            let cpu_before = thread_cpu();
+            let result = runtime.block_on(async {
+                let pacer = Pacer::new(clock.clone(), Arc::clone(&control), places.len());
+                let pacer = Rc::new(pacer.map_err(|error| {
+                    control.fail(clock.now(), format!("could not make a timer: {error}"));
+                    RunError::Runtime(error)
+                })?);
+                let (workers, tape) = self.seat(std::mem::take(&mut places), go, |place| {
+                    TaskTimer::new(Rc::clone(&pacer), place)
+                });
+                let tasks: Vec<_> =
+                    workers.into_iter().map(|worker| tokio::task::spawn_local(worker.run())).collect();
+                let alarm = tokio::task::spawn_local(async move { pacer.run().await });
+                for task in tasks {
+                    match task.await {
+                        Ok(place) => places.push(place),
+                        // No one cancels workers, so this is a panic; it goes to the thread that joins this one.
+                        Err(error) => std::panic::resume_unwind(error.into_panic()),
+                    }
                 }
-            }
-            alarm.abort();
-            Ok::<_, RunError>(tape)
-        })?;
-        finish(tape);
-        Ok(thread_cpu() - cpu_before)
+                alarm.abort();
+                finish(tape);
+                Ok(())
+            });
+            let _ = ended.send(result.map(|()| thread_cpu() - cpu_before));
+        }
+        // Sessions may need their runtime to close.
+        runtime.block_on(async { drop(places) });
     }
 
     pub(crate) async fn open(&self) -> Result<Vec<T::Session>, RunError> {
@@ -128,61 +147,67 @@ impl<W: Workload, T: Target<W>, C: Clock> Crew<W, T, C> {
         Ok(sessions)
     }
 
-    /// Reports whether the sessions are open and waits for the start, if there is one.
-    fn begin(&mut self, sessions: Result<Vec<T::Session>, RunError>) -> Option<(Vec<T::Session>, Go<W>)> {
+    /// Reports whether the sessions are open, and gives each worker its own.
+    pub(crate) fn begin(&mut self, sessions: Result<Vec<T::Session>, RunError>) -> Option<Vec<Place<W, T>>> {
         let (sessions, report) = match sessions {
             Ok(sessions) => (Some(sessions), Ok(())),
             Err(error) => (None, Err(error)),
         };
-        // Let go of before it waits: that a crew has panicked is noticed only by no one being left who may report.
+        // Let go of before it waits: that a crew has panicked is noticed only because no sender is left.
         if let Some(opened) = self.opened.take() {
-            // Whoever does not listen any more has given up already, and sends no start.
+            // A receiver that is gone has given up already, and sends no start.
             let _ = opened.send(report);
         }
-        Some((sessions?, self.go.recv().ok()?))
+        let seats = std::mem::take(&mut self.seats).into_iter().zip(sessions?);
+        // From the worker's number on, so that workers do not clock their calls at the same time.
+        let place = |(seat, session): (Seat<W>, T::Session)| {
+            let calls = seat.id;
+            Place { seat, session: Some(session), calls }
+        };
+        Some(seats.map(place).collect())
     }
 
-    /// Makes the workers, and the tape on which all of them write.
+    /// Makes the workers of a round, and the tape on which all of them write.
     pub(crate) fn seat<M: Timer>(
-        &mut self,
-        sessions: Vec<T::Session>,
+        &self,
+        places: Vec<Place<W, T>>,
         go: Go<W>,
         timer: impl Fn(usize) -> M,
     ) -> (Vec<Worker<W, T, M>>, SharedTape<W>) {
-        let tape = Rc::new(RefCell::new(go.tape));
-        // Taken, so that the queue ends with the last worker that may enter it.
-        let (queue, plan) = (self.queue.take(), &self.plan);
-        let seats = std::mem::take(&mut self.seats).into_iter().zip(sessions).enumerate();
-        let worker = |(place, (seat, session)): (usize, (Seat<W>, T::Session))| {
-            let counted = go.control.counts() && matches!(seat.job, Job::Terminal(_));
-            let mut limits = Limits { start: go.start, deadline: plan.deadline, drain: plan.drain_max };
+        let Go { plan, start, tape, control, timetable, queue, .. } = go;
+        let tape = Rc::new(RefCell::new(tape));
+        let worker = |(at, place): (usize, Place<W, T>)| {
+            let Place { seat, session, calls } = place;
+            let counted = control.counts() && matches!(seat.job, Job::Terminal(_));
+            let mut limits = Limits { start, deadline: plan.deadline, drain: plan.drain_max };
             let (source, enter) = match (seat.job, &queue) {
                 (Job::Terminal(inputs), queue) => {
-                    let turn = NextCall::of(plan, seat.id, go.start, go.timetable.as_ref());
+                    let turn = NextCall::of(&plan, seat.id, start, timetable.as_ref());
                     (Source::Own { inputs, turn }, queue.as_ref().map(|queue| queue.enter.clone()))
                 }
                 (Job::Deferred(deferred), queue) => {
                     limits.drain = deferred.limit;
                     let queue = queue.as_ref().expect("a plan that defers has a queue");
-                    (Source::Queue(queue.leave.clone()), None)
+                    (Source::Queue(queue.leave.clone(), deferred), None)
                 }
             };
             Worker {
                 id: seat.id,
                 target: Arc::clone(&self.target),
-                session: Some(session),
+                session,
                 source,
                 queue: enter,
-                timer: timer(place),
+                timer: timer(at),
                 tape: Rc::clone(&tape),
-                control: Arc::clone(&go.control),
+                control: Arc::clone(&control),
                 limits,
                 refused: 0,
                 tickets: counted.then_some(0),
-                calls: seat.id,
+                calls,
             }
         };
-        (seats.map(worker).collect(), tape)
+        // The queue ends with the last worker that may enter it.
+        (places.into_iter().enumerate().map(worker).collect(), tape)
     }
 }
 

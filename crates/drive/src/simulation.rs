@@ -287,13 +287,16 @@ impl Simulation {
             seats: seats.collect(),
             target: Arc::clone(&target),
             clock: world.clone(),
-            queue: queue(&plan),
-            plan: plan.clone(),
             opened: Some(opened),
             go,
         };
-        let sessions = crate::timer::block_on(crew.open()).unwrap();
+        let sessions = crate::timer::block_on(crew.open());
+        let places = crew.begin(sessions).unwrap();
+        let (ended, _ends) = mpsc::channel();
         let go = Go {
+            plan: plan.clone(),
+            queue: queue(&plan),
+            ended,
             start: START,
             tape: tapes.pop().unwrap(),
             control: Arc::clone(&control),
@@ -301,9 +304,9 @@ impl Simulation {
         };
         let oversleeps = self.oversleeps;
         let timer = |_| WorldTimer { world: world.clone(), oversleeps, control: Arc::clone(&control) };
-        let (workers, tape) = crew.seat(sessions, go, timer);
+        let (workers, tape) = crew.seat(places, go, timer);
         let mut tasks: Vec<Pin<Box<dyn Future<Output = ()>>>> = Vec::new();
-        tasks.extend(workers.into_iter().map(|worker| Box::pin(worker.run()) as _));
+        tasks.extend(workers.into_iter().map(|worker| Box::pin(async { drop(worker.run().await) }) as _));
         if self.stop_after < Nanos::MAX {
             let world = world.clone();
             tasks.push(Box::pin(async move {

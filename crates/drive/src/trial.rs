@@ -15,6 +15,8 @@ use std::time::Duration;
 
 /// From the moment when all sessions are open to the start, so that every worker stands ready.
 const LEAD: Nanos = Nanos::from_millis(100);
+/// The same where the workers have made calls before.
+const LEAD_AGAIN: Nanos = Nanos::from_millis(5);
 /// The collector looks for full pages at least this often, and obeys a request to stop as fast.
 const LOOK_MAX: Nanos = Nanos::from_millis(50);
 const LOOK_MIN: Nanos = Nanos::from_millis(1);
@@ -155,55 +157,132 @@ where
     T: Target<W>,
     C: Clock,
 {
-    plan.validate(W::KINDS)?;
-    let crews = assemble(plan, target.home(), inputs);
-    let (threads, starts) = open(plan, target, &clock, crews)?;
-
-    let pulse = Pulse::start().map_err(RunError::Runtime)?;
-    let timeline = Timeline {
-        start: clock.now() + LEAD,
-        warmup: plan.warmup,
-        measured: Timetable::window(plan),
-        slice: plan.slice,
-    };
-    let control = Arc::new(Control::new(stop.clone(), timeline.window()).counting(plan));
-    let timetable = Timetable::of(plan, timeline.start).map(Arc::new);
-    let (tapes, collector) =
-        circulation(starts.len() as u32, timeline, plan.times_kept(), &plan.stage_ends(), ledger);
-    for (start, tape) in starts.into_iter().zip(tapes) {
-        let (control, timetable) = (Arc::clone(&control), timetable.clone());
-        // A crew that is gone has panicked; joining it says so.
-        let _ = start.send(Go { start: timeline.start, tape, control, timetable });
-    }
-
-    let desk = Collecting { collector, timeline, latest: timeline.start + plan.warmup_longest() };
-    let Collecting { collector, timeline, .. } = collect(desk, &clock, &control, &threads, observer);
-    let cpu = join(threads)?;
-    let closed = control.closes();
-    let Collected { totals, warmup, slices, ledger } = collector.finish(closed);
-    let failure = control.failure();
-    Ok(Trial {
-        totals,
-        warmup,
-        slices,
-        ledger,
-        warmed: timeline.warmup,
-        opened: timeline.opens(),
-        span: closed - timeline.opens(),
-        interrupted: control.is_cut_short() && failure.is_none(),
-        failure,
-        defects: control.defects(),
-        outages: control.outages().all(timeline.start),
-        refusals: control.outages().refusals(),
-        gaps: since_start(pulse.gaps()),
-        cpu,
-    })
+    let mut generator = Generator::open(plan, target, inputs, clock)?;
+    let trial = generator.round(plan, &ledger, stop, observer)?;
+    generator.close()?;
+    Ok(trial)
 }
 
-/// Gaps of a watch that began [`LEAD`] before the trial, counted from the start of the trial; without those of before.
-fn since_start(gaps: Vec<Gap>) -> Vec<Gap> {
+/// A load generator whose sessions and streams of inputs last for several rounds.
+pub struct Generator<W: Workload, C> {
+    clock: C,
+    threads: Threads,
+    starts: Starts<W>,
+    /// From the beginning of a round to its first call.
+    lead: Nanos,
+}
+
+impl<W: Workload, C: Clock> Generator<W, C> {
+    /// Opens all sessions of a plan. No call is made.
+    ///
+    /// # Errors
+    /// The plan cannot be carried out, a session could not be opened, or the system gives no thread.
+    pub fn open<T: Target<W>>(
+        plan: &Plan,
+        target: &Arc<T>,
+        inputs: impl Fn(u32) -> W::Inputs,
+        clock: C,
+    ) -> Result<Generator<W, C>, RunError> {
+        plan.validate(W::KINDS)?;
+        let crews = assemble(plan, target.home(), inputs);
+        let (threads, starts) = open(target, &clock, crews)?;
+        Ok(Generator { clock, threads, starts, lead: LEAD })
+    }
+
+    /// Makes calls for a warm-up, a window and a drain, as a trial of its own. `plan` may differ from that of [`Generator::open`] in
+    /// spans, rates and seeds; workers and threads stay.
+    ///
+    /// # Errors
+    /// The plan cannot be carried out, or a worker panicked.
+    pub fn round(
+        &mut self,
+        plan: &Plan,
+        ledger: &dyn Fn() -> W::Ledger,
+        stop: &Stop,
+        observer: &mut dyn Observer<W>,
+    ) -> Result<Trial<W>, RunError> {
+        plan.validate(W::KINDS)?;
+        let pulse = Pulse::start().map_err(RunError::Runtime)?;
+        let lead = std::mem::replace(&mut self.lead, LEAD_AGAIN);
+        let timeline = Timeline {
+            start: self.clock.now() + lead,
+            warmup: plan.warmup,
+            measured: Timetable::window(plan),
+            slice: plan.slice,
+        };
+        let control = Arc::new(Control::new(stop.clone(), timeline.window()).counting(plan));
+        let timetable = Timetable::of(plan, timeline.start).map(Arc::new);
+        let (tapes, collector) =
+            circulation(self.starts.len() as u32, timeline, plan.times_kept(), &plan.stage_ends(), ledger);
+        let (queue, (ended, ends)) = (queue(plan), mpsc::channel());
+        for (start, tape) in self.starts.iter().zip(tapes) {
+            // A crew that is gone has panicked; joining it says so.
+            let _ = start.send(Go {
+                plan: plan.clone(),
+                start: timeline.start,
+                tape,
+                control: Arc::clone(&control),
+                timetable: timetable.clone(),
+                queue: queue.clone(),
+                ended: ended.clone(),
+            });
+        }
+        drop((queue, ended));
+
+        let desk = Collecting { collector, timeline, latest: timeline.start + plan.warmup_longest() };
+        let (Collecting { collector, timeline, .. }, ends) =
+            collect(desk, &self.clock, &control, &ends, observer);
+        if ends.len() < self.threads.len() {
+            self.join()?;
+        }
+        let cpu = ends.into_iter().collect::<Result<Vec<Nanos>, RunError>>()?.into_iter().sum();
+        let closed = control.closes();
+        let Collected { totals, warmup, slices, ledger } = collector.finish(closed);
+        let failure = control.failure();
+        Ok(Trial {
+            totals,
+            warmup,
+            slices,
+            ledger,
+            warmed: timeline.warmup,
+            opened: timeline.opens(),
+            span: closed - timeline.opens(),
+            interrupted: control.is_cut_short() && failure.is_none(),
+            failure,
+            defects: control.defects(),
+            outages: control.outages().all(timeline.start),
+            refusals: control.outages().refusals(),
+            gaps: since_start(pulse.gaps(), lead),
+            cpu,
+        })
+    }
+
+    /// Closes all sessions.
+    ///
+    /// # Errors
+    /// A worker panicked.
+    pub fn close(mut self) -> Result<(), RunError> {
+        self.join()
+    }
+
+    fn join(&mut self) -> Result<(), RunError> {
+        self.starts.clear();
+        join(std::mem::take(&mut self.threads))
+    }
+}
+
+impl<W: Workload, C> Drop for Generator<W, C> {
+    /// Ends the threads.
+    fn drop(&mut self) {
+        self.starts.clear();
+        let _ = join(std::mem::take(&mut self.threads));
+    }
+}
+
+/// Gaps of a watch that began `lead` before the trial, counted from the start of the trial; without those of before.
+fn since_start(gaps: Vec<Gap>, lead: Nanos) -> Vec<Gap> {
     let ends = |gap: &Gap| gap.from + gap.length;
-    gaps.into_iter().filter(|gap| ends(gap) > LEAD).map(|gap| Gap { from: gap.from - LEAD, ..gap }).collect()
+    gaps.into_iter().filter(|gap| ends(gap) > lead).map(|gap| Gap { from: gap.from - lead, ..gap }).collect()
 }
 
 /// Seats the workers: round robin on the runtimes of an asynchronous target, each on its own thread for a blocking one.
@@ -237,17 +316,15 @@ pub(crate) fn queue<W: Workload>(plan: &Plan) -> Option<Queue<W>> {
     })
 }
 
-type Threads = Vec<JoinHandle<Result<Nanos, RunError>>>;
+type Threads = Vec<JoinHandle<()>>;
 type Starts<W> = Vec<mpsc::Sender<Go<W>>>;
 
 /// Starts the threads and waits until all sessions are open.
 fn open<W: Workload, T: Target<W>, C: Clock>(
-    plan: &Plan,
     target: &Arc<T>,
     clock: &C,
     crews: Vec<Vec<Seat<W>>>,
 ) -> Result<(Threads, Starts<W>), RunError> {
-    let queue = queue(plan);
     let (opened, reports) = mpsc::channel();
     let (mut threads, mut starts) = (Vec::new(), Vec::new());
     for seats in crews {
@@ -256,8 +333,6 @@ fn open<W: Workload, T: Target<W>, C: Clock>(
             seats,
             target: Arc::clone(target),
             clock: clock.clone(),
-            plan: plan.clone(),
-            queue: queue.clone(),
             opened: Some(opened.clone()),
             go,
         };
@@ -301,24 +376,29 @@ impl<W: Workload> Collecting<W> {
     }
 }
 
-/// Merges pages and reports slices until the last thread has ended.
+/// Merges pages and reports slices until the last crew has ended the round, and gives how each of them did; one that panicked is
+/// missing.
 fn collect<W: Workload, C: Clock>(
     mut desk: Collecting<W>,
     clock: &C,
     control: &Control,
-    threads: &Threads,
+    ends: &mpsc::Receiver<Result<Nanos, RunError>>,
     observer: &mut dyn Observer<W>,
-) -> Collecting<W> {
+) -> (Collecting<W>, Vec<Result<Nanos, RunError>>) {
     let slice = desk.timeline.slice;
     let look = Duration::from(Nanos(slice.0 / 4).max(LOOK_MIN).min(LOOK_MAX));
     // Workers hand a page over with the first call that ends after it; most do within this.
     let grace = Nanos(slice.0 / 2);
-    let (mut next, mut opened, mut closed) = (0, false, false);
-    while threads.iter().any(|thread| !thread.is_finished()) {
+    let (mut next, mut opened, mut closed, mut ended) = (0, false, false, Vec::new());
+    loop {
         // Not past the moment at which the window opens or closes: what is sampled then belongs to it.
         let edge = if opened { control.closes() } else { desk.timeline.opens() };
         let nap = if closed { look } else { look.min(Duration::from(edge - clock.now())).max(NAP_MIN) };
-        std::thread::sleep(nap);
+        match ends.recv_timeout(nap) {
+            Ok(end) => ended.push(end),
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+        }
         let now = clock.now();
         desk.warm_on(now, control, || observer.is_settled());
         if !opened && now >= desk.timeline.opens() {
@@ -350,21 +430,16 @@ fn collect<W: Workload, C: Clock>(
     if opened && !closed {
         observer.closed();
     }
-    desk
+    (desk, ended)
 }
 
-/// Waits for all threads, and adds up their CPU time.
-fn join(threads: Threads) -> Result<Nanos, RunError> {
-    let mut cpu = Nanos::ZERO;
-    let mut first_error = None;
+/// Waits for all threads.
+fn join(threads: Threads) -> Result<(), RunError> {
+    let mut first_error = Ok(());
     for thread in threads {
-        match thread.join() {
-            Ok(Ok(used)) => cpu += used,
-            Ok(Err(error)) => first_error = first_error.or(Some(error)),
-            Err(panic) => {
-                first_error = first_error.or(Some(RunError::Panicked { what: panic_message(&*panic) }))
-            }
+        if let Err(panic) = thread.join() {
+            first_error = first_error.and(Err(RunError::Panicked { what: panic_message(&*panic) }));
         }
     }
-    first_error.map_or(Ok(cpu), Err)
+    first_error
 }

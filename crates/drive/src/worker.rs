@@ -6,6 +6,8 @@
 
 use crate::arrivals::NextCall;
 use crate::control::Control;
+use crate::crew::{Job, Place, Seat};
+use crate::plan::Deferred;
 use crate::timer::{Missed, Timer};
 use async_channel::{Receiver, Sender};
 use measure::{Moments, Tape};
@@ -62,8 +64,8 @@ pub(crate) struct Limits {
 pub(crate) enum Source<W: Workload> {
     /// Drawn by the worker itself.
     Own { inputs: W::Inputs, turn: NextCall },
-    /// Queued by other workers.
-    Queue(Receiver<Queued<W>>),
+    /// Queued by other workers, for one that executes them so.
+    Queue(Receiver<Queued<W>>, Deferred),
 }
 
 /// A call that waits for a worker of its own.
@@ -73,8 +75,17 @@ pub(crate) struct Queued<W: Workload> {
 }
 
 impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
-    /// Makes calls until none is due any more.
-    pub(crate) async fn run(mut self) {
+    /// Makes calls until none is due any more, and gives back what it keeps for the next round.
+    pub(crate) async fn run(mut self) -> Place<W, T> {
+        self.make_calls().await;
+        let job = match self.source {
+            Source::Own { inputs, .. } => Job::Terminal(inputs),
+            Source::Queue(_, deferred) => Job::Deferred(deferred),
+        };
+        Place { seat: Seat { id: self.id, job }, session: self.session, calls: self.calls }
+    }
+
+    async fn make_calls(&mut self) {
         self.timer.sleep_until(self.limits.start).await;
         let mut free = self.limits.start;
         while let Some((call, due)) = self.source.next().await {
@@ -281,7 +292,7 @@ impl<W: Workload> Source<W> {
                 let due = turn.due(W::KINDS[W::kind(&call)].pace);
                 Some((call, due))
             }
-            Source::Queue(queue) => {
+            Source::Queue(queue, _) => {
                 let queued = queue.recv().await.ok()?;
                 Some((queued.call, Some(queued.due)))
             }
@@ -298,7 +309,7 @@ impl<W: Workload> Source<W> {
         }
         match self {
             Source::Own { inputs, .. } => inputs.check(call, outcome),
-            Source::Queue(_) => Ok(()),
+            Source::Queue(..) => Ok(()),
         }
     }
 
@@ -315,7 +326,7 @@ impl<W: Workload> Source<W> {
         match self {
             Source::Own { turn: NextCall::WhenFree | NextCall::Paced(_), .. } => Supply::Worker,
             Source::Own { turn: NextCall::Timetable(_), .. } => Supply::Timetable,
-            Source::Queue(_) => Supply::Queue,
+            Source::Queue(..) => Supply::Queue,
         }
     }
 }
