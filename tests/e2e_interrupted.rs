@@ -334,7 +334,10 @@ fn a_run_that_is_killed_while_it_loads_leaves_a_readable_result() {
     let report = workdir.run(&format!("report {folder}"));
     assert!(report.code() == 0 && report.out.contains("no trial was measured yet"), "{report:?}");
     let junit = workdir.run(&format!("report {folder} --format junit"));
-    assert!(junit.out.contains("<failure message=\"no trial was measured; the run is running\""), "{junit:?}");
+    assert!(
+        junit.out.contains("<failure message=\"no trial was measured; the run is running\""),
+        "{junit:?}"
+    );
     workdir.run(&format!("compare {folder} {folder}")).refused(&["has no trial: its run is running"]);
 }
 

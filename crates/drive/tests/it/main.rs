@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod allocations;
+mod rounds;
 mod toy;
 mod trials;

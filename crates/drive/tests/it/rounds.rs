@@ -1,0 +1,157 @@
+//! Rounds of a generator: sessions and inputs last, and each round is a trial of its own.
+
+use crate::toy::{self, Call, Numbers, Outcome, Posted, Toy};
+use drive::{Arrivals, Generator, Plan, RatePerSecond, RunError, Stop, Trial, TrialProgress};
+use measure::Monotonic;
+use model::{CallWork, Fault, Home, Ledger, Nanos, OpenError, Session, Stack, Target};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// What sessions of a target have done.
+#[derive(Default)]
+struct Seen {
+    opened: AtomicU32,
+    closed: AtomicU32,
+    calls: AtomicU64,
+    /// The highest number of a call so far.
+    highest: AtomicU64,
+}
+
+/// Sessions that answer at once, unless it is not their turn.
+struct Taking<const TASK: bool> {
+    seen: Arc<Seen>,
+    /// Whose turn it is.
+    turn: Arc<AtomicU32>,
+    own: u32,
+}
+
+struct TakingSession<const TASK: bool>(Arc<Seen>, Arc<AtomicU32>, u32);
+
+impl<const TASK: bool> Target<Toy> for Taking<TASK> {
+    type Session = TakingSession<TASK>;
+
+    fn home(&self) -> Home {
+        if TASK { Home::Task } else { Home::Thread }
+    }
+
+    async fn open(&self, _worker: u32) -> Result<TakingSession<TASK>, OpenError> {
+        self.seen.opened.fetch_add(1, Ordering::Relaxed);
+        Ok(TakingSession(Arc::clone(&self.seen), Arc::clone(&self.turn), self.own))
+    }
+
+    fn stack(&self) -> Stack {
+        toy::stack()
+    }
+}
+
+impl<const TASK: bool> Session<Toy> for TakingSession<TASK> {
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
+        let TakingSession(seen, turn, own) = self;
+        assert_eq!(turn.load(Ordering::Relaxed), *own, "a call out of turn");
+        work.attempts = 1;
+        seen.calls.fetch_add(1, Ordering::Relaxed);
+        seen.highest.fetch_max(call.number, Ordering::Relaxed);
+        if TASK {
+            tokio::task::yield_now().await;
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+impl<const TASK: bool> Drop for TakingSession<TASK> {
+    fn drop(&mut self) {
+        self.0.closed.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn plan(arrivals: Arrivals) -> Plan {
+    Plan {
+        arrivals,
+        workers: 3,
+        runtimes: 2,
+        warmup: Nanos::from_millis(20),
+        measured: Nanos::from_millis(60),
+        slice: Nanos::from_millis(20),
+        ..Plan::default()
+    }
+}
+
+fn round(generator: &mut Generator<Toy, Monotonic>, plan: &Plan) -> Result<Trial<Toy>, RunError> {
+    generator.round(plan, &Posted::default, &Stop::new(), &mut |_: &TrialProgress<'_, Toy>| {})
+}
+
+/// Two generators take turns: only one makes calls at a time, with the sessions that it opened first.
+fn take_turns<const TASK: bool>(arrivals: Arrivals) {
+    let turn = Arc::new(AtomicU32::new(0));
+    let (plan, clock) = (plan(arrivals), Monotonic::start());
+    let mut sides: Vec<_> = (0..2)
+        .map(|own| {
+            let seen = Arc::new(Seen::default());
+            let target = Taking::<TASK> { seen: Arc::clone(&seen), turn: Arc::clone(&turn), own };
+            let generator = Generator::open(&plan, &Arc::new(target), |_| Numbers::new(0), clock);
+            (generator.unwrap(), seen, Posted::default())
+        })
+        .collect();
+    for own in [0, 1, 1, 0, 1, 0, 0, 1] {
+        turn.store(own, Ordering::Relaxed);
+        let (generator, seen, posted) = &mut sides[own as usize];
+        let before = seen.calls.load(Ordering::Relaxed);
+        let trial = round(generator, &plan).unwrap();
+        let call_counts = trial.totals.call_counts();
+        assert_eq!((call_counts.balance(), trial.warmup.balance()), (Ok(()), Ok(())));
+        assert_eq!(trial.failure, None);
+        assert_eq!((trial.warmed, trial.span), (plan.warmup, plan.measured));
+        // All calls of the round, and no others.
+        let calls = seen.calls.load(Ordering::Relaxed) - before;
+        assert_eq!(calls, call_counts.started + trial.warmup.started);
+        posted.absorb(&trial.ledger);
+    }
+    for (generator, seen, posted) in sides {
+        assert!(posted.committed > 0);
+        assert_eq!(posted.calls, seen.calls.load(Ordering::Relaxed));
+        assert_eq!(seen.opened.load(Ordering::Relaxed), plan.workers);
+        // Streams of inputs go on where the last round has left them.
+        let each = seen.highest.load(Ordering::Relaxed) + 1;
+        assert!(each * u64::from(plan.workers) >= posted.calls, "{each} of {}", posted.calls);
+        assert_eq!(seen.closed.load(Ordering::Relaxed), 0);
+        generator.close().unwrap();
+        assert_eq!(seen.closed.load(Ordering::Relaxed), plan.workers);
+    }
+}
+
+#[test]
+fn generators_take_turns_with_the_sessions_that_they_opened_first() {
+    for arrivals in [Arrivals::Closed, Arrivals::Poisson(RatePerSecond(2_000.0))] {
+        take_turns::<true>(arrivals);
+        take_turns::<false>(arrivals);
+    }
+}
+
+#[test]
+fn a_worker_that_panics_in_a_later_round_is_reported_and_the_generator_can_be_dropped() {
+    let turn = Arc::new(AtomicU32::new(0));
+    let target = Taking::<true> { seen: Arc::default(), turn: Arc::clone(&turn), own: 0 };
+    let plan = plan(Arrivals::Closed);
+    let inputs = |_| Numbers::new(0);
+    let mut generator = Generator::open(&plan, &Arc::new(target), inputs, Monotonic::start()).unwrap();
+    round(&mut generator, &plan).unwrap();
+    turn.store(1, Ordering::Relaxed);
+    let error = round(&mut generator, &plan).err().unwrap().to_string();
+    assert!(error.contains("a worker panicked") && error.contains("a call out of turn"), "{error}");
+}
+
+/// As after Ctrl-C between two rounds.
+#[test]
+fn a_round_that_is_asked_to_stop_before_it_begins_makes_no_call() {
+    let seen = Arc::new(Seen::default());
+    let target = Taking::<false> { seen: Arc::clone(&seen), turn: Arc::default(), own: 0 };
+    let plan = plan(Arrivals::Closed);
+    let inputs = |_| Numbers::new(0);
+    let mut generator = Generator::open(&plan, &Arc::new(target), inputs, Monotonic::start()).unwrap();
+    let stop = Stop::new();
+    stop.request();
+    let trial =
+        generator.round(&plan, &Posted::default, &stop, &mut |_: &TrialProgress<'_, Toy>| {}).unwrap();
+    assert!(trial.interrupted);
+    assert_eq!(seen.calls.load(Ordering::Relaxed), 0);
+}
