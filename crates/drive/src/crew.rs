@@ -115,8 +115,10 @@ impl<W: Workload, T: Target<W>, C: Clock> Crew<W, T, C> {
                     control.fail(clock.now(), format!("could not make a timer: {error}"));
                     RunError::Runtime(error)
                 })?);
-                let (workers, tape) = self
-                    .seat(std::mem::take(&mut places), go, |place| TaskTimer::new(Rc::clone(&pacer), place));
+                // Made now: the first worker ends while others still make calls, which allocate nothing.
+                let kept = Vec::with_capacity(places.len());
+                let seated = std::mem::replace(&mut places, kept);
+                let (workers, tape) = self.seat(seated, go, |place| TaskTimer::new(Rc::clone(&pacer), place));
                 let tasks: Vec<_> =
                     workers.into_iter().map(|worker| tokio::task::spawn_local(worker.run())).collect();
                 let alarm = tokio::task::spawn_local(async move { pacer.run().await });
