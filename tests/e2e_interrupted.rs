@@ -317,7 +317,7 @@ fn a_killed_run_leaves_its_private_database_until_the_next_run() {
     assert!(workdir.only_run().join("result.json").exists());
 }
 
-/// The folder of a run that is killed before its data is there says what it was, and that nothing was measured.
+/// A run that is killed while it loads leaves a document that names its subject, and says that nothing was measured.
 #[test]
 fn a_run_that_is_killed_while_it_loads_leaves_a_readable_result() {
     let workdir = Workdir::empty();

@@ -337,3 +337,18 @@ fn another_name_of_an_engine_is_noted_once() {
         assert_eq!(ran.err.matches("note: `mysql` stands for `mariadb`").count(), 1, "{ran:?}");
     }
 }
+
+#[test]
+fn a_server_that_fails_conformance_is_not_measured_and_leaves_no_folder() {
+    let workdir = Workdir::empty();
+    if !with_python(&workdir) {
+        return;
+    }
+    let file = workdir.path("servers/python/tpcb.py");
+    let right = fs::read_to_string(&file).unwrap();
+    let wrong = right.replacen("{\"abalance\": balance}", "{\"abalance\": balance + 1}", 1);
+    assert_ne!(wrong, right);
+    write(file, &wrong);
+    let words = ["tpcb/sqlite/python failed conformance; not measured", "abalance"];
+    refused(&workdir, &format!("run tpcb/sqlite/python {SHORT}"), &words);
+}

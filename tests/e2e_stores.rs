@@ -204,8 +204,12 @@ fn every_trial_begins_from_the_loaded_state_and_leaves_nothing() {
     // Accounts, tellers and the branch of each of the branches.
     let places = |branches: usize| branches * (1 + 10 + 1);
     let workdir = Workdir::empty();
-    let private = workdir.run(&format!("compare tpcb/sqlite tpcb/sqlite --shards 2 --scale 2 {TRIALS}"));
+    let private = workdir.run(&format!("compare tpcb/sqlite tpcb/sqlite --shards 2 {TRIALS}"));
     assert!(matches!(private.code(), 0 | 1), "{private:?}");
+    assert!(
+        private.err.contains("2 branches, the default for 2 stores; --scale sets another"),
+        "{private:?}"
+    );
     assert_eq!(before_trials(&workdir), [(places(2), 0); 2]);
     assert_eq!(databases(&workdir), [""; 0]);
     workdir.document()["trials"].as_array().unwrap().iter().for_each(assert_over_both);
@@ -382,7 +386,7 @@ fn what_cannot_be_split_is_refused_before_anything_starts() {
         refused(&workdir, &format!("{user} tpcb --scale 3 --shards 4"), &[few]);
         refused(
             &workdir,
-            &format!("{user} tpcb --shards 2"),
+            &format!("{user} tpcb --scale 1 --shards 2"),
             &["tpcb with 1 branch can be split over 1 store at most"],
         );
     }

@@ -75,7 +75,8 @@ fn somebody_else_who_writes_into_the_database_is_named_beside_the_audits_that_fa
         let sentence = others.map(|rule| rule["sentence"].to_string()).unwrap_or_default();
         let name = if engine == rig::Engine::Postgres { "psql of user" } else { "user" };
         if engine == rig::Engine::Postgres {
-            let counted = "were opened in the database during the measurement, most of them not by the run";
+            let counted =
+                "were opened in the database during the measurement, and the run accounts for at most";
             assert!(sentence.contains(counted), "{sentence}");
         }
         assert!(sentence.contains(name) && sentence.contains(&url.user), "{sentence}: {trial}");

@@ -62,7 +62,7 @@ pub(crate) fn execute<W: Driven>(work: Work<'_>, ui: &Ui) -> Result<CommandOutco
 /// The workload of a command, and what of it there is to do.
 ///
 /// # Errors
-/// A subject or a workload does not exist, or subjects cannot be compared. Of commands that are about no workload: nothing.
+/// A subject or a workload does not exist, or subjects cannot be compared. Or the command is about no workload.
 pub(crate) fn find(command: &Command) -> Result<(&'static Row, Work<'_>)> {
     let named = |workload: &str| workloads::of(subjects::workload(workload)?);
     let of = |subject: &Subject| workloads::of(subject.workload());
@@ -112,7 +112,14 @@ pub(crate) fn find(command: &Command) -> Result<(&'static Row, Work<'_>)> {
         Command::Export(args::Export { tool: args::ExportTool::K6(args) }) => {
             (named(&args.workload)?, Work::Export(args))
         }
-        _ => bail!("this command is about no workload"),
+        Command::Quickstart(_)
+        | Command::List(_)
+        | Command::Consume(_)
+        | Command::Report(_)
+        | Command::Rig(_)
+        | Command::Completions(_)
+        | Command::Man
+        | Command::Launch(_) => bail!("this command is about no workload"),
     })
 }
 

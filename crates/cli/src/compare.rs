@@ -1,7 +1,7 @@
 //! `stackmark compare`, `stackmark quickstart` and `stackmark experiment`: what is to be compared, as a plan that the runner
 //! of experiments carries out; and two stored results compared with each other.
 
-use crate::args::{self, Limited, Stores};
+use crate::args::{self, Limited};
 use crate::confirm;
 use crate::data::Data;
 use crate::run::{
@@ -15,7 +15,6 @@ use model::{Nanos, Tier};
 use result::{Block, BlockTrial, Comparison, Interval, Party, RunKind, Side, State, Verdict};
 use schedule::plan::{self as planned, Criterion, Experiment, Variant};
 use schedule::{CommandOutcome, Interleaved};
-use sql::Dialect;
 use std::path::Path;
 use targets::Driven;
 use workload::CLIENTS;
@@ -50,7 +49,7 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<CommandOutc
         a: subjects::find("tpcc/sqlite/rusqlite")?,
         b: subjects::find("tpcc/sqlite/axum+rusqlite")?,
         scale: args.scale,
-        data: Data::<Tpcc>::of(&args::DataArgs::default(), Dialect::Sqlite)?,
+        data: Data::<Tpcc>::of(&args::DataArgs::default(), &[])?,
         plan: plan::<Tpcc>(&plan_args, args.scale)?,
         through_checkpoints: false,
         server: args::ServerArgs::default(),
@@ -76,10 +75,7 @@ pub(crate) fn compare<W: Driven>(
     args: &args::Compare,
     ui: &Ui,
 ) -> Result<CommandOutcome> {
-    // Of two engines the named database is that of one; it must be that of one.
-    let named = Stores::with_broker(&args.data.db, args.data.shards.shards)?.urls(None)?;
-    let of_b = named.first().is_some_and(|url| url.dialect() == b.how.dialect);
-    let data = Data::<W>::of(&args.data, if of_b { b } else { a }.how.dialect)?;
+    let data = Data::<W>::of(&args.data, &[a, b])?;
     let scale = data.scale(&args.data, &[a, b], args.plan.clients.unwrap_or(CLIENTS), ui)?;
     let plan = plan::<W>(&args.plan, scale)?;
     let (server, engine) = (args.server.clone(), args.engine.clone());

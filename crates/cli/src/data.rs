@@ -20,13 +20,16 @@ pub(crate) struct Data<W: Driven> {
 }
 
 impl<W: Driven> Data<W> {
-    /// Reads what is there. All of it must be of this engine.
+    /// Reads what is there. All named databases must be of one engine, that of one of the subjects.
     ///
     /// # Errors
     /// An option is wrong, or a named database does not hold what is asked for.
-    pub(crate) fn of(args: &DataArgs, dialect: Dialect) -> Result<Data<W>> {
+    pub(crate) fn of(args: &DataArgs, subjects: &[&Subject]) -> Result<Data<W>> {
         let stores = Stores::with_broker(&args.db, args.shards.shards)?;
-        let named = stores.urls(Some(dialect))?;
+        let first = stores.urls(None)?.first().map(DbUrl::dialect);
+        let engines = || subjects.iter().map(|subject| subject.how.dialect);
+        let engine = engines().find(|engine| Some(*engine) == first).or(engines().next());
+        let named = stores.urls(engine)?;
         let (asked, chosen) = (args.amounts.scale::<W>()?, args.amounts.chosen::<W>()?);
         let existing = (!named.is_empty())
             .then(|| Databases::<W>::existing(named.clone(), asked.map(u64::from), &chosen))
@@ -39,16 +42,15 @@ impl<W: Driven> Data<W> {
         let engines: Vec<Dialect> = subjects.iter().map(|subject| subject.how.dialect).collect();
         let scale = match &self.existing {
             Some(databases) => databases.scale(),
-            None => args.amounts.scale_for::<W>(&engines, clients, ui)?,
+            None => args.amounts.scale_for::<W>(&engines, self.stores.shards, clients, ui)?,
         };
-        for subject in subjects {
-            self.can_be_split(scale, subject)?;
-        }
-        Ok(scale)
+        subjects.iter().try_fold(scale, |scale, subject| self.splittable(scale, subject))
     }
 
-    pub(crate) fn can_be_split(&self, scale: u32, subject: &Subject) -> Result<()> {
-        workload::split_for::<W>(W::standard(scale), self.stores.shards, subject.how.style.name()).map(drop)
+    /// The scale, if data of it can be split over the stores for this subject.
+    pub(crate) fn splittable(&self, scale: u32, subject: &Subject) -> Result<u32> {
+        workload::split_for::<W>(W::standard(scale), self.stores.shards, subject.how.style.name())?;
+        Ok(scale)
     }
 
     /// Where data in such an engine is, and the engine under it.

@@ -27,7 +27,7 @@ pub(crate) fn load<W: Driven>(args: &args::Load, ui: &Ui) -> Result<CommandOutco
         true => (W::tiny_over(stores.shards), W::GOLDEN_LOAD_SEED),
         false => {
             let engines: Vec<Dialect> = urls.iter().map(|url| url.dialect()).collect();
-            let scale = args.amounts.scale_for::<W>(&engines, CLIENTS, ui)?;
+            let scale = args.amounts.scale_for::<W>(&engines, stores.shards, CLIENTS, ui)?;
             (workload::sized::<W>(scale, &args.amounts.chosen_for_data::<W>()?)?, args.seed)
         }
     };

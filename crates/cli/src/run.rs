@@ -32,7 +32,7 @@ const WARMUP_GROWS: u32 = 4;
 pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &Ui) -> Result<CommandOutcome> {
     let interrupt = Interrupt::listen()?;
     // Everything that can be wrong is found before the folder is made and anything is loaded.
-    let data = Data::<W>::of(&args.data, subject.how.dialect)?;
+    let data = Data::<W>::of(&args.data, &[subject])?;
     let own = args.url.as_deref().filter(|_| data.named.is_empty()).and_then(Own::of);
     if args.checks.require_audit && args.url.is_some() && data.named.is_empty() && own.is_none() {
         ui.remark(
@@ -48,7 +48,7 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
     let remote = args.url.as_deref().map(|url| reach::<W>(url, wanted)).transpose()?;
     let clients = args.plan.clients.unwrap_or(CLIENTS);
     let scale = match (&data.existing, &remote) {
-        _ if own.is_some() => data.asked.unwrap_or(W::SCALE_DEFAULT),
+        _ if own.is_some() => data.splittable(data.asked.unwrap_or(W::SCALE_DEFAULT), subject)?,
         (Some(database), Some(server)) if server.about().scale != u64::from(database.scale()) => {
             bail!(
                 "the server has {} and --db has {}: they are not the same database",
@@ -56,11 +56,9 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
                 database.scale()
             )
         }
-        (Some(database), _) => database.scale(),
-        (None, Some(server)) => scale_of::<W>(server.about().scale)?,
-        (None, None) => data.scale(&args.data, &[subject], clients, ui)?,
+        (None, Some(server)) => data.splittable(scale_of::<W>(server.about().scale)?, subject)?,
+        (Some(_), _) | (None, None) => data.scale(&args.data, &[subject], clients, ui)?,
     };
-    data.can_be_split(scale, subject)?;
     let about = remote.as_ref().map(|server| server.about().clone());
     if let Some(about) = &about {
         is_split_alike(about, data.stores.shards)?;
@@ -114,7 +112,7 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
     let databases = match data.existing {
         Some(databases) => databases,
         None if audited => {
-            // A run that is killed while its data is loaded says what it was.
+            // A run that is killed while it loads leaves a document that names its subject.
             folder.put_document(&document)?;
             deployment.load::<W>(scale, ui, &interrupt).inspect_err(|_| folder.empty())?
         }
@@ -130,10 +128,14 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
             // The server is someone's and holds data that conformance would wear out.
             Some(_) => trial::no_conformance("not run: the server was already running"),
         },
-        audits: if audited { trial::before(&databases, ui, &interrupt)? } else { Vec::new() },
+        audits: match audited {
+            true => trial::before(&databases, ui, &interrupt).inspect_err(|_| folder.empty())?,
+            false => Vec::new(),
+        },
     };
     let forbidden = trial::forbids::<W>(&before.audits, databases.is_foreign());
     if before.conformance.check == Check::Failed || forbidden.is_some() {
+        folder.empty();
         return refuse(&before.conformance, forbidden, databases.is_foreign(), subject);
     }
     let job = Job {

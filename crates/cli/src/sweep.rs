@@ -45,7 +45,7 @@ pub(crate) fn under_load<W: Driven>(
     (in_flight, clients): (u32, u32),
     ui: &Ui,
 ) -> Result<UnderLoad> {
-    let found = Data::<W>::of(data, subject.how.dialect)?;
+    let found = Data::<W>::of(data, &[subject])?;
     run::can_be_limited(engine, &[subject], false, found.stores.shards)?;
     run::check_message_options(server, engine, &found.stores, &[subject], false)?;
     if let Some(databases) = &found.existing {

@@ -90,7 +90,7 @@ impl<W: Workload, T: Target<W>, C: Clock> Crew<W, T, C> {
                 self.seat(places, go, |_| ThreadTimer::new(clock.clone(), Arc::clone(&control)));
             places = workers.into_iter().map(|worker| block_on(worker.run())).collect();
             finish(tape);
-            // Who began the round may have given up.
+            // The receiver is gone if the caller gave up.
             let _ = ended.send(Ok(thread_cpu() - cpu_before));
         }
     }
@@ -154,7 +154,7 @@ impl<W: Workload, T: Target<W>, C: Clock> Crew<W, T, C> {
             Ok(sessions) => (Some(sessions), Ok(())),
             Err(error) => (None, Err(error)),
         };
-        // Let go of before it waits: that a crew has panicked is noticed only because no sender is left.
+        // Dropped before the crew waits for a round: a crew that panicked is noticed only because no sender is left.
         if let Some(opened) = self.opened.take() {
             // A receiver that is gone has given up already, and sends no start.
             let _ = opened.send(report);

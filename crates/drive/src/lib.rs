@@ -33,5 +33,5 @@ pub use control::Stop;
 pub use outage::Outage;
 pub use plan::{Arrivals, Deferred, Plan, PlanError, RatePerSecond, Think, shares};
 pub use stages::Stage;
-pub use trial::{Generator, Observer, RunError, Trial, TrialProgress, run};
+pub use trial::{Generator, Observer, Round, RunError, Trial, TrialProgress, run};
 pub use worker::CLOCKED_EVERY;

@@ -106,7 +106,7 @@ pub struct Plan {
     #[serde(default)]
     pub calls: Option<u64>,
     /// How long after the window calls that were due in it may still begin and end. What has not ended then is in
-    /// doubt, what has not begun is unstarted.
+    /// doubt, what has not begun is dropped.
     pub drain_max: Nanos,
     /// How long what is still on its way after that is waited for before the stored data is audited, in workloads that leave
     /// something on its way. The load has ended then.

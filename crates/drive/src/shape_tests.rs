@@ -48,7 +48,7 @@ fn a_number_of_calls_is_made_exactly_and_ends_the_window() {
             let call_counts = simulated.call_counts();
             let what = format!("{calls} calls of {workers} workers, {arrivals:?}");
             assert_eq!(
-                (call_counts.due, call_counts.committed, call_counts.unstarted),
+                (call_counts.due, call_counts.committed, call_counts.dropped),
                 (calls, calls, 0),
                 "{what}"
             );

@@ -29,7 +29,7 @@ const NAP_MIN: Duration = Duration::from_micros(100);
 pub struct Trial<W: Workload> {
     /// Over the calls that were due in the window, and what began and ended in it.
     pub totals: Totals,
-    /// Books of the calls that were due in the warm-up.
+    /// Counts of the calls that were due in the warm-up.
     pub warmup: CallCounts,
     /// The time line, warm-up and drain included.
     pub slices: Vec<Slice>,
@@ -72,7 +72,7 @@ pub struct TrialProgress<'a, W: Workload> {
     pub slices: &'a [Slice],
     /// Everything so far: at least what the slices count.
     pub collected: &'a Collected<W>,
-    /// Books so far, of the calls that were due in the window.
+    /// Counts so far, of the calls that were due in the window.
     pub call_counts: CallCounts,
     /// The times without the engine or the server so far; one that lasts has no end yet.
     pub outages: Vec<Outage>,
@@ -158,14 +158,36 @@ where
     C: Clock,
 {
     let mut generator = Generator::open(plan, target, inputs, clock)?;
-    let trial = generator.round(plan, &ledger, stop, observer)?;
+    let trial = generator.round(Round::of(plan), &ledger, stop, observer)?;
     generator.close()?;
     Ok(trial)
+}
+
+/// What may differ between the rounds of a [`Generator`].
+#[derive(Debug, Clone, Copy)]
+pub struct Round {
+    /// [`Plan::warmup`].
+    pub warmup: Nanos,
+    /// [`Plan::warmup_max`].
+    pub warmup_max: Nanos,
+    /// [`Plan::measured`].
+    pub measured: Nanos,
+    /// [`Plan::seed`].
+    pub seed: u64,
+}
+
+impl Round {
+    /// The one round of a trial.
+    pub fn of(plan: &Plan) -> Round {
+        let Plan { warmup, warmup_max, measured, seed, .. } = *plan;
+        Round { warmup, warmup_max, measured, seed }
+    }
 }
 
 /// A load generator whose sessions and streams of inputs last for several rounds.
 pub struct Generator<W: Workload, C> {
     clock: C,
+    plan: Plan,
     threads: Threads,
     starts: Starts<W>,
     /// From the beginning of a round to its first call.
@@ -186,22 +208,27 @@ impl<W: Workload, C: Clock> Generator<W, C> {
         plan.validate(W::KINDS)?;
         let crews = assemble(plan, target.home(), inputs);
         let (threads, starts) = open(target, &clock, crews)?;
-        Ok(Generator { clock, threads, starts, lead: LEAD })
+        Ok(Generator { clock, plan: plan.clone(), threads, starts, lead: LEAD })
     }
 
-    /// Makes calls for a warm-up, a window and a drain, as a trial of its own. `plan` may differ from that of [`Generator::open`] in
-    /// spans, rates and seeds; workers and threads stay.
+    /// Makes calls for a warm-up, a window and a drain, as a trial of its own.
     ///
     /// # Errors
-    /// The plan cannot be carried out, or a worker panicked.
+    /// The spans cannot be carried out, the system gives no thread or timer, or a worker panicked, in this round or before.
     pub fn round(
         &mut self,
-        plan: &Plan,
+        round: Round,
         ledger: &dyn Fn() -> W::Ledger,
         stop: &Stop,
         observer: &mut dyn Observer<W>,
     ) -> Result<Trial<W>, RunError> {
+        let Round { warmup, warmup_max, measured, seed } = round;
+        let plan = Plan { warmup, warmup_max, measured, seed, ..self.plan.clone() };
         plan.validate(W::KINDS)?;
+        if self.starts.is_empty() {
+            return Err(RunError::Panicked { what: "in an earlier round".to_owned() });
+        }
+        let plan = &plan;
         let pulse = Pulse::start().map_err(RunError::Runtime)?;
         let lead = std::mem::replace(&mut self.lead, LEAD_AGAIN);
         let timeline = Timeline {
@@ -279,7 +306,7 @@ impl<W: Workload, C> Drop for Generator<W, C> {
     }
 }
 
-/// Gaps of a watch that began `lead` before the trial, counted from the start of the trial; without those of before.
+/// Gaps of a watch that began `lead` before the trial, counted from the start of the trial; earlier gaps are left out.
 fn since_start(gaps: Vec<Gap>, lead: Nanos) -> Vec<Gap> {
     let ends = |gap: &Gap| gap.from + gap.length;
     gaps.into_iter().filter(|gap| ends(gap) > lead).map(|gap| Gap { from: gap.from - lead, ..gap }).collect()

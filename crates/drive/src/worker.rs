@@ -64,7 +64,7 @@ pub(crate) struct Limits {
 pub(crate) enum Source<W: Workload> {
     /// Drawn by the worker itself.
     Own { inputs: W::Inputs, turn: NextCall },
-    /// Queued by other workers, for one that executes them so.
+    /// Queued by other workers; the settings are kept for the next round.
     Queue(Receiver<Queued<W>>, Deferred),
 }
 
@@ -109,7 +109,7 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
                 }
             }
             if self.control.is_cut_short() || started >= closes + self.limits.drain {
-                self.tape.borrow_mut().record_unstarted(due, self.control.window(started));
+                self.tape.borrow_mut().record_dropped(due, self.control.window(started));
                 match self.source.supply() {
                     Supply::Worker => break,
                     Supply::Timetable | Supply::Queue => continue,

@@ -53,7 +53,7 @@ fn a_stall_shows_up_as_late_responses() {
     assert!((95..=130).contains(&late), "{late} late responses");
     assert_eq!(longer_than(times.service(), ms(5)), 1);
     let call_counts = simulated.call_counts();
-    assert_eq!((call_counts.due, call_counts.committed, call_counts.unstarted), (10_000, 10_000, 0));
+    assert_eq!((call_counts.due, call_counts.committed, call_counts.dropped), (10_000, 10_000, 0));
     assert_eq!(call_counts.balance(), Ok(()));
 }
 
@@ -113,7 +113,7 @@ fn calls_that_were_due_but_dropped_are_counted() {
     // 1,000 calls per second are due, 100 can be served, for 10 s and a drain of 5 s.
     let simulated = Simulation::new(plan(constant(1_000.0)), |_, _| Step::done(ms(10))).run();
     let call_counts = simulated.call_counts();
-    assert_eq!((call_counts.due, call_counts.started, call_counts.unstarted), (10_000, 1_500, 8_500));
+    assert_eq!((call_counts.due, call_counts.started, call_counts.dropped), (10_000, 1_500, 8_500));
     let totals = &simulated.collected.totals;
     // One call is answered at the very moment in which the window closes: that is after it.
     assert_eq!((totals.kinds[PLAIN].ended.committed, call_counts.late), (999, 501));
@@ -189,7 +189,7 @@ fn a_stop_that_meets_an_overslept_call_ends_the_trial() {
         assert_eq!(call_counts.balance(), Ok(()));
         // What was due and had not begun when the stop came; in a closed loop nothing waits.
         let expected = if arrivals == Arrivals::Closed { 0..=0 } else { 1..=50 };
-        assert!(expected.contains(&call_counts.unstarted), "{arrivals:?}: {call_counts:?}");
+        assert!(expected.contains(&call_counts.dropped), "{arrivals:?}: {call_counts:?}");
     }
 }
 
@@ -361,7 +361,7 @@ fn deferred_calls_are_queued_at_once_and_done_later() {
     let simulated = Simulation::new(deferred(10_000), script).later_each(10).run();
     let totals = &simulated.collected.totals;
     let (plain, later) = (totals.kinds[PLAIN].call_counts, totals.kinds[LATER].call_counts);
-    assert_eq!((plain.committed, later.committed, later.unstarted), (10_000, 1_111, 0));
+    assert_eq!((plain.committed, later.committed, later.dropped), (10_000, 1_111, 0));
     assert_eq!(simulated.call_counts().balance(), Ok(()));
     assert_eq!(totals.queueing.as_ref().unwrap().count(), 1_111);
     assert_eq!(totals.queueing.as_ref().unwrap().max(), Some(Nanos::ZERO));
@@ -372,12 +372,12 @@ fn deferred_calls_are_queued_at_once_and_done_later() {
 }
 
 #[test]
-fn a_full_queue_refuses_and_what_the_limit_leaves_is_unstarted() {
+fn a_full_queue_refuses_and_what_the_limit_leaves_is_dropped() {
     let script = |call: &Call, _| Step::done(if call.kind == LATER { Nanos(1_900_000_000) } else { ms(1) });
     let simulated = Simulation::new(deferred(100), script).later_each(10).run();
     let call_counts = simulated.call_counts();
     assert_eq!(call_counts.balance(), Ok(()));
-    assert!(call_counts.refused > 0 && call_counts.unstarted > 0, "{call_counts:?}");
+    assert!(call_counts.refused > 0 && call_counts.dropped > 0, "{call_counts:?}");
     // 90 s at 1.9 s each; the call that the limit cuts off is in doubt.
     let later = simulated.collected.totals.kinds[LATER].call_counts;
     assert_eq!((later.committed, later.in_doubt), (47, 1));

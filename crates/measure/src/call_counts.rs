@@ -10,7 +10,7 @@ use std::ops::AddAssign;
 pub enum Class {
     /// The business outcome happened.
     Committed,
-    /// The service said no by rule.
+    /// A business rule rejected it.
     Declined,
     /// The engine refused it until the retries were spent.
     Conflict,
@@ -38,13 +38,13 @@ impl Class {
     }
 }
 
-/// Counts of calls. `due = started + unstarted`, and `started` is the sum of the six classes: [`CallCounts::balance`].
+/// Counts of calls. `due = started + dropped`, and `started` is the sum of the six classes: [`CallCounts::balance`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallCounts {
     /// Calls that were due.
     pub due: u64,
     /// Due and dropped, because the drain ended first.
-    pub unstarted: u64,
+    pub dropped: u64,
     pub started: u64,
     pub committed: u64,
     pub declined: u64,
@@ -60,7 +60,7 @@ pub struct CallCounts {
     /// Attempts after the first.
     pub retries: u64,
     /// Calls that took more than one attempt.
-    pub retried_calls: u64,
+    pub calls_retried: u64,
     /// Connections opened again because they were closed between calls.
     pub reconnects: u64,
     /// Committed after the window had closed; contained in `committed`. A backlog that the drain works off.
@@ -99,14 +99,14 @@ impl CallCounts {
         }
         self.attempts += u64::from(attempts);
         self.retries += u64::from(attempts.saturating_sub(1));
-        self.retried_calls += u64::from(attempts > 1);
+        self.calls_retried += u64::from(attempts > 1);
         self.reconnects += u64::from(work.reconnects);
     }
 
     /// Enters `calls` that were due and dropped.
-    pub fn enter_unstarted(&mut self, calls: u64) {
+    pub fn enter_dropped(&mut self, calls: u64) {
         self.due += calls;
-        self.unstarted += calls;
+        self.dropped += calls;
     }
 
     /// Calls that began and did not complete.
@@ -120,7 +120,7 @@ impl CallCounts {
     /// The first identity that does not hold, with both sides.
     pub fn balance(&self) -> Result<(), Imbalance> {
         let identities = [
-            ("due", self.due, self.started + self.unstarted, "started or dropped"),
+            ("due", self.due, self.started + self.dropped, "started or dropped"),
             (
                 "started",
                 self.started,
@@ -140,7 +140,7 @@ impl CallCounts {
 impl AddAssign for CallCounts {
     fn add_assign(&mut self, other: CallCounts) {
         self.due += other.due;
-        self.unstarted += other.unstarted;
+        self.dropped += other.dropped;
         self.started += other.started;
         self.committed += other.committed;
         self.declined += other.declined;
@@ -150,7 +150,7 @@ impl AddAssign for CallCounts {
         self.defect += other.defect;
         self.attempts += other.attempts;
         self.retries += other.retries;
-        self.retried_calls += other.retried_calls;
+        self.calls_retried += other.calls_retried;
         self.reconnects += other.reconnects;
         self.late += other.late;
     }
@@ -184,7 +184,7 @@ mod tests {
                     let work = CallWork { attempts: tries, reconnects: tries % 2, ..CallWork::default() };
                     call_counts.enter(class, &work, late);
                 }
-                Entry::Unstarted(calls) => call_counts.enter_unstarted(calls),
+                Entry::Unstarted(calls) => call_counts.enter_dropped(calls),
             }
         }
         call_counts
@@ -198,7 +198,7 @@ mod tests {
         ) {
             let whole = booked(&entries);
             prop_assert_eq!(whole.balance(), Ok(()));
-            prop_assert!(whole.late <= whole.committed && whole.retried_calls <= whole.retries);
+            prop_assert!(whole.late <= whole.committed && whole.calls_retried <= whole.retries);
 
             let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(entries.len())).collect();
             cuts.extend([0, entries.len()]);
@@ -217,7 +217,7 @@ mod tests {
         ) {
             let mut call_counts = booked(&entries);
             let fields = [
-                &mut call_counts.due, &mut call_counts.unstarted, &mut call_counts.started, &mut call_counts.committed, &mut call_counts.declined,
+                &mut call_counts.due, &mut call_counts.dropped, &mut call_counts.started, &mut call_counts.committed, &mut call_counts.declined,
                 &mut call_counts.conflict, &mut call_counts.refused, &mut call_counts.in_doubt, &mut call_counts.defect,
             ];
             *fields.into_iter().nth(spoiled).unwrap() += 1;
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn an_imbalance_says_what_is_missing() {
         let call_counts =
-            CallCounts { due: 7, started: 5, unstarted: 1, committed: 5, ..CallCounts::default() };
+            CallCounts { due: 7, started: 5, dropped: 1, committed: 5, ..CallCounts::default() };
         assert_eq!(
             call_counts.balance().unwrap_err().to_string(),
             "7 calls due, but 6 accounted for as started or dropped"

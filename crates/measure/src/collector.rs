@@ -103,7 +103,7 @@ fn measured(slices: &[Slice]) -> impl Iterator<Item = &Slice> {
 pub struct Collected<W: Workload> {
     /// Over the calls that were due in the window, and what began and ended in it.
     pub totals: Totals,
-    /// Books of the calls that were due in the warm-up.
+    /// Counts of the calls that were due in the warm-up.
     pub warmup: CallCounts,
     /// The time line, warm-up and drain included.
     pub slices: Vec<Slice>,

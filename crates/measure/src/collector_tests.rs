@@ -220,7 +220,7 @@ fn work_is_added_up_over_committed_calls_only() {
     let ms = Nanos::from_millis;
     assert_eq!((sums.client_wait, sums.wake_up, sums.parts()), (ms(6), ms(2), Nanos(1_500)));
     assert_eq!(
-        (kind.call_counts.attempts, kind.call_counts.retries, kind.call_counts.retried_calls),
+        (kind.call_counts.attempts, kind.call_counts.retries, kind.call_counts.calls_retried),
         (8, 4, 4)
     );
     assert_eq!(kind.committed.service().mean(), Some(Nanos::from_millis(6)));
@@ -327,7 +327,7 @@ fn calls_belong_to_the_stage_in_which_they_were_due() {
         let moments = Moments { due, free: started, started, ended };
         tape.record(&0, &Ok(true), moments, &CallWork::default(), None, TIMELINE.window());
     }
-    tape.record_unstarted(opens + ms(500), TIMELINE.window());
+    tape.record_dropped(opens + ms(500), TIMELINE.window());
     tape.finish();
     let totals = collector.finish(TIMELINE.closes()).totals;
     let [first, second] = &totals.stages[..] else { panic!("two stages") };
@@ -336,7 +336,7 @@ fn calls_belong_to_the_stage_in_which_they_were_due() {
             first.call_counts.due,
             first.call_counts.committed,
             first.call_counts.late,
-            first.call_counts.unstarted
+            first.call_counts.dropped
         ),
         (3, 2, 1, 1)
     );

@@ -153,7 +153,7 @@ fn overall(totals: &Totals, span: &Span<'_>) -> Tally {
 fn due_of_kind(index: usize, totals: &Totals) -> u64 {
     let (started, of_all) = (totals.kinds[index].call_counts.due, totals.call_counts().started);
     let share = started as f64 / of_all.max(1) as f64;
-    started + (totals.unstarted as f64 * share).ceil() as u64
+    started + (totals.dropped as f64 * share).ceil() as u64
 }
 
 /// Percentiles over `due` calls of `kinds`. What is not among the answers was slower than any of them.
@@ -304,7 +304,7 @@ fn call_counts(call_counts: &crate::CallCounts) -> CallCounts {
     CallCounts {
         due: call_counts.due,
         started: call_counts.started,
-        dropped: call_counts.unstarted,
+        dropped: call_counts.dropped,
         committed: call_counts.committed,
         declined: call_counts.declined,
         conflict: call_counts.conflict,
@@ -313,7 +313,7 @@ fn call_counts(call_counts: &crate::CallCounts) -> CallCounts {
         defect: call_counts.defect,
         attempts: call_counts.attempts,
         retries: call_counts.retries,
-        calls_retried: call_counts.retried_calls,
+        calls_retried: call_counts.calls_retried,
         reconnects: call_counts.reconnects,
     }
 }
@@ -382,7 +382,7 @@ pub fn deferred<W: Workload>(index: usize, totals: &Totals, skipped: u64) -> Opt
         queued: of_kind.call_counts.due,
         done: of_kind.call_counts.committed,
         failed: of_kind.call_counts.faults(),
-        waiting: of_kind.call_counts.unstarted,
+        waiting: of_kind.call_counts.dropped,
         skipped,
         completion,
         limit: Limit::new(limit.0, completion.p90_ns),

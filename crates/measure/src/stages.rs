@@ -6,7 +6,7 @@ use model::Nanos;
 /// Of one stage. About 14 KiB.
 #[derive(Debug, Clone, Default)]
 pub struct StageTotals {
-    /// Books of the calls that were due in it; `late` are those committed after its end.
+    /// Counts of the calls that were due in it; `late` are those committed after its end.
     pub call_counts: CallCounts,
     /// Response times of the committed ones.
     pub response: Latencies,

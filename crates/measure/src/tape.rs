@@ -115,17 +115,17 @@ impl<W: Workload> Tape<W> {
     }
 
     /// Records a call that was due and will never begin.
-    pub fn record_unstarted(&mut self, due: Nanos, window: Window) {
+    pub fn record_dropped(&mut self, due: Nanos, window: Window) {
         self.set_window(window);
         self.page.touched = true;
         self.page.totals.backlog.enter(due, None, window.opens, window.closes);
         self.note_waiting(due, None, window.opens);
         if self.is_warmup(due) {
-            self.page.warmup.enter_unstarted(1);
+            self.page.warmup.enter_dropped(1);
         } else {
-            self.page.totals.unstarted += 1;
+            self.page.totals.dropped += 1;
             if let Some(stage) = stage_at(&self.stages, due - window.opens) {
-                self.page.totals.stages[stage].call_counts.enter_unstarted(1);
+                self.page.totals.stages[stage].call_counts.enter_dropped(1);
             }
         }
     }

@@ -100,7 +100,7 @@ pub struct Totals {
     /// Times to put a call into the queue, for kinds whose execution is deferred.
     pub queueing: Option<Latencies>,
     /// Due and dropped; they have no kind, because their inputs were never drawn.
-    pub unstarted: u64,
+    pub dropped: u64,
     /// What waited for a worker.
     pub backlog: Backlog,
     /// By stage of the window; empty where it has none.
@@ -264,7 +264,7 @@ impl Totals {
             facets: facets.iter().map(|_| FacetTotals::new()).collect(),
             faults: Latencies::new(),
             queueing: kinds.iter().any(|kind| kind.deferred_p90_max.is_some()).then(Latencies::new),
-            unstarted: 0,
+            dropped: 0,
             backlog: Backlog::default(),
             stages: Vec::new(),
         }
@@ -279,7 +279,7 @@ impl Totals {
     pub fn call_counts(&self) -> CallCounts {
         let mut call_counts = CallCounts::default();
         self.kinds.iter().for_each(|kind| call_counts += kind.call_counts);
-        call_counts.enter_unstarted(self.unstarted);
+        call_counts.enter_dropped(self.dropped);
         call_counts
     }
 
@@ -345,7 +345,7 @@ impl Totals {
         }
         self.faults.absorb(&other.faults);
         absorb_optional(self.queueing.as_mut(), other.queueing.as_ref());
-        self.unstarted += other.unstarted;
+        self.dropped += other.dropped;
         self.backlog += other.backlog;
         for (mine, theirs) in self.stages.iter_mut().zip(&other.stages) {
             mine.absorb(theirs);
@@ -368,7 +368,7 @@ impl Totals {
         if let Some(queueing) = &mut self.queueing {
             queueing.clear();
         }
-        self.unstarted = 0;
+        self.dropped = 0;
         self.backlog = Backlog::default();
         self.stages.iter_mut().for_each(StageTotals::clear);
     }

@@ -62,7 +62,7 @@ pub struct CallCounts {
     pub dropped: u64,
     /// Business outcome happened and is stored to the stated tier.
     pub committed: u64,
-    /// The service said no by rule.
+    /// A business rule rejected it.
     pub declined: u64,
     /// Given up after the last permitted attempt met a conflict.
     pub conflict: u64,

@@ -44,9 +44,9 @@ pub struct SliceView<'a> {
     pub slices: &'a [Slice],
     /// Everything so far: at least what the slices count.
     pub totals: &'a Totals,
-    /// Books of the calls that ended before the window.
+    /// Counts of the calls that ended before the window.
     pub warmup: CallCounts,
-    /// Books of the calls that were due in the window.
+    /// Counts of the calls that were due in the window.
     pub call_counts: &'a CallCounts,
     /// Whether the engine or the server is away now.
     pub away: bool,

@@ -14,7 +14,7 @@ pub enum Outcome {
         /// Not booked yet.
         available: u32,
     },
-    /// The service said no.
+    /// The service declined it.
     Declined(Decline),
 }
 

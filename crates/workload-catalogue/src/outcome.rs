@@ -48,7 +48,7 @@ pub enum Said {
     Inserted {
         count: u32,
     },
-    /// The service said no, and changed nothing.
+    /// The service declined it, and changed nothing.
     Declined(Decline),
 }
 

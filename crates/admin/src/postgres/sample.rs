@@ -68,8 +68,7 @@ const DATABASE: Source = Source {
     ],
 };
 
-/// From 14 on.
-const SESSIONS: Source = Source {
+const SESSIONS_FROM_14: Source = Source {
     group: "database",
     of_server: false,
     sql: "select sessions::float8 from pg_stat_database where datname = current_database()",
@@ -168,7 +167,7 @@ impl Probe {
         let version = self.session.as_ref()?.version_num();
         let wal = if version >= 180_000 { &WAL_FROM_18 } else { &WAL };
         let checkpoints = if version >= 170_000 { &CHECKPOINTS_FROM_17 } else { &CHECKPOINTS };
-        let sessions = (version >= 140_000).then_some(&SESSIONS);
+        let sessions = (version >= 140_000).then_some(&SESSIONS_FROM_14);
         Some([&DATABASE, wal, checkpoints, &UPKEEP, &LOCKS].into_iter().chain(sessions))
     }
 }

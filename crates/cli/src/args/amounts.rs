@@ -25,18 +25,28 @@ impl Amounts {
         given.map(|scale| scale_of::<W>(*scale)).transpose()
     }
 
-    /// The scale of data that is loaded here into such engines, and used by so many clients at a time. Where it is not asked for,
-    /// says which it is and why.
-    pub(crate) fn scale_for<W: Driven>(&self, engines: &[Dialect], clients: u32, ui: &Ui) -> Result<u32> {
+    /// The scale of data that is loaded here into such engines, split over so many stores and used by so many clients at a time.
+    /// Where it is not asked for, prints which it is and why.
+    pub(crate) fn scale_for<W: Driven>(
+        &self,
+        engines: &[Dialect],
+        shards: u32,
+        clients: u32,
+        ui: &Ui,
+    ) -> Result<u32> {
         if let Some(asked) = self.scale::<W>()? {
             return Ok(asked);
         }
-        let scale = default_for::<W>(engines, clients);
+        let of_clients = default_for::<W>(engines, clients);
+        let scale = of_clients.max(shards);
+        workload::split::<W>(W::standard(scale), shards)?;
         if scale != W::SCALE_DEFAULT {
-            let (amount, clients) = (amount::<W>(scale.into()), counted(clients.into(), "client"));
-            ui.remark(&format!(
-                "{amount}, the default for {clients} on a database server; --scale sets another"
-            ));
+            let users = match scale > of_clients {
+                true => counted(shards.into(), "store"),
+                false => format!("{} on a database server", counted(clients.into(), "client")),
+            };
+            let amount = amount::<W>(scale.into());
+            ui.remark(&format!("{amount}, the default for {users}; --scale sets another"));
         }
         Ok(scale)
     }
@@ -103,7 +113,7 @@ fn scale_help() -> String {
     let larger: Vec<String> = larger.map(|row| format!("for {} {}", row.name, served(row))).collect();
     format!(
         "Scale of the data to load, or of the data that is there: {} [default: 1{other}; on PostgreSQL and MariaDB with {CLIENTS} \
-         clients {}; in a drill one for each store]",
+         clients {}; at least one for each store]",
         units.join(", "),
         larger.join(", ")
     )

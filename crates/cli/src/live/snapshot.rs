@@ -223,7 +223,7 @@ impl Shown for SliceView<'_> {
                 sum_s: response.sum().as_secs_f64(),
             }
         });
-        Counted { kinds: kinds.collect(), dropped: totals.unstarted, warmup: self.warmup }
+        Counted { kinds: kinds.collect(), dropped: totals.dropped, warmup: self.warmup }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rounds of a generator: sessions and inputs last, and each round is a trial of its own.
 
 use crate::toy::{self, Call, Numbers, Outcome, Posted, Toy};
-use drive::{Arrivals, Generator, Plan, RatePerSecond, RunError, Stop, Trial, TrialProgress};
+use drive::{Arrivals, Generator, Plan, RatePerSecond, Round, RunError, Stop, Trial, TrialProgress};
 use measure::Monotonic;
 use model::{CallWork, Fault, Home, Ledger, Nanos, OpenError, Session, Stack, Target};
 use std::sync::Arc;
@@ -17,26 +17,26 @@ struct Seen {
     highest: AtomicU64,
 }
 
-/// Sessions that answer at once, unless it is not their turn.
-struct Taking<const TASK: bool> {
+/// Sessions that answer at once; a call out of turn panics.
+struct TurnTarget<const TASK: bool> {
     seen: Arc<Seen>,
     /// Whose turn it is.
     turn: Arc<AtomicU32>,
     own: u32,
 }
 
-struct TakingSession<const TASK: bool>(Arc<Seen>, Arc<AtomicU32>, u32);
+struct TurnSession<const TASK: bool>(Arc<Seen>, Arc<AtomicU32>, u32);
 
-impl<const TASK: bool> Target<Toy> for Taking<TASK> {
-    type Session = TakingSession<TASK>;
+impl<const TASK: bool> Target<Toy> for TurnTarget<TASK> {
+    type Session = TurnSession<TASK>;
 
     fn home(&self) -> Home {
         if TASK { Home::Task } else { Home::Thread }
     }
 
-    async fn open(&self, _worker: u32) -> Result<TakingSession<TASK>, OpenError> {
+    async fn open(&self, _worker: u32) -> Result<TurnSession<TASK>, OpenError> {
         self.seen.opened.fetch_add(1, Ordering::Relaxed);
-        Ok(TakingSession(Arc::clone(&self.seen), Arc::clone(&self.turn), self.own))
+        Ok(TurnSession(Arc::clone(&self.seen), Arc::clone(&self.turn), self.own))
     }
 
     fn stack(&self) -> Stack {
@@ -44,9 +44,9 @@ impl<const TASK: bool> Target<Toy> for Taking<TASK> {
     }
 }
 
-impl<const TASK: bool> Session<Toy> for TakingSession<TASK> {
+impl<const TASK: bool> Session<Toy> for TurnSession<TASK> {
     async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
-        let TakingSession(seen, turn, own) = self;
+        let TurnSession(seen, turn, own) = self;
         assert_eq!(turn.load(Ordering::Relaxed), *own, "a call out of turn");
         work.attempts = 1;
         seen.calls.fetch_add(1, Ordering::Relaxed);
@@ -58,7 +58,7 @@ impl<const TASK: bool> Session<Toy> for TakingSession<TASK> {
     }
 }
 
-impl<const TASK: bool> Drop for TakingSession<TASK> {
+impl<const TASK: bool> Drop for TurnSession<TASK> {
     fn drop(&mut self) {
         self.0.closed.fetch_add(1, Ordering::Relaxed);
     }
@@ -77,7 +77,7 @@ fn plan(arrivals: Arrivals) -> Plan {
 }
 
 fn round(generator: &mut Generator<Toy, Monotonic>, plan: &Plan) -> Result<Trial<Toy>, RunError> {
-    generator.round(plan, &Posted::default, &Stop::new(), &mut |_: &TrialProgress<'_, Toy>| {})
+    generator.round(Round::of(plan), &Posted::default, &Stop::new(), &mut |_: &TrialProgress<'_, Toy>| {})
 }
 
 /// Two generators take turns: only one makes calls at a time, with the sessions that it opened first.
@@ -87,7 +87,7 @@ fn take_turns<const TASK: bool>(arrivals: Arrivals) {
     let mut sides: Vec<_> = (0..2)
         .map(|own| {
             let seen = Arc::new(Seen::default());
-            let target = Taking::<TASK> { seen: Arc::clone(&seen), turn: Arc::clone(&turn), own };
+            let target = TurnTarget::<TASK> { seen: Arc::clone(&seen), turn: Arc::clone(&turn), own };
             let generator = Generator::open(&plan, &Arc::new(target), |_| Numbers::new(0), clock);
             (generator.unwrap(), seen, Posted::default())
         })
@@ -130,7 +130,7 @@ fn generators_take_turns_with_the_sessions_that_they_opened_first() {
 #[test]
 fn a_worker_that_panics_in_a_later_round_is_reported_and_the_generator_can_be_dropped() {
     let turn = Arc::new(AtomicU32::new(0));
-    let target = Taking::<true> { seen: Arc::default(), turn: Arc::clone(&turn), own: 0 };
+    let target = TurnTarget::<true> { seen: Arc::default(), turn: Arc::clone(&turn), own: 0 };
     let plan = plan(Arrivals::Closed);
     let inputs = |_| Numbers::new(0);
     let mut generator = Generator::open(&plan, &Arc::new(target), inputs, Monotonic::start()).unwrap();
@@ -138,20 +138,23 @@ fn a_worker_that_panics_in_a_later_round_is_reported_and_the_generator_can_be_dr
     turn.store(1, Ordering::Relaxed);
     let error = round(&mut generator, &plan).err().unwrap().to_string();
     assert!(error.contains("a worker panicked") && error.contains("a call out of turn"), "{error}");
+    let again = round(&mut generator, &plan).err().unwrap().to_string();
+    assert!(again.contains("a worker panicked: in an earlier round"), "{again}");
 }
 
 /// As after Ctrl-C between two rounds.
 #[test]
 fn a_round_that_is_asked_to_stop_before_it_begins_makes_no_call() {
     let seen = Arc::new(Seen::default());
-    let target = Taking::<false> { seen: Arc::clone(&seen), turn: Arc::default(), own: 0 };
+    let target = TurnTarget::<false> { seen: Arc::clone(&seen), turn: Arc::default(), own: 0 };
     let plan = plan(Arrivals::Closed);
     let inputs = |_| Numbers::new(0);
     let mut generator = Generator::open(&plan, &Arc::new(target), inputs, Monotonic::start()).unwrap();
     let stop = Stop::new();
     stop.request();
-    let trial =
-        generator.round(&plan, &Posted::default, &stop, &mut |_: &TrialProgress<'_, Toy>| {}).unwrap();
+    let trial = generator
+        .round(Round::of(&plan), &Posted::default, &stop, &mut |_: &TrialProgress<'_, Toy>| {})
+        .unwrap();
     assert!(trial.interrupted);
     assert_eq!(seen.calls.load(Ordering::Relaxed), 0);
 }

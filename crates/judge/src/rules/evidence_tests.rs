@@ -3,7 +3,7 @@
 use super::saturation::find;
 use super::tests::{check, on_postgres, sampled, through_http};
 use result::Severity::Info;
-use result::{Budget, Limits, Role, Setting, Suspect, Trial};
+use result::{Budget, Limits, Role, Setting, Suspect, Throttling, Trial};
 
 const RULE: &str = "saturation";
 
@@ -94,6 +94,13 @@ fn whatever_is_full_is_weighed_against_what_was_waited_for() {
         assert_eq!(suspect(&trial), Suspect::Unknown, "{words}");
         assert_eq!(find(&trial).unwrap().rule.saturated, None);
     }
+    // What the scheduler counted is no inference, and a server that is held back takes longer for its commits too.
+    let mut trial = served(1.0, 0.3);
+    limited_server(&mut trial);
+    commits(&mut trial);
+    let held = Throttling { periods: 100, throttled_periods: 90, throttled_s: 4.0 };
+    trial.processes[1].limits.as_mut().unwrap().throttling = Some(held);
+    assert_eq!(suspect(&trial), Suspect::Limit);
     // More connections share a flush.
     let mut trial = served(1.0, 0.3);
     queued(&mut trial);

@@ -44,18 +44,13 @@ pub(crate) fn find(trial: &Trial) -> Option<Found> {
         return Some(Found { suspect: Suspect::Unknown, rule });
     };
     let of = |suspect, rule: Option<Rule>| Some(full(suspect, rule?));
+    let cores = |busy: Found| disagreement(&all_busy(&load), session_waits(trial)).unwrap_or(busy);
     of(Suspect::GeneratorCpu, generator(trial, &load))
         .or_else(|| limit(trial))
-        .or_else(|| {
-            let busy = of(busiest(trial), processors(&load).filter(|_| !of_strangers(&load)))?;
-            Some(disagreement(&all_busy(&load), session_waits(trial)).unwrap_or(busy))
-        })
+        .or_else(|| Some(cores(of(busiest(trial), processors(&load).filter(|_| !of_strangers(&load)))?)))
         .or_else(|| queue(trial))
         .or_else(|| server_thread(trial))
-        .or_else(|| {
-            let busy = of(Suspect::AllCores, processors(&load))?;
-            Some(disagreement(&all_busy(&load), session_waits(trial)).unwrap_or(busy))
-        })
+        .or_else(|| Some(cores(of(Suspect::AllCores, processors(&load))?)))
         .or_else(|| of(Suspect::CommitFlush, disk(trial)))
         .or_else(|| waits(trial))
         .or_else(|| writer(trial))
@@ -68,8 +63,8 @@ fn full(suspect: Suspect, rule: Rule) -> Found {
     Found { suspect, rule: Rule { saturated: rule.saturated.or(Some(suspect)), ..rule } }
 }
 
-/// What was full and what was waited for, where there is such a wait: then neither is named. A session or a call that waits for a
-/// processor does not count as waiting for anything else.
+/// What was full and what was waited for, where there is such a wait: then neither is named. A session of the engine that waits for
+/// a core does not count as waiting for anything else.
 fn disagreement(found: &str, waited: Option<String>) -> Option<Found> {
     let sentence = format!("{found}, but {}: the evidence disagrees, so the bottleneck is unknown", waited?);
     let advice = "change one factor and compare: the durability or the disk for flushes, the scale for locks, the clients";
@@ -152,25 +147,34 @@ fn generator(trial: &Trial, load: &Load) -> Option<Rule> {
 
 /// A process used all the CPU time that its limit gives it.
 fn limit(trial: &Trial) -> Option<Found> {
-    let stored = |process: &&result::Process| {
-        let Some(limits) = process.limits else { return false };
+    let limited = |process: &&Process| {
         let busy = process.cpu_s() / trial.measured_s.max(f64::MIN_POSITIVE);
-        limits.cpu.is_some_and(|cpu| busy >= FULL * cpu)
-            || limits.throttling.is_some_and(|met| super::share(met.throttled_periods, met.periods) >= MOST)
+        let limit = process.limits.and_then(|limits| limits.cpu);
+        limit.is_some_and(|cpu| busy >= FULL * cpu) || throttled(process)
     };
-    let process = trial.processes.iter().find(stored)?;
+    let process = trial.processes.iter().find(limited)?;
     let cpu = process.limits.and_then(|limits| limits.cpu);
     let found = format!(
         "{} used all the CPU time that its limit{} gives",
         process.roles_words(),
         cpu.map_or_else(String::new, |cpu| format!(" of {}", figures::cores(cpu)))
     );
-    let waited =
-        if process.roles.contains(&Role::Engine) { session_waits(trial) } else { commit_waits(trial) };
+    let waited = match process.roles.contains(&Role::Engine) {
+        true => session_waits(trial),
+        // The time of a commit includes that for which the scheduler held the server back.
+        false if throttled(process) => None,
+        false => commit_waits(trial),
+    };
     disagreement(&found, waited).or_else(|| {
         let sentence = format!("{found}: the limit is likely what sets the maximum throughput");
         Some(full(Suspect::Limit, hint(sentence, "raise the limit and run again")?))
     })
+}
+
+/// Whether the scheduler held a process back in most of its periods.
+fn throttled(process: &Process) -> bool {
+    let met = process.limits.and_then(|limits| limits.throttling);
+    met.is_some_and(|met| super::share(met.throttled_periods, met.periods) >= MOST)
 }
 
 /// What the engine's own sessions mostly waited for, and the sentence without its conclusion: flushes of the log, or what others held
