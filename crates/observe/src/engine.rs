@@ -100,13 +100,15 @@ enum Order {
 }
 
 /// What an engine has said so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct EngineSamples {
     pub(crate) gauges: Vec<GaugeName>,
     pub(crate) states: Vec<String>,
     pub(crate) readings: Vec<Reading>,
     pub(crate) opened: Option<Mark>,
     pub(crate) closed: Option<Mark>,
+    /// The windows before the last one, in their order; empty where there is one.
+    pub(crate) earlier: Vec<(Mark, Option<Mark>)>,
     /// Who else was there within the window; nothing where that was never told.
     pub(crate) others: Option<BTreeSet<String>>,
     /// The sums of the reading that is being gathered, and the looks behind them.
@@ -185,10 +187,20 @@ impl EngineSampler {
     /// Ends the thread, or leaves it behind where the engine does not answer, and says what was heard within the window,
     /// which opened at `opens`, and the time line around it.
     pub(crate) fn end(self, opens: Nanos) -> Engine {
+        engine_digest::digest(&self.ended(), opens)
+    }
+
+    /// The same of several windows. `parties` says for each window, in their order, whose it is; there is an engine for each of
+    /// `count` parties, on a time line that is made of its windows alone.
+    pub(crate) fn end_each(self, parties: &[usize], count: usize) -> Vec<Engine> {
+        let samples = self.ended();
+        (0..count).map(|party| engine_digest::digest(&samples.spliced(parties, party), Nanos::ZERO)).collect()
+    }
+
+    fn ended(self) -> EngineSamples {
         drop(self.orders);
         let _ = self.over.recv_timeout(LAST_ANSWER_MAX);
-        let samples = lock(&self.samples);
-        engine_digest::digest(&samples, opens)
+        std::mem::take(&mut *lock(&self.samples))
     }
 }
 
@@ -251,7 +263,8 @@ impl EngineSamples {
         let values = self.values(gauges);
         let sessions = std::mem::take(&mut self.gathered);
         self.readings.push(Reading { at, values, sessions, samples: std::mem::take(&mut self.samples) });
-        if self.readings.len() >= READINGS_MAX {
+        // With several windows, which are a few seconds long, no two readings of one and another become one.
+        if self.readings.len() >= READINGS_MAX && self.earlier.is_empty() {
             self.readings = self.readings.chunks(2).map(Reading::joined).collect();
         }
     }
@@ -269,7 +282,10 @@ impl EngineSamples {
         let sessions = std::mem::take(&mut self.gathered);
         self.readings.push(Reading { at, values, sessions, samples: std::mem::take(&mut self.samples) });
         match order {
-            Order::Open => (self.opened, self.closed) = (Some(mark), None),
+            Order::Open => {
+                let before = self.opened.replace(mark).map(|opened| (opened, self.closed.take()));
+                self.earlier.extend(before);
+            }
             Order::Close => self.closed = Some(mark),
         }
     }

@@ -25,6 +25,7 @@ mod machine;
 mod probe;
 mod reading;
 mod several;
+mod spliced;
 mod watch;
 
 pub use document::Observation;

@@ -6,9 +6,10 @@ use crate::engine::{EngineProbe, EngineSampler};
 use crate::probe::Probe;
 use crate::reading::{Reading, Snapshot};
 use crate::several::Several;
+use crate::spliced::Spliced;
 use crate::{FileSystem, machine};
 use model::{Clock, Nanos};
-use result::Role;
+use result::{Engine, Role};
 use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -101,6 +102,10 @@ pub struct Watch<C: Clock> {
     devices: Vec<String>,
     opened: Snapshot,
     closed: Option<Snapshot>,
+    /// The windows before the last one, and whose each was.
+    earlier: Vec<(usize, Snapshot, Snapshot)>,
+    /// Whose the last window is; nothing before the first one is opened.
+    party: Option<usize>,
     not_observed: Vec<String>,
     interview: Option<EngineSampler>,
     /// Dropping it ends the thread.
@@ -155,6 +160,8 @@ impl<C: Clock> Watch<C> {
             devices,
             opened,
             closed: None,
+            earlier: Vec::new(),
+            party: None,
             not_observed,
             interview: None,
             orders,
@@ -175,7 +182,17 @@ impl<C: Clock> Watch<C> {
 
     /// The window begins now: what came before, as a warm-up, does not count.
     pub fn open_window(&mut self) {
-        self.opened = self.mark();
+        self.open_window_of(0);
+    }
+
+    /// A window of one of several parties begins now, which make calls in turn; see [`Watch::stop_each`].
+    pub fn open_window_of(&mut self, party: usize) {
+        let opened = self.mark();
+        if let Some(before) = self.party.replace(party) {
+            let closed = self.closed.take().unwrap_or_else(|| opened.clone());
+            self.earlier.push((before, std::mem::take(&mut self.opened), closed));
+        }
+        self.opened = opened;
         self.closed = None;
         if let Some(interview) = &self.interview {
             interview.open();
@@ -213,16 +230,46 @@ impl<C: Clock> Watch<C> {
     /// Ends the watch, and the window where it is still open.
     #[must_use]
     pub fn stop(mut self) -> Observation {
-        if self.closed.is_none() {
-            self.close_window();
-        }
-        let until = self.closed.take().expect("closed just now");
-        self.end_thread();
+        let until = self.end();
         let opens = self.opened.reading.at;
         let engine = self.interview.take().map(|interview| interview.end(opens));
         let mut shared = lock(&self.shared);
         shared.sample(self.clock.now());
-        let ends = Ends { from: &self.opened, until: &until, readings: &shared.readings };
+        self.observation(Ends { from: &self.opened, until: &until, readings: &shared.readings }, engine)
+    }
+
+    /// Ends the watch, and says for each of `count` parties what was seen in its windows, one after the other: sums and shares are
+    /// over all of them, and time lines are made of them alone.
+    #[must_use]
+    pub fn stop_each(mut self, count: usize) -> Vec<Observation> {
+        let until = self.end();
+        let last = self.party.map(|party| (party, std::mem::take(&mut self.opened), until.clone()));
+        let windows: Vec<_> = std::mem::take(&mut self.earlier).into_iter().chain(last).collect();
+        let parties: Vec<usize> = windows.iter().map(|(party, ..)| *party).collect();
+        let engines = self.interview.take().map(|interview| interview.end_each(&parties, count));
+        let mut engines = engines.into_iter().flatten();
+        let shared = lock(&self.shared);
+        (0..count)
+            .map(|party| {
+                let own = windows.iter().filter(|(of, ..)| *of == party);
+                let own = own.map(|(_, from, until)| (from, until));
+                let spliced = Spliced::of(&until, own, &shared.readings);
+                let Spliced { from, until, readings } = &spliced;
+                self.observation(Ends { from, until, readings }, engines.next())
+            })
+            .collect()
+    }
+
+    /// Closes the window, if that is still to be done, and ends the sampling.
+    fn end(&mut self) -> Snapshot {
+        if self.closed.is_none() {
+            self.close_window();
+        }
+        self.end_thread();
+        self.closed.take().expect("closed just now")
+    }
+
+    fn observation(&self, ends: Ends<'_>, engine: Option<Engine>) -> Observation {
         Observation {
             window_s: ends.duration_s(),
             machine: ends.machine(machine()),
@@ -231,7 +278,7 @@ impl<C: Clock> Watch<C> {
             machine_wide: ends.machine_wide(),
             engine,
             disk: ends.disk(&self.devices),
-            not_observed: std::mem::take(&mut self.not_observed),
+            not_observed: self.not_observed.clone(),
         }
     }
 
