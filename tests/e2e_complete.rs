@@ -175,7 +175,7 @@ fn a_comparison_never_writes_to_the_database_that_it_is_given() {
 fn quickstart_needs_nothing_and_leaves_a_report() {
     let workdir = Workdir::empty();
     let ran = workdir.run("quickstart --blocks 1 --duration 1s --warmup 200ms --clients 2");
-    assert!(ran.err.contains("trial 2 of 2") && ran.err.contains("report.html"), "{ran:?}");
+    assert!(ran.err.contains("trials 1 to 2 of 2, in turn") && ran.err.contains("report.html"), "{ran:?}");
     assert!(ran.out.contains("through HTTP") && !ran.out.contains('\u{1b}'), "{ran:?}");
     let document = workdir.document();
     assert_good(&ran, &document);

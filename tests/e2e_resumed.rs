@@ -14,7 +14,7 @@ fn killed() -> Workdir {
     // Commits wait for no disk: one that stalls would leave a trial without a result.
     let database = "sqlite:bench.db?synchronous=normal";
     let line = format!("compare tpcc tpcc/sqlite/axum+rusqlite --db {database} --no-control --blocks 2");
-    let run = workdir.start(&format!("{line} --duration 1s --warmup 0s --clients 2"));
+    let run = workdir.start(&format!("{line} --duration 1s --warmup 0s --clients 2 --trials"));
     run.until("three trials have ended", || ended(&workdir).len() >= 3);
     run.signal(Signal::KILL);
     assert_eq!(run.end().status.code(), None);

@@ -57,7 +57,7 @@ fn gauge(trial: &Value, name: &str) -> f64 {
 fn an_experiment_on_a_private_postgresql_that_is_killed_in_a_trial_goes_on_and_leaves_nothing() {
     let (workdir, base) = (Workdir::empty(), base());
     let line = "compare tpcb/postgres tpcb/postgres/axum+tokio-postgres --blocks 2 --no-control --clients 2 --scale 1";
-    let line = format!("{line} --duration 2s --warmup 0s");
+    let line = format!("{line} --duration 2s --warmup 0s --trials");
     let run = Running::start(command(&workdir, &line, base.path()));
     run.until(
         "a trial runs behind one that has ended",

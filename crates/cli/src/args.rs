@@ -113,10 +113,10 @@ pub(crate) struct Quickstart {
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) clients: u32,
     /// Blocks, each of one trial per side.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) blocks: u32,
-    /// Measurement window of each trial.
-    #[arg(long, default_value = "4s", value_parser = span, allow_hyphen_values = true)]
+    /// Measured time of each side in a block.
+    #[arg(long, default_value = "22s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) duration: Duration,
     /// Warm-up before the measurement window.
     #[arg(long, default_value = "1s", value_parser = span, allow_hyphen_values = true)]
@@ -206,12 +206,19 @@ pub(crate) struct Compare {
     /// whether throughput follows.
     #[arg(long, conflicts_with_all = ["max_loss", "metric", "no_control"])]
     pub(crate) confirm_bottleneck: bool,
-    /// Blocks, each of one trial per side in random order.
+    /// Blocks, each from a restored state and with one trial per side.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) blocks: u32,
     /// Three blocks instead of five: a wider interval, so only larger differences can be resolved.
     #[arg(long, conflicts_with = "blocks")]
     pub(crate) quick: bool,
+    /// Time for warming up and measuring, from which the blocks and their length follow; with --precision, the longest.
+    #[arg(long, value_parser = span, allow_hyphen_values = true, conflicts_with_all = ["blocks", "quick", "calls", "stages", "confirm_bottleneck"])]
+    pub(crate) time: Option<Duration>,
+    /// Add blocks until half the width of each 95 % CI is at most this share, for example `2%`, for at most --time
+    /// [default: 20m].
+    #[arg(long, value_parser = share, conflicts_with_all = ["blocks", "quick", "calls", "confirm_bottleneck"])]
+    pub(crate) precision: Option<f64>,
     /// Largest loss of the second compared with the first that is accepted in each metric, for example `5%`:
     /// exit status 1 if the whole 95 % CI is beyond it, 3 if it is inconclusive.
     #[arg(long, value_parser = share)]
@@ -224,6 +231,10 @@ pub(crate) struct Compare {
     /// their number.
     #[arg(long, value_delimiter = ',', default_value = "throughput")]
     pub(crate) metric: Vec<String>,
+    /// Measure whole trials that follow one another, each from a restored state, instead of letting both sides make calls in
+    /// turn on the same data every two seconds.
+    #[arg(long)]
+    pub(crate) trials: bool,
     /// Leave out the second trial of the first in each block (A/A control), which checks for bias and narrows the interval.
     #[arg(long)]
     pub(crate) no_control: bool,
@@ -264,6 +275,9 @@ pub(crate) struct Experiment {
     /// until the WAL per commit is stable.
     #[arg(long, value_parser = span, allow_hyphen_values = true)]
     pub(crate) warmup_max: Option<Duration>,
+    /// Measure whole trials that follow one another instead of letting variants on the same data make calls in turn.
+    #[arg(long)]
+    pub(crate) trials: bool,
     /// Leave out the second trials of the bases (A/A controls), which check for bias and narrow the intervals.
     #[arg(long)]
     pub(crate) no_control: bool,

@@ -22,6 +22,10 @@ use workload_tpcc::Tpcc;
 
 /// Blocks of `--quick`: the fewest that give an interval.
 const BLOCKS_QUICK: u32 = 3;
+/// The measured time of a side in each block, where sides make calls in turn.
+const TURNS_MEASURED: Nanos = Nanos::from_secs(12);
+/// The longest that `--precision` goes on for without `--time`.
+const PRECISION_TIME: Nanos = Nanos::from_secs(20 * 60);
 /// Differences within this share do not matter unless the user says otherwise.
 pub(crate) const MARGIN: f64 = 0.02;
 
@@ -59,12 +63,13 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<CommandOutc
     let mut experiment = sides.experiment();
     experiment.blocks = args.blocks;
     experiment.control = false;
+    experiment.alternate()?;
     experiment
         .notes
         .push("Noise floor unknown: quickstart runs no A/A control; `stackmark compare` does.".into());
     ui.remark(
-        "Stackmark: TPC-C on SQLite, direct driver vs HTTP server. The same transactions, data \
-         and random stream; every commit flushed; trials interleaved; every trial audited.",
+        "Stackmark: TPC-C on SQLite, direct driver vs HTTP server. The same transactions and \
+         data; every commit flushed; both sides in turn; all calls audited.",
     );
     trial::begin::<Tpcc, _>(Interleaved::of::<Tpcc>(experiment, RunKind::Comparison)?, &args.out.out, ui)
 }
@@ -86,7 +91,6 @@ pub(crate) fn compare<W: Driven>(
         sides.broker = sides.broker.or(broker_for(side, &sides.server, &sides.engine, &sides.data.stores)?);
     }
     let mut experiment = sides.experiment();
-    planned::go_through_checkpoints(&mut experiment.variants)?;
     experiment.blocks = args.blocks;
     let criterion = |metric: &String| Criterion {
         metric: metric.clone(),
@@ -102,8 +106,27 @@ pub(crate) fn compare<W: Driven>(
         make_quick(&mut experiment);
     }
     if args.confirm_bottleneck {
+        planned::go_through_checkpoints(&mut experiment.variants)?;
         return confirm::begin::<W>(experiment, &args.out.out, ui);
     }
+    if !args.trials {
+        experiment.alternate()?;
+        let in_turn = experiment.variants.iter().all(|variant| variant.plan.rounds.is_some());
+        if args.plan.duration.is_none() && in_turn {
+            experiment.variants.iter_mut().for_each(|variant| variant.plan.measured = TURNS_MEASURED);
+            experiment.alternate()?;
+        }
+    }
+    experiment.precision = args.precision;
+    if args.time.is_some() && args.precision.is_none() && args.plan.duration.is_some() {
+        bail!(
+            "--time decides how long each side is measured\nhint: leave --duration out, or say with --precision what to go on for"
+        );
+    }
+    if args.precision.is_some() || args.time.is_some() {
+        experiment.fit(args.time.map_or(PRECISION_TIME, Nanos::from))?;
+    }
+    planned::go_through_checkpoints(&mut experiment.variants)?;
     trial::begin::<W, _>(Interleaved::of::<W>(experiment, RunKind::Comparison)?, &args.out.out, ui)
 }
 
@@ -128,6 +151,9 @@ pub(crate) fn adjusted(mut experiment: Experiment, args: &args::Experiment) -> R
         variant.plan.warmup = warmup;
     }
     planned::go_through_checkpoints(&mut experiment.variants)?;
+    if !args.trials {
+        experiment.alternate()?;
+    }
     Ok(experiment)
 }
 
@@ -228,6 +254,7 @@ impl<W: Driven> Sides<W> {
             variants: vec![self.variant(a, a.label_beside(b), None), self.variant(b, label, Some(0))],
             notes: Vec::new(),
             suspicion: None,
+            precision: None,
         }
     }
 }
@@ -282,6 +309,7 @@ pub(crate) fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Resul
             ],
             ratio: (!is_invalid).then(|| rates.1 / rates.0),
         }],
+        round_groups: None,
         ratio: (!is_invalid).then(|| Interval { value: rates.1 / rates.0, low: None, high: None }),
         minimum_detectable_effect: None,
         adjusted_for: None,

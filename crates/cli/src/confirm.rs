@@ -58,7 +58,8 @@ fn look<W: Driven>(experiment: &Experiment, out: &Path, ui: &Ui) -> Result<Trial
     let (folder, started, id) = Folder::create(out, &format!("{}-{LOOK}", base.subject))?;
     locked.works_in(folder.path());
     let mut document = trial::document(id, started, RunKind::Trial, &[&base.subject]);
-    let mut bench = TrialRunner::<W>::open(experiment.scale, &experiment.variants, &folder, ui, &interrupt)?;
+    let mut bench =
+        TrialRunner::<W>::open(experiment.scale, &experiment.variants, &[], &folder, ui, &interrupt)?;
     let looked = bench
         .prepare(base)
         .and_then(|prepared| bench.trial(&prepared, &base.plan, &trial_name(1, LOOK), None, &document.id));

@@ -73,7 +73,7 @@ impl Live {
         let view = ui.view();
         // Without a terminal a line every few seconds is all that is wanted.
         let lines = view.is_none().then(|| ui.progress(what));
-        TrialReporter { what: what.to_owned(), view, lines, hub: self.hub.clone(), pulse: Pulse::default() }
+        TrialReporter { view, lines, hub: self.hub.clone(), pulse: Pulse::default() }
     }
 
     /// What goes on from now on, until the next slice of a trial or something else. Who knows how far it is says so through
@@ -148,7 +148,6 @@ impl Work {
 
 #[derive(Debug)]
 pub(crate) struct TrialReporter {
-    what: String,
     view: Option<View>,
     lines: Option<Progress>,
     hub: Option<Arc<Hub>>,
@@ -161,15 +160,16 @@ impl trial::TrialReporter for TrialReporter {
         if let Some(lines) = &self.lines {
             let rate = rates.mean.unwrap_or(rates.now);
             let left = seconds(sight.left_s());
-            lines.show(
-                sight.share(),
-                &format!("{}, {rate:.0} {}, {left} left", sight.phase(), sight.rate_unit),
-            );
+            let of = match sight.plan.rounds {
+                Some(_) => sight.what,
+                None => sight.phase(),
+            };
+            lines.show(sight.share(), &format!("{of}, {rate:.0} {}, {left} left", sight.rate_unit));
         }
         if self.view.is_none() && self.hub.is_none() {
             return;
         }
-        let snapshot = sight.snapshot(&self.what, rates, &mut self.pulse);
+        let snapshot = sight.snapshot(rates, &mut self.pulse);
         if let Some(view) = &self.view {
             view.draw(&terminal::render(&snapshot, self.pulse.rates(), view.width(), view.colour()));
         }

@@ -15,6 +15,7 @@ mod crew;
 mod outage;
 mod pacer;
 mod plan;
+mod rounds;
 #[cfg(test)]
 mod shape_tests;
 #[cfg(test)]
@@ -31,7 +32,7 @@ mod worker_tests;
 
 pub use control::Stop;
 pub use outage::Outage;
-pub use plan::{Arrivals, Deferred, Plan, PlanError, RatePerSecond, Think, shares};
+pub use plan::{Arrivals, Deferred, Plan, PlanError, RatePerSecond, Rounds, Think, shares};
 pub use stages::Stage;
-pub use trial::{Generator, Observer, Round, RunError, Trial, TrialProgress, run};
+pub use trial::{Generator, LoadGenerator, Observer, Round, RunError, Trial, TrialProgress, run};
 pub use worker::CLOCKED_EVERY;

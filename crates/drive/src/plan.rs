@@ -71,6 +71,20 @@ pub struct Deferred {
     pub limit: Nanos,
 }
 
+/// The window of a trial in rounds of the same length, between which other subjects make calls on the same data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rounds {
+    /// How many there are, an even number: half of them are in the mirrored order of the other half.
+    pub number: u32,
+    /// At the beginning of each, calls are made and nothing is counted for at least this long.
+    pub settle: Nanos,
+}
+
+impl Rounds {
+    /// More than an hour of short ones.
+    pub const MAX: u32 = 10_000;
+}
+
 /// What to do in a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -101,6 +115,9 @@ pub struct Plan {
     pub warmup_max: Nanos,
     /// Length of the window.
     pub measured: Nanos,
+    /// Set where the window is in several parts.
+    #[serde(default)]
+    pub rounds: Option<Rounds>,
     /// So many calls are made in the window, over all workers, and then it ends, if it has not ended before. In an open loop it
     /// ends when the last of them is due, otherwise when the last of them has ended.
     #[serde(default)]
@@ -168,6 +185,7 @@ impl Default for Plan {
             warmup: Nanos::from_secs(10),
             warmup_max: Nanos::ZERO,
             measured: Nanos::from_secs(60),
+            rounds: None,
             calls: None,
             drain_max: Nanos::from_secs(30),
             settle_max: Nanos::from_secs(60),
@@ -201,6 +219,11 @@ impl Plan {
         if is_placed { self.warmup } else { self.warmup.max(self.warmup_max) }
     }
 
+    /// Length of the window of each of its rounds.
+    pub fn round_measured(&self) -> Nanos {
+        Nanos(self.measured.0 / u64::from(self.rounds.map_or(1, |rounds| rounds.number)))
+    }
+
     /// Whether calls of the kind at an index are made.
     pub fn makes(&self, kind: usize) -> bool {
         self.mix.as_ref().is_none_or(|mix| mix.share(kind) > 0.0)
@@ -229,6 +252,10 @@ impl Plan {
             warmup_max_s: Some(self.warmup_longest().as_secs_f64())
                 .filter(|_| self.warmup_longest() > self.warmup),
             measured_s: self.measured.as_secs_f64(),
+            rounds: self.rounds.map(|rounds| result::Rounds {
+                number: rounds.number,
+                settle_s: rounds.settle.as_secs_f64(),
+            }),
             calls: self.calls,
             drain_s: self.drain_max.as_secs_f64(),
             deadline_ns: self.deadline.0,
@@ -249,6 +276,9 @@ impl Plan {
         if self.calls == Some(0) {
             let (given, range) = ("zero".to_owned(), "1 or more".to_owned());
             return Err(PlanError::OutOfRange { what: "the number of calls", given, range });
+        }
+        if let Some(rounds) = self.rounds {
+            within("the number of rounds", rounds.number, 2, Rounds::MAX)?;
         }
         positive("the drain", self.drain_max)?;
         positive("the deadline per call", self.deadline)?;

@@ -184,6 +184,43 @@ impl Round {
     }
 }
 
+/// A load generator, whatever clock it reads: a [`Generator`] behind a pointer.
+pub trait LoadGenerator<W: Workload> {
+    /// Makes calls for a warm-up, a window and a drain, as a trial of its own.
+    ///
+    /// # Errors
+    /// The spans cannot be carried out, the system gives no thread or timer, or a worker panicked, in this round or before.
+    fn round(
+        &mut self,
+        round: Round,
+        ledger: &dyn Fn() -> W::Ledger,
+        stop: &Stop,
+        observer: &mut dyn Observer<W>,
+    ) -> Result<Trial<W>, RunError>;
+
+    /// Closes all sessions.
+    ///
+    /// # Errors
+    /// A worker panicked.
+    fn close(self: Box<Self>) -> Result<(), RunError>;
+}
+
+impl<W: Workload, C: Clock> LoadGenerator<W> for Generator<W, C> {
+    fn round(
+        &mut self,
+        round: Round,
+        ledger: &dyn Fn() -> W::Ledger,
+        stop: &Stop,
+        observer: &mut dyn Observer<W>,
+    ) -> Result<Trial<W>, RunError> {
+        Generator::round(self, round, ledger, stop, observer)
+    }
+
+    fn close(self: Box<Self>) -> Result<(), RunError> {
+        Generator::close(*self)
+    }
+}
+
 /// A load generator whose sessions and streams of inputs last for several rounds.
 pub struct Generator<W: Workload, C> {
     clock: C,

@@ -156,7 +156,8 @@ pub fn gathered<T>(all: impl IntoIterator<Item = T>, same: impl Fn(&T, &T) -> bo
 pub fn measured_words(plan: &Plan) -> String {
     let most = figures::seconds(plan.measured_s);
     let calls = plan.calls.map(|calls| format!("{}, {most} at most", figures::counted(calls, "call")));
-    calls.unwrap_or(most)
+    let rounds = plan.rounds.map(|rounds| format!("{most} in {} rounds", rounds.number));
+    calls.or(rounds).unwrap_or(most)
 }
 
 /// What the mix is called that a workload has by itself.
@@ -274,6 +275,9 @@ pub fn requirements(trial: &Trial) -> Vec<Requirement> {
 fn warmup_words(trial: &Trial) -> String {
     let planned = figures::seconds(trial.plan.warmup_s);
     match trial.warmup_s {
+        Some(took) if trial.plan.rounds.is_some() => {
+            format!("{planned}; with the beginnings of rounds {}", figures::seconds(took))
+        }
         Some(took) => {
             format!("{} ({planned} planned, until the WAL per commit was stable)", figures::seconds(took))
         }

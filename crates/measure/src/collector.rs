@@ -213,6 +213,10 @@ impl<W: Workload> Collector<W> {
     #[must_use]
     pub fn finish(mut self, closed: Nanos) -> Collected<W> {
         self.collect();
+        // A window ends with all of its slices, whether or not anything ended in the last ones.
+        if closed > self.timeline.opens() {
+            self.extend_to(self.timeline.slice_at(closed - Nanos(1)));
+        }
         let closed = closed - self.timeline.start;
         for slice in &mut self.collected.slices {
             if slice.to > closed {

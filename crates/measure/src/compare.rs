@@ -81,6 +81,23 @@ pub fn ratio_to_base(value: f64, base: &[f64]) -> Option<f64> {
     (!logs.is_empty()).then(|| value / mean(&logs).exp())
 }
 
+/// What B did through what its base did, a ratio for each two rounds, from rates of rounds in their order; see [`turns`]. In such
+/// a group every part has two rounds in mirrored order, so that a drift which goes on evenly does the same to all of them, and
+/// what is left hardly resembles what is left of the next group. Absent where the parts have not equally many rounds.
+///
+/// [`turns`]: crate::turns
+pub fn group_ratios(rounds: &[f64], base: &[Vec<f64>]) -> Option<Vec<f64>> {
+    let groups =
+        |rounds: &[f64]| -> Vec<f64> { rounds.chunks_exact(2).map(|two| (two[0] * two[1]).sqrt()).collect() };
+    let of_base: Vec<Vec<f64>> = base.iter().map(|rounds| groups(rounds)).collect();
+    let ratio = |(at, rate): (usize, f64)| {
+        let base: Option<Vec<f64>> = of_base.iter().map(|rates| rates.get(at).copied()).collect();
+        ratio_to_base(rate, &base?)
+    };
+    let same = base.iter().all(|of| of.len() == rounds.len());
+    groups(rounds).into_iter().enumerate().map(ratio).collect::<Option<Vec<f64>>>().filter(|_| same)
+}
+
 /// Compares from one ratio of B to A a block. Ratios that are not positive numbers, from a trial without throughput,
 /// leave nothing to tell.
 pub fn compare(ratios: &[f64], terms: &Terms) -> Comparison {

@@ -43,14 +43,14 @@ pub use clock::{Monotonic, thread_cpu, unix_nanoseconds, unix_seconds};
 pub use clocked::{ClockedSums, FacetTotals, StatementSum};
 pub use collector::{Collected, Collector, Slice, SliceTimes, circulation, mean_rate, measured_length};
 pub use compare::{
-    BLOCKS_MIN, Better, Comparison, Terms, Verdict, blocks_to_tell, compare, minimum_detectable_effect,
-    ratio_to_base,
+    BLOCKS_MIN, Better, Comparison, Terms, Verdict, blocks_to_tell, compare, group_ratios,
+    minimum_detectable_effect, ratio_to_base,
 };
 pub use filled::{deferred, fill, quantiles};
 pub use intervals::{RateInterval, mean_interval, rate_interval};
 pub use knee::{KNEE_BEYOND, KNEE_SHARE, knee};
 pub use latencies::{BEYOND_MIN, Latencies, Summary};
-pub use order::Design;
+pub use order::{Design, turns};
 pub use page::Page;
 pub use pulse::{Gap, Pulse};
 pub use stages::StageTotals;

@@ -66,6 +66,24 @@ impl Design<'_> {
     }
 }
 
+/// Path of the random streams that order rounds.
+const TURNS: u64 = 201;
+
+/// Whose turn each round is, where so many parts have `rounds` turns each: every one once in an order that is drawn, then in the
+/// mirrored order (A B B A), and so on. A drift that goes on evenly through both does the same to all of them.
+pub fn turns(parts: usize, rounds: u32, seed: u64) -> Vec<usize> {
+    let mut random = Random::stream(seed, &[TURNS]);
+    let mut turns = Vec::with_capacity(parts * rounds as usize);
+    for _ in 0..rounds.div_ceil(2) {
+        let mut order: Vec<usize> = (0..parts).collect();
+        random.shuffle(&mut order);
+        let mirrored: Vec<usize> = order.iter().rev().copied().collect();
+        turns.extend(order.into_iter().chain(mirrored));
+    }
+    turns.truncate(parts * rounds as usize);
+    turns
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +102,21 @@ mod tests {
                 assert_eq!(found, (0..parts).collect::<Vec<_>>());
             }
         }
+    }
+
+    #[test]
+    fn turns_are_mirrored_pairs_in_orders_of_their_own() {
+        let found = turns(2, 40, 3);
+        assert_eq!((found.len(), found.iter().filter(|part| **part == 0).count()), (80, 40));
+        let quadruples: Vec<&[usize]> = found.chunks(4).collect();
+        assert!(quadruples.iter().all(|four| four[0] == four[3] && four[1] == four[2] && four[0] != four[1]));
+        let first = quadruples.iter().filter(|four| four[0] == 0).count();
+        assert!((5..=15).contains(&first), "{first}");
+        assert_eq!(turns(3, 4, 9), turns(3, 4, 9));
+        assert_ne!(turns(3, 8, 9), turns(3, 8, 10));
+        let of_three = turns(3, 3, 1);
+        assert_eq!(of_three.len(), 9);
+        assert!((0..3).all(|part| of_three.iter().filter(|of| **of == part).count() == 3));
     }
 
     /// A drift that goes on evenly over all trials takes nothing from an even number of blocks, and of an odd one what one

@@ -63,6 +63,8 @@ pub struct Gauge {
     pub kind: GaugeKind,
     /// Whether it is of all databases of a server together: that of two on one server is counted once.
     pub of_server: bool,
+    /// Whether it may be told a second or more late, so that what it counted within a few seconds is not known.
+    pub late: bool,
     pub value: f64,
 }
 
@@ -122,6 +124,7 @@ pub(crate) struct GaugeName {
     pub(crate) group: String,
     pub(crate) unit: String,
     pub(crate) kind: GaugeKind,
+    pub(crate) late: bool,
 }
 
 /// One reading of the gauges, and the looks at the sessions since the one before.
@@ -303,6 +306,7 @@ impl EngineSamples {
                         group: gauge.group.into_owned(),
                         unit: gauge.unit.into_owned(),
                         kind: gauge.kind,
+                        late: gauge.late,
                     });
                     values.push(None);
                     self.gauges.len() - 1
@@ -356,7 +360,15 @@ mod tests {
 
     fn gauge(name: &'static str, value: f64) -> Gauge {
         let (group, unit) = ("wal".into(), "bytes".into());
-        Gauge { name: name.into(), group, unit, kind: GaugeKind::Counter, of_server: true, value }
+        Gauge {
+            name: name.into(),
+            group,
+            unit,
+            kind: GaugeKind::Counter,
+            of_server: true,
+            late: false,
+            value,
+        }
     }
 
     #[test]

@@ -231,6 +231,7 @@ mod tests {
             group: "wal".to_owned(),
             unit: "bytes".to_owned(),
             kind,
+            late: false,
         };
         EngineSamples {
             gauges: vec![gauge("written", GaugeKind::Counter), gauge("dirty", GaugeKind::Level)],

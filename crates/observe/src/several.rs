@@ -86,6 +86,7 @@ mod tests {
                 unit: "bytes".into(),
                 kind: GaugeKind::Counter,
                 of_server,
+                late: false,
                 value,
             };
             let commits = self.commits?;

@@ -186,12 +186,13 @@ impl EngineSamples {
     }
 
     /// Values of the gauges now: of counters the sum and what they have grown by since the window opened, where they did not
-    /// begin again.
+    /// begin again. Of those that are told late a window of a second or two knows nothing.
     fn advanced(&self, sum: &Mark, opened: &Mark, now: Option<&[Option<f64>]>) -> Option<Vec<Option<f64>>> {
         let (sum, opened, now) = (sum.values.as_deref()?, opened.values.as_deref()?, now?);
         let value = |of: &[Option<f64>], at: usize| of.get(at).copied().flatten();
         let advanced = |(at, gauge): (usize, &crate::engine::GaugeName)| match gauge.kind {
             GaugeKind::Level => value(now, at),
+            GaugeKind::Counter if gauge.late => None,
             GaugeKind::Counter => {
                 let (from, until) = (value(opened, at)?, value(now, at)?);
                 (until >= from).then_some(value(sum, at)? + until - from)
@@ -290,7 +291,11 @@ mod tests {
     fn mark(second: u64, counted: f64, level: f64) -> Mark {
         let statements =
             vec![StatementCount { text: "update t".into(), calls: counted as u64, total_ms: 0.0, rows: 0 }];
-        Mark { at: Nanos::from_secs(second), values: Some(vec![Some(counted), Some(level)]), statements }
+        Mark {
+            at: Nanos::from_secs(second),
+            values: Some(vec![Some(counted), Some(level), Some(counted)]),
+            statements,
+        }
     }
 
     #[test]
@@ -300,15 +305,20 @@ mod tests {
             group: "wal".to_owned(),
             unit: "bytes".to_owned(),
             kind,
+            late: name == "told late",
         };
         let answer = |second: u64, counted: f64, level: f64, running: u64| Answer {
             at: Nanos::from_secs(second),
-            values: Some(vec![Some(counted), Some(level)]),
+            values: Some(vec![Some(counted), Some(level), Some(counted)]),
             sessions: [(0, running)].into(),
             samples: 10,
         };
         let samples = EngineSamples {
-            gauges: vec![gauge("written", GaugeKind::Counter), gauge("dirty", GaugeKind::Level)],
+            gauges: vec![
+                gauge("written", GaugeKind::Counter),
+                gauge("dirty", GaugeKind::Level),
+                gauge("told late", GaugeKind::Counter),
+            ],
             states: vec!["running".to_owned()],
             readings: vec![
                 answer(1, 100.0, 5.0, 0),
@@ -328,7 +338,7 @@ mod tests {
         let of = |party| engine_digest::digest(&samples.spliced(&[0, 1, 0], party), Nanos::ZERO);
         let (first, second) = (of(0), of(1));
         assert_eq!((first.gauges[0].total, second.gauges[0].total), (Some(75.0), Some(850.0)));
-        assert_eq!(first.gauges[1].total, Some(8.0));
+        assert_eq!((first.gauges[1].total, first.gauges[2].total), (Some(8.0), None));
         assert_eq!(first.t_s, [2.0, 4.0]);
         assert_eq!((first.statements[0].calls, second.statements[0].calls), (75, 850));
         assert_eq!((first.samples, second.samples), (20, 20));

@@ -23,8 +23,12 @@ pub struct Comparison {
     pub fingerprint_differences: Vec<FingerprintDifference>,
     /// The blocks, in the order in which they ran.
     pub blocks: Vec<Block>,
-    /// B through A, from the ratios of the blocks, with a 95 % interval (Student's t of their logarithms); `null` when no
-    /// block is complete.
+    /// Set where the blocks are too few to tell how much they differ: the ratio and its interval are then from so many groups of
+    /// rounds within them, and how much starts differ was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_groups: Option<u32>,
+    /// B through A, from the ratios of the blocks or of groups of rounds, with a 95 % interval (Student's t of their logarithms);
+    /// `null` when no block is complete.
     pub ratio: Option<Interval>,
     /// The smallest effect that a repetition of these blocks would show as better or worse four times in five: 0.02 is 2 %.
     pub minimum_detectable_effect: Option<f64>,

@@ -82,13 +82,17 @@ pub use problem::{Problem, unaudited};
 pub use progress::{PROGRESS_FILE, Progress, last_claims};
 pub use published::{Consumed, Published, PublishedSecond};
 pub use search::{Search, SloLimit, Step};
-pub use setting::{Arrivals, Data, Durability, Machine, Plan, Setting, Share, Stack, StoreData, Tier};
+pub use setting::{
+    Arrivals, Data, Durability, Machine, Plan, Rounds, Setting, Share, Stack, StoreData, Tier,
+};
 pub use stage::{Recovery, Stage, StageTally};
 pub use tally::{
     BUCKETS_A_DECADE, Bucket, Budget, BudgetPart, CallCounts, CallWork, Class, Interval, KindSlice, Latency,
     Quantiles, Slice, Tally,
 };
-pub use trial::{Deferred, Efficiency, Headline, KindTally, Limit, Settled, Settlement, Trial, UNVERIFIED};
+pub use trial::{
+    Deferred, Efficiency, Headline, KindTally, Limit, Round, Settled, Settlement, Trial, UNVERIFIED,
+};
 pub use turn::Turn;
 
 /// One run: a trial, or a comparison with all its trials.

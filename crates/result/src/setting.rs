@@ -120,6 +120,9 @@ pub struct Plan {
     pub warmup_max_s: Option<f64>,
     /// Planned length of the measured interval in seconds.
     pub measured_s: f64,
+    /// Set where the measured interval is in several parts, between which other subjects made calls on the same data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<Rounds>,
     /// So many calls were to be made in the measured interval, which ends with them if that is earlier; nothing where any
     /// number was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,6 +137,15 @@ pub struct Plan {
     pub seed: u64,
     /// Whether kinds that may be queued (TPC-C: Delivery) were queued and done later.
     pub deferred: bool,
+}
+
+/// The rounds of a measured interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rounds {
+    pub number: u32,
+    /// At the beginning of each, calls were made and nothing was counted for at least so many seconds.
+    pub settle_s: f64,
 }
 
 /// One kind of call of a mix.

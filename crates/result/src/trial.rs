@@ -26,11 +26,15 @@ pub struct Trial {
     pub data: Data,
     /// The machine it ran on.
     pub machine: Machine,
-    /// Real length of the warm-up in seconds, where it went on until the engine had settled; see [`Trial::warmed_s`].
+    /// Real length of the warm-up in seconds, where it went on until the engine had settled; where the measured interval is in
+    /// rounds, of all times in which nothing was counted. See [`Trial::warmed_s`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup_s: Option<f64>,
     /// Real length of the measured interval in seconds.
     pub measured_s: f64,
+    /// The parts of the measured interval, where it has several, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<Round>,
     /// The number to remember.
     pub headline: Headline,
     /// All kinds of call together.
@@ -94,6 +98,16 @@ pub struct Trial {
     pub defects: Vec<String>,
     /// Anything a reader of this trial must know, one sentence each.
     pub notes: Vec<String>,
+}
+
+/// A part of a measured interval, between which other subjects made calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Round {
+    /// When it began, in seconds since the subjects began to take turns.
+    pub t_s: f64,
+    /// Committed calls per second in it, of the kinds that the headline counts.
+    pub rate_per_s: f64,
 }
 
 impl Trial {

@@ -2,8 +2,8 @@
 
 use super::trial::{direct, document, through_http};
 use result::{
-    Block, BlockTrial, Comparison, Document, Interval, KeyDifference, Metric, Noise, Party, RunKind, Side,
-    Verdict,
+    Block, BlockTrial, Comparison, Document, Interval, KeyDifference, Metric, Noise, Party, Round, Rounds,
+    RunKind, Side, Verdict,
 };
 
 /// How much faster the base was once more.
@@ -71,6 +71,7 @@ pub fn comparison() -> Document {
         fingerprint_differences: Vec::new(),
         blocks,
         ratio: Some(ratio),
+        round_groups: None,
         minimum_detectable_effect: Some(0.011),
         adjusted_for: None,
         noise: Some(Noise {
@@ -83,6 +84,20 @@ pub fn comparison() -> Document {
         sentence: "HTTP costs 3 to 5 % of the new orders per minute at the same durability".to_owned(),
     };
     draw(&mut document, &comparison);
+    document
+}
+
+/// The same where the sides made calls in turn, in two blocks whose rounds give the interval.
+pub fn in_turn() -> Document {
+    let mut document = comparison();
+    for trial in &mut document.trials {
+        trial.plan.rounds = Some(Rounds { number: 20, settle_s: 0.5 });
+        let rate_per_s = trial.headline.value.value / 60.0;
+        let round = |at: u32| Round { t_s: 6.0 * f64::from(at), rate_per_s };
+        trial.rounds = (0..20).map(round).collect();
+    }
+    let comparison = &mut document.experiment.as_mut().expect("it is a comparison").comparisons[0];
+    comparison.round_groups = Some(20);
     document
 }
 

@@ -267,6 +267,7 @@ fn comparison(
         fingerprint_differences: found.fingerprint,
         blocks: if is_measured { blocks_of(trials, base, variant) } else { Vec::new() },
         ratio: is_measured.then_some(ratio),
+        round_groups: None,
         minimum_detectable_effect: if is_measured { minimum_detectable_effect } else { None },
         adjusted_for: is_measured.then_some(HELD),
         noise: Some(noise.clone()),

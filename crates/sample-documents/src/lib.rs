@@ -13,7 +13,7 @@ mod trial;
 mod vouchers;
 
 pub use busy::busy_trial;
-pub use comparison::{compared, compared_mut, comparison, redraw, two_metrics};
+pub use comparison::{compared, compared_mut, comparison, in_turn, redraw, two_metrics};
 pub use curve::{rate_sweep, search, sweep};
 pub use drill::drill;
 pub use experiment::experiment;
@@ -29,6 +29,7 @@ pub fn samples() -> Vec<(&'static str, Document)> {
     vec![
         ("trial", trial()),
         ("comparison", comparison()),
+        ("in-turn", in_turn()),
         ("two-metrics", two_metrics()),
         ("experiment", experiment()),
         ("failed", failed_trial()),

@@ -12,6 +12,9 @@ use result::{
 };
 use workload::Benchmark;
 
+/// Blocks from which an interval is taken from how much they differ, and not from the rounds within them.
+const BLOCKS_ENOUGH: usize = 4;
+
 /// Everything that has been found so far.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Findings<'a> {
@@ -85,7 +88,9 @@ impl<'a> Findings<'a> {
         let mut comparison = self.blank::<W>(a, b, &factors);
         let (of_a, of_b) = (self.trials_of(a), self.trials_of(b));
         // Without trials there is nothing to hold against each other; invalid ones are shown to differ all the same.
-        let fields = judge::rules::intended_by_all(factors.iter().map(String::as_str));
+        let mut fields = judge::rules::intended_by_all(factors.iter().map(String::as_str));
+        // Who took turns follows from what differs.
+        fields.push("plan.rounds");
         let comparability = judge::rules::comparable(&of_a, &of_b, &fields);
         comparison.key_differences.clone_from(&comparability.key);
         comparison.fingerprint_differences.clone_from(&comparability.fingerprint);
@@ -97,7 +102,7 @@ impl<'a> Findings<'a> {
         for block in &mut comparison.blocks {
             block.ratio = self.ratio(b, &bases, block);
         }
-        let ratios: Vec<f64> = comparison.blocks.iter().filter_map(|block| block.ratio).collect();
+        let mut ratios: Vec<f64> = comparison.blocks.iter().filter_map(|block| block.ratio).collect();
         let whole = comparison.blocks.iter().filter(|block| self.is_whole(b, &bases, block)).count();
         let left_out = LeftOut { partial: comparison.blocks.len() - whole, unknown: whole - ratios.len() };
         if ratios.is_empty() {
@@ -111,11 +116,15 @@ impl<'a> Findings<'a> {
             };
             return comparison;
         }
+        if let Some(groups) = self.by_rounds(b, &bases, &comparison.blocks) {
+            comparison.round_groups = Some(groups.len() as u32);
+            ratios = groups;
+        }
         let terms = self.terms(self.judged_with(a));
         let found = measure::compare(&ratios, &terms);
         comparison.ratio = Some(interval(&found));
         comparison.minimum_detectable_effect = measure::minimum_detectable_effect(&ratios, terms.comparisons);
-        comparison.adjusted_for = (terms.comparisons > 1).then_some(terms.comparisons);
+        comparison.adjusted_for = Some(self.judged_with(a)).filter(|comparisons| *comparisons > 1);
         // A subject against itself is a control already.
         let control = if factors.is_empty() { ratios } else { self.control_ratios(a) };
         comparison.noise = self.noise(a, &control);
@@ -125,13 +134,17 @@ impl<'a> Findings<'a> {
             measure::Verdict::NoDifference { .. } => Verdict::NoDifference,
             measure::Verdict::Inconclusive => Verdict::Inconclusive,
         });
-        let inconclusive = Inconclusive { found: &found, terms: &terms };
+        let by_rounds = comparison.round_groups.is_some();
+        let inconclusive = Inconclusive { found: &found, terms: &terms, by_rounds };
         comparison.sentence = self.sentence(&comparison, &inconclusive, &factors, left_out);
         comparison
     }
 
     fn terms(self, comparisons: u32) -> Terms {
-        Terms { better: self.measured().better(), margin: self.criterion().margin, comparisons }
+        // Looked at after every block: see [`crate::plan::BLOCKS_BEFORE_LOOKS`].
+        let looks = if self.plan.precision.is_some() { 2 } else { 1 };
+        let (better, margin) = (self.measured().better(), self.criterion().margin);
+        Terms { better, margin, comparisons: comparisons * looks }
     }
 
     /// The parts whose trials are those of a base: itself, and its control where that is sound.
@@ -173,6 +186,7 @@ impl<'a> Findings<'a> {
             key_differences: Vec::new(),
             fingerprint_differences: Vec::new(),
             blocks: self.blocks(&self.bases(a), b),
+            round_groups: None,
             ratio: None,
             minimum_detectable_effect: None,
             adjusted_for: None,
@@ -230,6 +244,29 @@ impl<'a> Findings<'a> {
         measure::ratio_to_base(figure(above)?, &below)
     }
 
+    /// What a part did through what others did, a ratio for each group of rounds, where they took turns and the blocks are too few
+    /// to tell how much they differ.
+    fn by_rounds(self, above: usize, below: &[usize], blocks: &[Block]) -> Option<Vec<f64>> {
+        let units = self.plan.units(self.arms);
+        let unit = units.iter().find(|unit| unit.contains(&above))?;
+        if !below.iter().all(|part| unit.contains(part)) || *self.measured() != Measured::Throughput {
+            return None;
+        }
+        let whole: Vec<&Block> = blocks.iter().filter(|block| self.is_whole(above, below, block)).collect();
+        if whole.len() >= BLOCKS_ENOUGH {
+            return None;
+        }
+        let rates = |part: usize, block: &Block| -> Option<Vec<f64>> {
+            Some(self.whole(part, block)?.rounds.iter().map(|round| round.rate_per_s).collect())
+        };
+        let mut ratios = Vec::new();
+        for block in whole {
+            let base: Vec<Vec<f64>> = below.iter().filter_map(|part| rates(*part, block)).collect();
+            ratios.extend(measure::group_ratios(&rates(above, block)?, &base)?);
+        }
+        (!ratios.is_empty()).then_some(ratios)
+    }
+
     /// Why a part has no figure that may be compared, if so.
     fn out(self, part: usize) -> Option<String> {
         let (name, status) = (&self.arms[part].name, &self.statuses[part]);
@@ -254,6 +291,9 @@ impl<'a> Findings<'a> {
     fn control_ratios(self, base: usize) -> Vec<f64> {
         let Some(again) = self.control_of(base) else { return Vec::new() };
         let blocks = self.blocks(&[base], again);
+        if let Some(groups) = self.by_rounds(again, &[base], &blocks) {
+            return groups;
+        }
         blocks.iter().filter_map(|block| self.ratio(again, &[base], block)).collect()
     }
 
@@ -304,7 +344,14 @@ impl<'a> Findings<'a> {
                 )
             }
         };
-        format!("{what}{partial}{unknown}")
+        let starts = match comparison.round_groups.filter(|_| inconclusive.found.interval.is_some()) {
+            Some(groups) => format!(
+                " The interval is from {groups} groups of rounds; differences between starts were not measured (use --blocks \
+                 {BLOCKS_ENOUGH} or more)."
+            ),
+            None => String::new(),
+        };
+        format!("{what}{partial}{unknown}{starts}")
     }
 }
 

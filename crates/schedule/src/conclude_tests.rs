@@ -70,6 +70,7 @@ fn bed(metric: &str, direct: &[f64], again: &[f64], http: &[f64]) -> Bed {
         variants,
         notes: Vec::new(),
         suspicion: None,
+        precision: None,
     };
     let status = VariantStatus { state: VariantState::Measured, reason: None };
     Bed { plan, metrics, statuses: vec![status; 3], of_parts, trials }

@@ -13,13 +13,16 @@ pub(crate) struct Inconclusive<'a> {
     pub(crate) found: &'a measure::Comparison,
     /// Under which it was judged.
     pub(crate) terms: &'a Terms,
+    /// Whether the ratios are of groups of rounds and not of blocks.
+    pub(crate) by_rounds: bool,
 }
 
 impl Inconclusive<'_> {
     /// All of it; `metric` is what a sentence calls what is compared.
     pub(crate) fn sentence(&self, metric: &str) -> String {
         let Some((low, high)) = self.found.interval else {
-            return format!("Too few blocks for an interval: at least {BLOCKS_MIN} are needed.");
+            let what = if self.by_rounds { "groups of rounds" } else { "blocks" };
+            return format!("Too few {what} for an interval: at least {BLOCKS_MIN} are needed.");
         };
         format!(
             "Inconclusive at ±{}: {metric} 95 % CI {} to {}. {}",
@@ -35,6 +38,11 @@ impl Inconclusive<'_> {
         let share = self.terms.margin.max(SHARE_MIN);
         let had = self.found.ratios.len() as u32;
         match blocks_to_tell(&self.found.ratios, share, self.terms.comparisons) {
+            Some(groups) if self.by_rounds => format!(
+                "Measure {} times as long to resolve {}, or use a quieter machine.",
+                rounded(groups.div_ceil(had).max(2)),
+                percent(share)
+            ),
             Some(blocks) if blocks > BLOCKS_MAX => {
                 format!(
                     "No number of blocks up to {BLOCKS_MAX} resolves {}; use a quieter machine.",
@@ -87,7 +95,7 @@ mod tests {
     fn sentence_of(ratios: &[f64], terms: &Terms) -> String {
         let found = compare(ratios, terms);
         assert_eq!(found.verdict, Verdict::Inconclusive);
-        Inconclusive { found: &found, terms }.sentence("throughput")
+        Inconclusive { found: &found, terms, by_rounds: false }.sentence("throughput")
     }
 
     const WILD: [f64; 5] = [0.9, 1.1, 0.95, 1.08, 1.0];

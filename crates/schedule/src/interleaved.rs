@@ -4,13 +4,14 @@ use crate::CommandOutcome;
 use crate::conclude::{self, Findings, VariantStatus};
 use crate::confirm;
 use crate::metric::{Measured, rate_unit};
-use crate::plan::{Arm, Experiment, Variant};
+use crate::plan::{Arm, BLOCKS_BEFORE_LOOKS, Experiment, Variant};
 use crate::{CompletedTrials, Next, PlannedTrial, Schedule};
 use anyhow::{Result, bail};
 use measure::Design;
 use result::words::{capital, seconds};
 use result::{Comparison, Document, RunKind, Setting, Spent, State, VariantState};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 use workload::Benchmark;
 
 /// What is to be done.
@@ -59,19 +60,38 @@ impl Interleaved {
 
     /// The block of the trial of a number, from 1, and its part by its place in the cast; nothing beyond the last.
     fn slot(&self, arms: &[Arm], number: usize) -> Option<(u32, usize)> {
-        let (blocks, seed) = (self.experiment.blocks, self.experiment.seed);
         let (block, at) = (((number - 1) / arms.len()) as u32, (number - 1) % arms.len());
+        (block < self.experiment.blocks).then(|| (block, self.order(arms, block).concat()[at]))
+    }
+
+    /// Whether all intervals are as narrow as was asked for, so that no further block is needed.
+    fn is_precise<W: Benchmark>(&self, so_far: &CompletedTrials, block: u32) -> bool {
+        let Some(precision) = self.experiment.precision.filter(|_| block >= BLOCKS_BEFORE_LOOKS) else {
+            return false;
+        };
+        let comparisons = self.found::<W>(so_far).comparisons::<W>();
+        let mut ratios = comparisons.iter().filter_map(|comparison| comparison.ratio).peekable();
+        ratios.peek().is_some()
+            && ratios.all(|ratio| half_width(&ratio).is_some_and(|half| half <= precision))
+    }
+
+    /// What is run at once in a block, in the order in which it runs.
+    fn order(&self, arms: &[Arm], block: u32) -> Vec<Vec<usize>> {
+        let (blocks, seed) = (self.experiment.blocks, self.experiment.seed);
+        let units = self.experiment.units(arms);
         let controls = (1..arms.len()).filter(|part| arms[*part].control);
-        let twins: Vec<(usize, usize)> = controls.map(|control| (control - 1, control)).collect();
-        let design = Design { parts: arms.len(), twins: &twins, blocks, seed };
-        (block < blocks).then(|| (block, design.order(block)[at]))
+        let alone = |part: usize| units.iter().position(|unit| *unit == [part]);
+        let twins: Vec<(usize, usize)> =
+            controls.filter_map(|control| alone(control - 1).zip(alone(control))).collect();
+        let design = Design { parts: units.len(), twins: &twins, blocks, seed };
+        design.order(block).into_iter().map(|unit| units[unit].clone()).collect()
     }
 
     fn wanted(&self, arms: &[Arm], number: usize) -> Option<PlannedTrial> {
         let (block, part) = self.slot(arms, number)?;
         let Arm { variant, name, .. } = &arms[part];
         let plan = self.experiment.variants[*variant].plan.clone();
-        // The same calls on all sides, other ones in every block.
+        // The same calls in whole trials of a block, other ones in every block.
         let plan = drive::Plan { seed: plan.seed + u64::from(block), ..plan };
         Some(PlannedTrial { round: block, ..PlannedTrial::of(number, name, *variant, plan) })
     }
@@ -99,6 +119,24 @@ impl Interleaved {
         statuses
     }
 
+    /// Why it ended with the last block, where that depends on what was found; the blocks that were not needed are not planned then.
+    fn ended<W: Benchmark>(&self, so_far: &CompletedTrials, document: &mut Document) -> Option<String> {
+        let precision = self.experiment.precision.filter(|_| document.state == State::Complete)? * 100.0;
+        let experiment = document.experiment.as_mut()?;
+        let blocks = experiment.blocks.len() as u32;
+        Some(if self.is_precise::<W>(so_far, blocks) {
+            experiment.blocks_planned = blocks;
+            format!(
+                "It ended after {blocks} blocks, when every interval was within ±{precision:.1} %. Because the intervals were \
+                 looked at after each block from the {BLOCKS_BEFORE_LOOKS}th on, they are wider than others (decision 0034)."
+            )
+        } else {
+            format!(
+                "The time was up after {blocks} blocks, before every interval was within ±{precision:.1} %."
+            )
+        })
+    }
+
     fn found<'a, W: Benchmark>(&'a self, so_far: &'a CompletedTrials) -> Found<'a> {
         let arms = self.experiment.arms();
         let mut of_parts = vec![vec![None; self.experiment.blocks as usize]; arms.len()];
@@ -118,6 +156,11 @@ impl Interleaved {
             so_far,
         }
     }
+}
+
+/// Half the width of an interval, as a share of the base.
+fn half_width(ratio: &result::Interval) -> Option<f64> {
+    Some((ratio.high? - ratio.low?) / 2.0)
 }
 
 /// What the trials so far show.
@@ -238,6 +281,28 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
         self.experiment.arms().len()
     }
 
+    fn unit(&self, number: usize) -> RangeInclusive<usize> {
+        let arms = self.experiment.arms();
+        let block = ((number - 1) / arms.len()) as u32;
+        let mut first = block as usize * arms.len() + 1;
+        if block >= self.experiment.blocks {
+            return number..=number;
+        }
+        for unit in self.order(&arms, block) {
+            if number < first + unit.len() {
+                return first..=first + unit.len() - 1;
+            }
+            first += unit.len();
+        }
+        number..=number
+    }
+
+    fn together(&self) -> Vec<Vec<usize>> {
+        let arms = self.experiment.arms();
+        let units = self.experiment.units(&arms).into_iter().filter(|unit| unit.len() > 1);
+        units.map(|unit| unit.into_iter().map(|part| arms[part].variant).collect()).collect()
+    }
+
     fn in_order(&self) -> bool {
         false
     }
@@ -250,9 +315,25 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
         self.experiment.notes.clone()
     }
 
+    fn announcement(&self) -> Option<String> {
+        let Experiment { blocks, precision, .. } = self.experiment;
+        let all_s = seconds(self.experiment.block_s() * f64::from(blocks));
+        let (about, until) = match precision {
+            None => ("about", String::new()),
+            Some(share) => ("at most", format!(", until every interval is within ±{:.1} %", share * 100.0)),
+        };
+        let word = if blocks == 1 { "block" } else { "blocks" };
+        Some(format!(
+            "expected: {about} {all_s} for {blocks} {word}{until}, plus loading, restoring and audits"
+        ))
+    }
+
     fn next(&self, number: usize, so_far: &CompletedTrials) -> Result<Next> {
         let arms = self.experiment.arms();
-        let Some((_, part)) = self.slot(&arms, number) else { return Ok(Next::End) };
+        let Some((block, part)) = self.slot(&arms, number) else { return Ok(Next::End) };
+        if (number - 1).is_multiple_of(arms.len()) && self.is_precise::<W>(so_far, block) {
+            return Ok(Next::End);
+        }
         let statuses = self.statuses(&arms, so_far);
         let runs = |status: &VariantStatus| status.state == VariantState::Measured;
         // Of two sides one that is invalid leaves nothing to compare.
@@ -270,10 +351,20 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
     }
 
     fn remark(&self, so_far: &CompletedTrials) -> Option<String> {
-        let arms = self.experiment.arms();
-        let (_, part) = self.slot(&arms, *so_far.numbers.last()?)?;
-        let why = so_far.trials.last()?.why_invalid()?;
-        Some(format!("{} is invalid: {why}", arms[part].name))
+        let (arms, last) = (self.experiment.arms(), *so_far.numbers.last()?);
+        let (_, part) = self.slot(&arms, last)?;
+        if let Some(why) = so_far.trials.last()?.why_invalid() {
+            return Some(format!("{} is invalid: {why}", arms[part].name));
+        }
+        // What a block has added.
+        let comparisons = self.found::<W>(so_far).comparisons::<W>();
+        let words = |comparison: &Comparison| {
+            let ratio = comparison.ratio.filter(|ratio| ratio.low.is_some())?;
+            Some(format!("{} {}", comparison.b.label, judge::figures::ratio(ratio)))
+        };
+        let found: Vec<String> = comparisons.iter().filter_map(words).collect();
+        let is_whole = last.is_multiple_of(arms.len()) && !found.is_empty();
+        is_whole.then(|| format!("so far: {} (95 % CI)", found.join(", ")))
     }
 
     fn update(&self, so_far: &CompletedTrials, document: &mut Document) {
@@ -288,6 +379,10 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
 
     fn conclude(&self, so_far: &CompletedTrials, document: &mut Document) {
         Schedule::<W>::update(self, so_far, document);
+        if self.found::<W>(so_far).statuses.iter().all(|status| status.state == VariantState::Measured) {
+            let ended = self.ended::<W>(so_far, document);
+            document.notes.extend(ended);
+        }
         if self.kind != RunKind::Comparison {
             return;
         }
@@ -300,7 +395,7 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
         let spent = so_far.spent;
         let over = spent.total_s - spent.load_s - spent.measured_s;
         document.notes.push(format!(
-            "Restoring the state before each trial took {} in all, checks {}, loading {}; {} were spent measuring, and the \
+            "Restoring the state took {} in all, checks {}, loading {}; {} were spent measuring, and the \
              whole took {:.0} % more than measuring and loading.",
             seconds(spent.restore_s),
             seconds(spent.check_s),
@@ -374,6 +469,7 @@ mod tests {
             variants: vec![variant("base", None), variant("B: 8", Some(0)), variant("alone", None)],
             notes: Vec::new(),
             suspicion: None,
+            precision: None,
         };
         Interleaved { kind: RunKind::Experiment, experiment }
     }
@@ -400,6 +496,47 @@ mod tests {
         assert!(error.starts_with("B: 8 makes no calls that the metric `new-order.p99`"), "{error}");
         experiment.criteria[0].metric = "payment.p99".into();
         assert!(of(&experiment).is_ok());
+    }
+
+    /// Blocks of which each has these rates of the base, its control, and the variants.
+    fn so_far(run: &Interleaved, blocks: &[[f64; 4]]) -> CompletedTrials {
+        let (arms, mut so_far) = (run.experiment.arms(), CompletedTrials::default());
+        for number in 1..=blocks.len() * arms.len() {
+            let (block, part) = run.slot(&arms, number).unwrap();
+            let mut trial = sample_documents::trial().trials[0].clone();
+            trial.headline.value.value = blocks[block as usize][part];
+            so_far.push(number, arms[part].variant, trial);
+        }
+        so_far
+    }
+
+    #[test]
+    fn blocks_are_added_until_intervals_are_narrow_enough_and_five_at_least() {
+        let mut run = three();
+        run.experiment.blocks = 20;
+        let narrow = [[1_000.0, 1_001.0, 900.0, 500.0], [1_002.0, 1_000.0, 905.0, 500.0]];
+        let blocks = |count: usize| -> Vec<_> { narrow.into_iter().cycle().take(count).collect() };
+        let ends = |run: &Interleaved, blocks: &[[f64; 4]]| {
+            let next = Schedule::<Tpcc>::next(run, blocks.len() * 4 + 1, &so_far(run, blocks)).unwrap();
+            matches!(next, Next::End)
+        };
+        assert!(!ends(&run, &blocks(6)), "no precision was asked for");
+        run.experiment.precision = Some(0.01);
+        assert!(!ends(&run, &blocks(4)) && ends(&run, &blocks(5)));
+        let mut wild = blocks(5);
+        wild[2][2] = 700.0;
+        assert!(!ends(&run, &wild));
+        // Nothing ends within a block.
+        let next = Schedule::<Tpcc>::next(&run, 22, &so_far(&run, &blocks(5))).unwrap();
+        assert!(matches!(next, Next::Trial(_)));
+        let mut document = sample_documents::comparison();
+        Schedule::<Tpcc>::conclude(&run, &so_far(&run, &blocks(5)), &mut document);
+        assert_eq!(document.experiment.unwrap().blocks_planned, 5);
+        assert!(
+            document.notes.iter().any(|note| note.starts_with("It ended after 5 blocks")),
+            "{:?}",
+            document.notes
+        );
     }
 
     #[test]

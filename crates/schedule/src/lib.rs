@@ -17,6 +17,8 @@ pub mod plan;
 mod search;
 mod slo;
 mod sweep;
+mod timing;
+mod turns;
 mod under_load;
 
 use anyhow::Result;
@@ -25,6 +27,7 @@ use model::Nanos;
 use plan::Variant;
 use result::{Comparison, Document, Loss, RunKind, Spent, State, Trial, Verdict};
 use serde::Serialize;
+use std::ops::RangeInclusive;
 use workload::Benchmark;
 
 pub use interleaved::Interleaved;
@@ -49,6 +52,16 @@ pub trait Schedule<W: Benchmark>: Clone + Serialize {
     /// Trials that are run next to each other, so that they can be compared. Where one of them cannot be used, none is.
     fn block(&self) -> usize;
 
+    /// Numbers of the trials that are run at once, of which the trial of this number is one: their subjects make calls in turn.
+    fn unit(&self, number: usize) -> RangeInclusive<usize> {
+        number..=number
+    }
+
+    /// For each list of variants whose trials are run at once, by their places: as often as they have trials in it.
+    fn together(&self) -> Vec<Vec<usize>> {
+        Vec::new()
+    }
+
     /// Whether a trial that cannot be used costs those after its block too.
     fn in_order(&self) -> bool {
         true
@@ -62,6 +75,11 @@ pub trait Schedule<W: Benchmark>: Clone + Serialize {
     /// What a reader must know, a sentence each.
     fn notes(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// What the user is told before anything starts.
+    fn announcement(&self) -> Option<String> {
+        None
     }
 
     /// What to do where the trial of this number, from 1, has its turn.

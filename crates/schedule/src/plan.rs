@@ -6,6 +6,12 @@ use deploy::{RelayOptions, Spec};
 use serde::{Deserialize, Serialize};
 use sql::Dialect;
 
+/// Blocks before it is asked whether intervals are narrow enough.
+///
+/// Whoever ends when the scatter happens to look small has too narrow intervals. From five blocks on, intervals that each miss
+/// the truth half as often make good for that, wherever the end is: docs/decisions/0034.
+pub const BLOCKS_BEFORE_LOOKS: u32 = 5;
+
 /// Variants, and how they are compared with each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -36,6 +42,9 @@ pub struct Experiment {
     pub variants: Vec<Variant>,
     /// Anything a reader must know, a sentence each.
     pub notes: Vec<String>,
+    /// Blocks are added until half the width of every interval is at most this share, [`Experiment::blocks`] at most.
+    #[serde(default)]
+    pub precision: Option<f64>,
     /// The bottleneck of the base that the one other variant is to confirm.
     #[serde(default)]
     pub suspicion: Option<Suspicion>,

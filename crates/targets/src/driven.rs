@@ -43,16 +43,14 @@ macro_rules! driven {
                 $relay(how, stores, size, settings)
             })?
 
-            fn drive(
+            fn generator(
                 plan: &$crate::parts::Plan,
                 target: &::std::sync::Arc<$crate::TrialTarget<Self>>,
                 inputs: &dyn Fn(u32) -> <Self as $crate::parts::Workload>::Inputs,
-                ledger: &dyn Fn() -> <Self as $crate::parts::Workload>::Ledger,
                 clock: $crate::parts::Monotonic,
-                stop: &$crate::parts::Stop,
-                observer: &mut dyn $crate::parts::Observer<Self>,
-            ) -> ::std::result::Result<$crate::parts::Trial<Self>, $crate::parts::RunError> {
-                $crate::parts::run(plan, target, inputs, ledger, clock, stop, observer)
+            ) -> ::std::result::Result<Box<dyn $crate::parts::LoadGenerator<Self>>, $crate::parts::RunError> {
+                let generator = $crate::parts::Generator::open(plan, target, inputs, clock)?;
+                Ok(Box::new(generator))
             }
 
             fn conform(

@@ -16,7 +16,7 @@ mod transfer;
 
 use anyhow::{Result, anyhow, bail};
 use contract::conformance::{Conformance, Disagreement};
-use drive::{Observer, Plan, RunError, Stop, Trial};
+use drive::{LoadGenerator, Observer, Plan, Round, RunError, Stop, Trial};
 use measure::Monotonic;
 use model::{AnyTarget, DRIVER_PANICKED, RetryPolicy, Retrying, RetryingTarget};
 use sharded::Sharded;
@@ -36,7 +36,7 @@ pub mod parts {
     pub use anyhow::Result;
     pub use contract::Wire;
     pub use contract::conformance::{Conformance, Disagreement};
-    pub use drive::{Observer, Plan, RunError, Stop, Trial, run};
+    pub use drive::{Generator, LoadGenerator, Plan, RunError};
     pub use measure::Monotonic;
     pub use model::{AnyTarget, Target, Workload};
     pub use relay::{Relay, Settings as RelaySettings};
@@ -84,6 +84,14 @@ pub trait Driven: Benchmark {
         bail!("{} in style {} leaves nothing to a relay", Self::NAME, how.style.name())
     }
 
+    /// [`drive::Generator::open`].
+    fn generator(
+        plan: &Plan,
+        target: &Arc<TrialTarget<Self>>,
+        inputs: &dyn Fn(u32) -> Self::Inputs,
+        clock: Monotonic,
+    ) -> Result<Box<dyn LoadGenerator<Self>>, RunError>;
+
     /// [`drive::run`].
     fn drive(
         plan: &Plan,
@@ -93,7 +101,12 @@ pub trait Driven: Benchmark {
         clock: Monotonic,
         stop: &Stop,
         observer: &mut dyn Observer<Self>,
-    ) -> Result<Trial<Self>, RunError>;
+    ) -> Result<Trial<Self>, RunError> {
+        let mut generator = Self::generator(plan, target, inputs, clock)?;
+        let trial = generator.round(Round::of(plan), ledger, stop, observer)?;
+        generator.close()?;
+        Ok(trial)
+    }
 
     /// Holds a target to the golden vectors and to random calls; gives how many of each were right, or the first wrong
     /// answer. `size` is that of the data: the vectors are for [`Benchmark::tiny`], and of any other, as of

@@ -1,16 +1,18 @@
 //! The bench of an experiment: the places its variants run on, none loaded twice, and one trial at a time from a restored
 //! state. It does not know which trials belong together; the runner of a schedule does.
 
-use crate::deployed::Deployed;
+use crate::alternation::alternate;
+use crate::deployed::{Deployed, Ready};
 use crate::job::{Before, EndEarly, Job};
 use crate::{Folder, RunReporter, folder, validate};
 use anyhow::{Result, bail};
 use deploy::subjects::{self, Subject};
-use deploy::{Interrupt, Private, ServerSettings, Spec};
+use deploy::{Databases, Deployment, Interrupt, Private, ServerSettings, Spec};
 use measure::Monotonic;
 use model::Clock;
 use result::words::seconds;
-use result::{Check, Conformance, RunKind, ShortLine, Spent, Trial};
+use result::{Check, Conformance, Document, RunKind, ShortLine, Spent, Trial};
+use schedule::PlannedTrial;
 use schedule::plan::Variant;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -46,22 +48,32 @@ pub struct Prepared {
 
 impl<'a, W: Driven> TrialRunner<'a, W> {
     /// A bench without places, which are loaded when the first variant on them is prepared. Each takes the sessions of any of the
-    /// `variants`.
+    /// `variants`, and of all that take turns: `together` has them by their places, those with the same data in one list.
     ///
     /// # Errors
     /// A variant has more clients than this machine can connect; the folder cannot be made.
     pub fn open(
         scale: u32,
         variants: &[Variant],
+        together: &[Vec<usize>],
         folder: &'a Folder,
         reporter: &'a dyn RunReporter,
         interrupt: &'a Interrupt,
     ) -> Result<TrialRunner<'a, W>> {
-        let mut sessions = Vec::with_capacity(variants.len());
+        let mut sessions: Vec<(Spec, u32)> = Vec::with_capacity(variants.len());
         for variant in variants {
             let subject = subjects::find(&variant.subject)?;
             subject.check_clients(variant.plan.workers)?;
             sessions.push((variant.spec.clone(), subject.sessions(variant.plan.workers, variant.pool)));
+        }
+        for places in together {
+            let all = places.iter().map(|place| sessions[*place].1).sum();
+            let Some(first) = places.first() else { continue };
+            let clients = places.iter().map(|place| variants[*place].plan.workers).sum();
+            for place in places {
+                subjects::find(&variants[*place].subject)?.check_clients(clients)?;
+            }
+            sessions.push((sessions[*first].0.clone(), all));
         }
         let private = Rc::new(Private::create(folder.path())?);
         Ok(TrialRunner {
@@ -129,46 +141,64 @@ impl<'a, W: Driven> TrialRunner<'a, W> {
         end_early: Option<EndEarly<'_>>,
         run: &str,
     ) -> Result<Trial> {
+        let (databases, restored) = self.restore(prepared.deployed)?;
+        let ready = self.deployed[prepared.deployed].ready()?;
+        let folder = self.folder.trial(name)?;
+        let mut own = document(prepared, ready, name, restored, run);
+        let place = Place { databases: &databases, deployment: &ready.deployment, folder: &folder };
+        let what = name.split_once('-').map_or(name, |(_, label)| label);
+        let job = Job { end_early, ..prepared.job(&place, plan, what, self.reporter, self.interrupt) };
+        let ran = job.run(prepared.before(ready), &mut own);
+        self.spent.check_s += job.checked_s.get();
+        let forgotten = ready.deployment.drop_databases(&databases.urls());
+        let index = ran?;
+        forgotten?;
+        ended(&folder, &mut own, index)
+    }
+
+    /// Runs trials of variants on the same data at once: they make calls in turn, on one copy of it. Each is written in a folder of
+    /// its own, as by [`TrialRunner::trial`]. `seed` decides whose turn is when; where `all` are needed none is run without another.
+    ///
+    /// # Errors
+    /// Of a trial, that it could not be begun or written; of all of them, that there was no copy, or nothing to observe.
+    pub fn alternate(
+        &mut self,
+        wanted: &[(&Prepared, &PlannedTrial)],
+        (seed, all): (u64, bool),
+        run: &str,
+    ) -> Result<Vec<Result<Trial>>> {
+        let Some((first, _)) = wanted.first() else { return Ok(Vec::new()) };
+        let (databases, restored) = self.restore(first.deployed)?;
+        let ready = self.deployed[first.deployed].ready()?;
+        let folders: Vec<Folder> =
+            wanted.iter().map(|(_, planned)| self.folder.trial(&planned.folder)).collect::<Result<_>>()?;
+        let mut documents: Vec<Document> = Vec::with_capacity(wanted.len());
+        let mut jobs = Vec::with_capacity(wanted.len());
+        for ((prepared, planned), folder) in wanted.iter().zip(&folders) {
+            let place = Place { databases: &databases, deployment: &ready.deployment, folder };
+            documents.push(document(prepared, ready, &planned.folder, restored, run));
+            jobs.push(prepared.job(&place, &planned.plan, &planned.what, self.reporter, self.interrupt));
+        }
+        let befores = wanted.iter().map(|(prepared, _)| prepared.before(ready)).collect();
+        let ran = alternate(&jobs, befores, &mut documents, (seed, all));
+        self.spent.check_s += jobs[0].checked_s.get();
+        let forgotten = ready.deployment.drop_databases(&databases.urls());
+        let ran = ran?;
+        forgotten?;
+        let each = ran.into_iter().zip(&mut documents).zip(&folders);
+        Ok(each.map(|((ran, own), folder)| ran.and_then(|()| ended(folder, own, 0))).collect())
+    }
+
+    /// A fresh copy of the data on an engine that was just started, and the seconds that this took.
+    fn restore(&mut self, deployed: usize) -> Result<(Databases<W>, f64)> {
         self.reporter.doing("restoring the data");
         let clock = Monotonic::start();
-        self.stop_other_engines(prepared.deployed, true)?;
-        let ready = self.deployed[prepared.deployed].ready()?;
+        self.stop_other_engines(deployed, true)?;
+        let ready = self.deployed[deployed].ready()?;
         let databases = ready.deployment.copy(&ready.template.databases, "trial")?;
         let restored = clock.now().as_secs_f64();
         self.spent.restore_s += restored;
-        let folder = self.folder.trial(name)?;
-        let path = prepared.subject.path;
-        let (started, id) = (folder::now(), format!("{run}/{name}"));
-        let mut own = folder::document(id, started, RunKind::Trial, &[path]);
-        own.notes = ready.deployment.notes();
-        own.notes.push(format!("Its state was restored in {}.", seconds(restored)));
-        let job = Job {
-            subject: prepared.subject,
-            databases: &databases,
-            deployment: &ready.deployment,
-            plan: plan.clone(),
-            server: prepared.server.clone(),
-            url: None,
-            audited: true,
-            own: None,
-            folder: &folder,
-            checked_s: Cell::new(0.0),
-            what: name.split_once('-').map_or(name, |(_, label)| label),
-            reporter: self.reporter,
-            interrupt: self.interrupt,
-            end_early,
-        };
-        let before =
-            Before { conformance: prepared.conformance.clone(), audits: ready.template.audits.clone() };
-        let ran = job.run(before, &mut own);
-        self.spent.check_s += job.checked_s.get();
-        let forgotten = ready.deployment.drop_databases(&databases.urls());
-        let trial = &own.trials[ran?];
-        forgotten?;
-        own.state = trial.state;
-        let slim = without_lines(trial);
-        folder.put_document(&own)?;
-        Ok(slim)
+        Ok((databases, restored))
     }
 
     /// What the bench has spent so far; all but the total.
@@ -230,6 +260,69 @@ impl<'a, W: Driven> TrialRunner<'a, W> {
         }
         self.deployed[index].ready()?.deployment.start(restart)
     }
+}
+
+/// Where a trial runs and is written.
+struct Place<'a, W: Driven> {
+    databases: &'a Databases<W>,
+    deployment: &'a Deployment,
+    folder: &'a Folder,
+}
+
+impl Prepared {
+    fn job<'a, W: Driven>(
+        &self,
+        place: &Place<'a, W>,
+        plan: &drive::Plan,
+        what: &'a str,
+        reporter: &'a dyn RunReporter,
+        interrupt: &'a Interrupt,
+    ) -> Job<'a, W> {
+        Job {
+            subject: self.subject,
+            databases: place.databases,
+            deployment: place.deployment,
+            plan: plan.clone(),
+            server: self.server.clone(),
+            url: None,
+            audited: true,
+            own: None,
+            folder: place.folder,
+            checked_s: Cell::new(0.0),
+            what,
+            reporter,
+            interrupt,
+            end_early: None,
+        }
+    }
+
+    fn before<W: Driven>(&self, ready: &Ready<W>) -> Before {
+        Before { conformance: self.conformance.clone(), audits: ready.template.audits.clone() }
+    }
+}
+
+/// The document of a trial that begins.
+fn document<W: Driven>(
+    prepared: &Prepared,
+    ready: &Ready<W>,
+    name: &str,
+    restored_s: f64,
+    run: &str,
+) -> Document {
+    let id = format!("{run}/{name}");
+    let mut own = folder::document(id, folder::now(), RunKind::Trial, &[prepared.subject.path]);
+    own.notes = ready.deployment.notes();
+    own.notes.push(format!("Its state was restored in {}.", seconds(restored_s)));
+    own
+}
+
+/// Writes the document of a trial that has ended, and gives the trial without its time lines.
+fn ended(folder: &Folder, own: &mut Document, index: usize) -> Result<Trial> {
+    let trial = &own.trials[index];
+    own.state = trial.state;
+    let slim = without_lines(trial);
+    folder.put_document(own)?;
+    Ok(slim)
 }
 
 /// A trial as the document of its run has it: what it came to, and of the lines over time, which are in its own folder, what ended

@@ -2,19 +2,19 @@
 
 use crate::announced;
 use crate::folder::{ClaimsFile, Folder, Progress};
-use crate::headline::{described, fill, left, nothing_completed};
+use crate::follow::Follow;
+use crate::headline::{described, fill, nothing_completed};
 use crate::own::Own;
 use crate::processes::Throttling;
 use crate::reach::{gone, of_server, reach, reach_started};
 use crate::relaying::{RelayProcess, Relayed};
-use crate::reporter::{RunReporter, SliceView, TrialReporter};
+use crate::reporter::RunReporter;
 use crate::settle;
-use crate::steady;
 use crate::validate;
 use admin::store;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use deploy::{Databases, Deployment, Interrupt, Route, Server, ServerSettings, SinkAddress, Subject};
-use drive::{Observer, Stop};
+use drive::Stop;
 use measure::{Monotonic, Totals};
 use model::{Clock, Nanos, Stack, Target};
 use observe::{Observation, Options, Watch, Watched};
@@ -24,14 +24,9 @@ use std::sync::Arc;
 use targets::{Driven, TrialTarget};
 use workload::Streams;
 
-/// Partial results are written with every slice for this long, and with every tenth then.
-const SLICES_WRITTEN_ALL: u32 = 60;
-
-/// Slices that are written again with the ones after them.
-const SLICES_AGAIN: usize = 8;
-
 /// The note of a trial whose window opened although the log of a commit still changed.
-const UNSETTLED: &str = "WAL per commit was still changing when the warm-up ended; raise --warmup-max.";
+pub(crate) const UNSETTLED: &str =
+    "WAL per commit was still changing when the warm-up ended; raise --warmup-max.";
 
 /// What to measure, on what, and where to write.
 pub struct Job<'a, W: Driven> {
@@ -74,11 +69,18 @@ pub struct Before {
 }
 
 /// What came out of the load generator and the observer.
+pub(crate) struct Measured<W: Driven> {
+    pub(crate) trial: drive::Trial<W>,
+    pub(crate) observation: Observation,
+    pub(crate) stack: Stack,
+    pub(crate) server_failure: Option<String>,
+    /// What each limited process has met of its limits since it was started.
+    pub(crate) throttling: Throttling,
+}
+
+/// A trial whose load has ended.
 struct Ended<W: Driven> {
-    trial: drive::Trial<W>,
-    observation: Observation,
-    stack: Stack,
-    server_failure: Option<String>,
+    measured: Measured<W>,
     /// How what was still on its way came to its end, while the server was there to see to it.
     settled: Result<Option<Settled>>,
     /// The number of the run, which its keys are made of.
@@ -87,8 +89,6 @@ struct Ended<W: Driven> {
     within: settle::Interval,
     /// What the relay reports in the end.
     relayed: Option<Relayed>,
-    /// What each limited process has met of its limits since it was started.
-    throttling: Throttling,
 }
 
 impl<W: Driven> Job<'_, W> {
@@ -98,13 +98,7 @@ impl<W: Driven> Job<'_, W> {
             Some(own) => Some(own.evidence::<W>()?.0),
             None => self.audited.then(|| validate::evidence::<W>(&self.databases.urls())).transpose()?,
         };
-        let mut blank = self.blank()?;
-        blank.conformance = before.conformance;
-        blank.audits = before.audits;
-        document.trials.push(blank);
-        let index = document.trials.len() - 1;
-        // Before the first call, so that a run that is killed in its first second can be told and audited too.
-        self.folder.put_document(document)?;
+        let index = self.begin(before, document)?;
         if let Some(before) = &stored_before {
             let none = W::claims(&W::new_ledger(&self.databases.size), false);
             self.folder.put_claims(&self.claims_file(before.clone(), none))?;
@@ -127,15 +121,36 @@ impl<W: Driven> Job<'_, W> {
             }
             Route::Http => self.through_http(watched, &relay.sink(), document, before)?,
         };
-        driven.throttling.relay = relay.throttling();
-        driven.throttling.broker = self.deployment.broker_limits().1;
+        let throttling = &mut driven.measured.throttling;
+        throttling.relay = relay.throttling();
+        throttling.broker = self.deployment.broker_limits().1;
         let (relayed, failure) = relay.stop(self.plan.settle_max, self.interrupt);
         driven.relayed = relayed;
         if let Some(failure) = failure {
-            driven.server_failure.get_or_insert(failure);
+            driven.measured.server_failure.get_or_insert(failure);
         }
         self.finish(&mut document.trials[index], driven, before)?;
         Ok(index)
+    }
+
+    /// Writes a trial of which nothing is known yet but what was asked. Before the first call, so that a run that is killed in its
+    /// first second can be told and audited too.
+    pub(crate) fn begin(&self, before: Before, document: &mut Document) -> Result<usize> {
+        let mut blank = self.blank()?;
+        blank.conformance = before.conformance;
+        blank.audits = before.audits;
+        document.trials.push(blank);
+        self.folder.put_document(document)?;
+        Ok(document.trials.len() - 1)
+    }
+
+    /// A server of its subject, unless one is running already.
+    pub(crate) fn serve(&self, sink: &SinkAddress) -> Result<Option<Server>> {
+        if self.url.is_some() {
+            return Ok(None);
+        }
+        let (urls, log) = (self.databases.urls(), self.folder.path().join("server.log"));
+        self.subject.serve(&urls, &self.server, sink, &log, self.interrupt.flag()).map(Some)
     }
 
     fn through_http(
@@ -145,14 +160,7 @@ impl<W: Driven> Job<'_, W> {
         document: &mut Document,
         before: Option<&W::Evidence>,
     ) -> Result<Ended<W>> {
-        let log = self.folder.path().join("server.log");
-        let mut started = match self.url {
-            Some(_) => None,
-            None => {
-                let (urls, interrupt) = (self.databases.urls(), self.interrupt.flag());
-                Some(self.subject.serve(&urls, &self.server, sink, &log, interrupt)?)
-            }
-        };
+        let mut started = self.serve(sink)?;
         let scale = self.databases.scale();
         let target = match (&started, self.url) {
             (Some(server), _) => reach_started::<W>(server, scale)?,
@@ -169,13 +177,13 @@ impl<W: Driven> Job<'_, W> {
             self.drive(of_server(target), about.pool, watched, started.as_mut(), document, before)?;
         if let Some(url) = self.url {
             // No one tells us how a server ended that is not our child.
-            driven.server_failure = gone::<W>(url, &about);
+            driven.measured.server_failure = gone::<W>(url, &about);
         }
-        driven.throttling.server = started.as_ref().and_then(Server::throttling);
+        driven.measured.throttling.server = started.as_ref().and_then(Server::throttling);
         if let Some(server) = started
             && let Err(error) = server.stop()
         {
-            driven.server_failure.get_or_insert(format!("{error:#}"));
+            driven.measured.server_failure.get_or_insert(format!("{error:#}"));
         }
         Ok(driven)
     }
@@ -190,41 +198,16 @@ impl<W: Driven> Job<'_, W> {
         before: Option<&W::Evidence>,
     ) -> Result<Ended<W>> {
         let (clock, started) = (Monotonic::start(), measure::unix_nanoseconds());
-        // Without sight of the database (a URL alone) there is no disk to watch either.
-        let stores = if self.audited { self.deployment.places(&self.databases.urls()) } else { Vec::new() };
-        let options = Options { stores, ..Options::default() };
-        let mut watch = Watch::start(watched, &options, clock).context("could not observe the processes")?;
-        let probes = self.databases.each.iter().filter_map(|database| store(&database.url).probe());
-        let probes = probes.filter(|_| self.audited).collect();
-        watch.ask(probes).context("could not ask the engine about itself")?;
-        let mut stack = target.stack();
-        stack.settings.push(("sessions".into(), sessions.to_string()));
-        if self.subject.publishes() {
-            let style = self.subject.how.style;
-            stack
-                .settings
-                .extend(self.server.relaying.described(Some(style).filter(|style| style.has_outbox())));
-            let broker = self.deployment.broker_version();
-            stack.settings.extend(broker.map(|version| ("outbox broker".to_owned(), version)));
-        }
-        if let Some(commit) = self.subject.commit() {
-            stack.server = Some(format!("{} at {commit}", stack.server.as_deref().unwrap_or("unnamed")));
-        }
+        let watch = self.watch(watched, clock)?;
+        let stack = self.stack(&target, sessions);
         if let Some(trial) = document.trials.last_mut() {
             trial.stack = self.stands_on(stack.clone())?;
         }
         // Before the first call: a run that is killed still says what it ran on.
         self.folder.put_document(document)?;
         let size = &self.databases.size;
-        let ours = self.audited && !self.databases.is_foreign();
         let run = measure::unix_nanoseconds();
-        let streams = Streams {
-            seed: self.plan.seed,
-            load: ours.then_some(self.databases.seed()),
-            run,
-            mix: self.plan.mix.as_ref(),
-            skew: self.plan.skew,
-        };
+        let streams = self.streams(run);
         let inputs = W::inputs(size, &streams);
         let stop = Stop::new();
         let mut follow = Follow {
@@ -281,17 +264,50 @@ impl<W: Driven> Job<'_, W> {
         };
         // Counted since the engine was started, of which this trial is the greater part; of a fresh engine all of it.
         let throttling = Throttling { engines: self.deployment.engine_throttling(), ..Throttling::default() };
-        Ok(Ended {
-            trial: driven,
-            observation,
-            stack,
-            server_failure,
-            settled,
+        let measured = Measured { trial: driven, observation, stack, server_failure, throttling };
+        Ok(Ended { measured, settled, run, within, relayed: None })
+    }
+
+    /// Observes processes, the disks of the stores and the engine.
+    pub(crate) fn watch(&self, watched: Vec<Watched>, clock: Monotonic) -> Result<Watch<Monotonic>> {
+        // Without sight of the database (a URL alone) there is no disk to watch either.
+        let stores = if self.audited { self.deployment.places(&self.databases.urls()) } else { Vec::new() };
+        let options = Options { stores, ..Options::default() };
+        let mut watch = Watch::start(watched, &options, clock).context("could not observe the processes")?;
+        let probes = self.databases.each.iter().filter_map(|database| store(&database.url).probe());
+        let probes = probes.filter(|_| self.audited).collect();
+        watch.ask(probes).context("could not ask the engine about itself")?;
+        Ok(watch)
+    }
+
+    /// What a target with so many sessions stands on, as it says itself, and what it was started with.
+    pub(crate) fn stack(&self, target: &TrialTarget<W>, sessions: u32) -> Stack {
+        let mut stack = target.stack();
+        stack.settings.push(("sessions".into(), sessions.to_string()));
+        if self.subject.publishes() {
+            let style = self.subject.how.style;
+            stack
+                .settings
+                .extend(self.server.relaying.described(Some(style).filter(|style| style.has_outbox())));
+            let broker = self.deployment.broker_version();
+            stack.settings.extend(broker.map(|version| ("outbox broker".to_owned(), version)));
+        }
+        if let Some(commit) = self.subject.commit() {
+            stack.server = Some(format!("{} at {commit}", stack.server.as_deref().unwrap_or("unnamed")));
+        }
+        stack
+    }
+
+    /// What the calls of a run of this number are drawn from.
+    pub(crate) fn streams(&self, run: u64) -> Streams<'_> {
+        let ours = self.audited && !self.databases.is_foreign();
+        Streams {
+            seed: self.plan.seed,
+            load: ours.then_some(self.databases.seed()),
             run,
-            within,
-            relayed: None,
-            throttling,
-        })
+            mix: self.plan.mix.as_ref(),
+            skew: self.plan.skew,
+        }
     }
 
     /// Writes what was counted and what it implies about the data, now that no calls are made: all that a run that is killed
@@ -316,18 +332,27 @@ impl<W: Driven> Job<'_, W> {
         Ok(())
     }
 
-    fn finish(&self, trial: &mut Trial, driven: Ended<W>, before: Option<&W::Evidence>) -> Result<()> {
-        let Ended {
-            trial: driven,
-            observation,
-            stack,
-            server_failure,
-            settled,
-            run,
-            within,
-            relayed,
-            throttling,
-        } = driven;
+    fn finish(&self, trial: &mut Trial, ended: Ended<W>, before: Option<&W::Evidence>) -> Result<()> {
+        let Ended { measured, settled, run, within, relayed } = ended;
+        let ledger = self.put_measured(trial, measured);
+        if let Some(before) = before {
+            let clock = Monotonic::start();
+            if let Err(error) = self.audit(trial, before, settled, (run, within, relayed), &ledger) {
+                not_audited(trial, &error);
+            }
+            self.checked_s.set(clock.now().as_secs_f64());
+        } else {
+            trial.notes.push(
+                "The stored data was not audited: give --db with the database behind the server.".into(),
+            );
+        }
+        trial.rules = judge::rules::judge(trial);
+        Ok(())
+    }
+
+    /// Puts what was counted and observed into a trial, and gives what its calls imply about the data.
+    pub(crate) fn put_measured(&self, trial: &mut Trial, measured: Measured<W>) -> W::Ledger {
+        let Measured { trial: driven, observation, stack, server_failure, throttling } = measured;
         // The tables were asked before the first call; the engine may be gone by now.
         let durability = std::mem::take(&mut trial.stack.durability);
         trial.stack = result::Stack { durability, ..described(stack) };
@@ -376,22 +401,7 @@ impl<W: Driven> Job<'_, W> {
                 .push(format!("The measured time ended before {calls} calls were made: there were {due}."));
         }
         trial.inputs = W::input_checks(&driven.ledger, &self.databases.size, self.plan.mix.as_ref());
-        if let Some(before) = before {
-            let clock = Monotonic::start();
-            if let Err(error) = self.audit(trial, before, settled, (run, within, relayed), &driven.ledger) {
-                // An engine that is gone: what was measured is kept, and no one can say what it is worth.
-                let why = format!("the stored data could not be audited after the run: {error:#}");
-                trial.failure.get_or_insert(why);
-                trial.state = State::Failed;
-            }
-            self.checked_s.set(clock.now().as_secs_f64());
-        } else {
-            trial.notes.push(
-                "The stored data was not audited: give --db with the database behind the server.".into(),
-            );
-        }
-        trial.rules = judge::rules::judge(trial);
-        Ok(())
+        driven.ledger
     }
 
     fn claims_file(&self, before: W::Evidence, claims: W::Claims) -> ClaimsFile<W::Evidence, W::Claims> {
@@ -404,7 +414,7 @@ impl<W: Driven> Job<'_, W> {
     }
 
     /// The processes whose cost is that of the trial, but for a server.
-    fn watched(&self) -> Vec<Watched> {
+    pub(crate) fn watched(&self) -> Vec<Watched> {
         let engines = self.deployment.engines().into_iter();
         let engine = engines.map(|(pid, pid_file)| Watched { role: Role::Engine, pid, pid_file });
         let broker = self.deployment.broker_pid().map(|pid| Watched::of(Role::Broker, pid));
@@ -412,123 +422,11 @@ impl<W: Driven> Job<'_, W> {
     }
 }
 
-/// Watches a trial from the outside: progress, partial results, a server that dies, a user who stops.
-struct Follow<'a, 'j, W: Driven> {
-    job: &'a Job<'j, W>,
-    document: &'a mut Document,
-    before: Option<&'a W::Evidence>,
-    watch: Option<Watch<Monotonic>>,
-    server: Option<&'a mut Server>,
-    server_failure: Option<String>,
-    stop: Stop,
-    following: Box<dyn TrialReporter>,
-    slices_seen: u32,
-    progress: Progress,
-    /// How many slices of the time line have been written.
-    slices_written: usize,
-    /// Whether that has a slice of the window.
-    window_written: bool,
-    /// Whether the engine had not settled when the window opened.
-    unsettled: bool,
-    write_failure: Option<anyhow::Error>,
-}
-
-impl<W: Driven> Follow<'_, '_, W> {
-    /// Ends the trial if whoever wants it says so, and notes why.
-    fn end_early(&mut self, progress: &drive::TrialProgress<'_, W>) {
-        let Some(trial) = self.document.trials.last_mut().filter(|trial| trial.ended_early.is_none()) else {
-            return;
-        };
-        let Some(ask) = self.job.end_early else { return };
-        let measured = self.job.plan.measured;
-        if progress.left == Nanos::ZERO || progress.left >= measured {
-            return;
-        }
-        let Some(why) = ask(measured - progress.left, &progress.collected.totals) else { return };
-        self.stop.request();
-        trial.notes.push(format!("It was ended early: {why}."));
-        trial.ended_early = Some(why);
-    }
-
-    fn write(&mut self, progress: &drive::TrialProgress<'_, W>) -> Result<()> {
-        let collected = progress.collected;
-        let Some(trial) = self.document.trials.last_mut() else {
-            bail!("the trial is pushed before it runs")
-        };
-        fill::<W>(trial, &collected.totals, progress.slices, progress.passed);
-        let claims = self.before.map(|_| W::claims(&collected.ledger, false));
-        // The last slices again, since a page that is handed over late still counts in its own.
-        // Before the window opens no one knows how long before it a slice lies.
-        let opens = !self.window_written && trial.slices.iter().any(|slice| !slice.warmup);
-        let first = if opens { 0 } else { self.slices_written.saturating_sub(SLICES_AGAIN) };
-        self.window_written |= opens;
-        self.slices_written = trial.slices.len();
-        self.progress.append(&result::Progress::of(trial, first, claims))
-    }
-}
-
-impl<W: Driven> Observer<W> for Follow<'_, '_, W> {
-    fn look(&mut self) {
-        if self.job.interrupt.requested() {
-            self.stop.request();
-        }
-        if self.server_failure.is_none()
-            && let Some(how) = self.server.as_mut().and_then(|server| server.ended())
-        {
-            self.server_failure = Some(how);
-            self.stop.request();
-        }
-    }
-
-    fn is_settled(&mut self) -> bool {
-        self.watch.as_ref().is_none_or(|watch| {
-            steady::is_settled(&watch.engine_counts([&result::LOG_WRITTEN, &["commits"]]))
-        })
-    }
-
-    fn opened(&mut self) {
-        self.unsettled = !self.is_settled();
-        if let Some(watch) = &mut self.watch {
-            watch.open_window();
-        }
-    }
-
-    fn closed(&mut self) {
-        if let Some(watch) = &mut self.watch {
-            watch.close_window();
-        }
-    }
-
-    fn slice(&mut self, progress: &drive::TrialProgress<'_, W>) {
-        self.end_early(progress);
-        let usage = self.watch.as_ref().map(Watch::usage).unwrap_or_default();
-        let plan = &self.job.plan;
-        let rate_unit = schedule::rate_unit::<W>(plan);
-        let rate_seconds = if rate_unit == W::RATE_UNIT { W::RATE_SECONDS } else { 1.0 };
-        self.following.slice(&SliceView {
-            subject: self.job.subject,
-            plan,
-            kinds: W::KINDS,
-            rate_unit,
-            rate_seconds,
-            slices: progress.slices,
-            totals: &progress.collected.totals,
-            warmup: progress.collected.warmup,
-            call_counts: &progress.call_counts,
-            away: progress.outages.last().is_some_and(|outage| outage.to.is_none()),
-            window: progress.passed,
-            left: left(plan.calls, progress),
-            usage,
-        });
-        self.slices_seen += 1;
-        if self.slices_seen <= SLICES_WRITTEN_ALL || self.slices_seen.is_multiple_of(10) {
-            // A full disk ends the trial: a result that cannot be kept is none.
-            if let Err(error) = self.write(progress) {
-                self.write_failure.get_or_insert(error);
-                self.stop.request();
-            }
-        }
-    }
+/// An engine that is gone: what was measured is kept, and no one can say what it is worth.
+pub(crate) fn not_audited(trial: &mut Trial, error: &anyhow::Error) {
+    let why = format!("the stored data could not be audited after the run: {error:#}");
+    trial.failure.get_or_insert(why);
+    trial.state = State::Failed;
 }
 
 /// Whether a trial was interrupted before anything was measured that tells something.

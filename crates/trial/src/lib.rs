@@ -5,6 +5,7 @@
 //! on copies of them), `runner` (a schedule, trial by trial), `stored` (what a run that was cut off has). A run's folder is
 //! written as it goes: `folder`, `run_state`.
 
+mod alternation;
 mod announced;
 mod bench;
 mod blank;
@@ -12,6 +13,7 @@ mod consumed;
 mod deployed;
 mod destination;
 mod folder;
+mod follow;
 mod headline;
 mod job;
 mod lock;

@@ -31,6 +31,8 @@ pub trait TrialReporter {
 /// What there is to see of a trial when a slice has ended.
 #[derive(Debug)]
 pub struct SliceView<'a> {
+    /// What is measured now: a subject, a variant.
+    pub what: &'a str,
     pub subject: &'static Subject,
     /// What the load generator does.
     pub plan: &'a drive::Plan,

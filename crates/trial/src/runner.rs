@@ -59,6 +59,9 @@ fn carry_out<W: Driven, S: Schedule<W>>(
     let resumed = stored.is_some();
     let stored = stored.unwrap_or_default();
     let mut runner = Runner::<W, S>::new(&run_state, &stored, site);
+    if let Some(words) = run_state.plan.announcement().filter(|_| !resumed) {
+        site.reporter.remark(&words);
+    }
     // What a resumed run has stays as it is until it is sure that it goes on.
     if !resumed {
         runner.write(&mut run_state)?;
@@ -66,6 +69,7 @@ fn carry_out<W: Driven, S: Schedule<W>>(
     let mut bench = TrialRunner::open(
         run_state.plan.scale(),
         &run_state.plan.variants(),
+        &run_state.plan.together(),
         site.folder,
         site.reporter,
         site.interrupt,
@@ -193,23 +197,31 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
         let last_stored = self.so_far.numbers.iter().copied().max().unwrap_or(0);
         let has_passed = |number: usize| number <= last_stored && !again.contains(&block_of(number));
         let (started, mut run_here) = (self.clock.now().as_secs_f64(), 0_usize);
-        for number in 1.. {
+        let mut next = 1;
+        'all: loop {
+            let unit = schedule.unit(next);
+            let number = next;
+            next = unit.end() + 1;
             run_state.again.retain(|block| *block >= block_of(number));
             if has_passed(number) {
                 continue;
             }
-            let wanted = match schedule.next(number, &self.so_far)? {
-                Next::Trial(wanted) => wanted,
-                Next::Skip => continue,
-                Next::End => break,
-            };
+            let mut wanted = Vec::new();
+            for number in unit {
+                match schedule.next(number, &self.so_far)? {
+                    Next::Trial(planned) => wanted.push((number, planned)),
+                    Next::Skip => {}
+                    Next::End => break 'all,
+                }
+            }
+            wanted.retain(|(_, planned)| prepared[planned.variant].is_some());
+            let Some((_, first)) = wanted.first() else { continue };
             if self.site.interrupt.requested() {
                 self.interrupted = true;
                 break;
             }
-            let Some(ready) = &prepared[wanted.variant] else { continue };
             let announcement = match schedule.trials() {
-                None => wanted.announcement.clone(),
+                None => first.announcement.clone(),
                 Some(all) => {
                     let is_open = |other: &usize| {
                         !has_passed(*other)
@@ -221,12 +233,16 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
                         0 => String::new(),
                         _ => format!(", {} left", seconds(each * open as f64)),
                     };
-                    format!("trial {number} of {all}: {}{left}", wanted.what)
+                    let what = together(&wanted);
+                    match &wanted[..] {
+                        [(number, _)] => format!("trial {number} of {all}: {what}{left}"),
+                        _ => format!("trials {number} to {} of {all}, in turn: {what}{left}", next - 1),
+                    }
                 }
             };
             self.site.reporter.remark(&announcement);
-            self.trial(bench, ready, &schedule, number, &wanted)?;
-            run_here += 1;
+            run_here += wanted.len();
+            self.unit(bench, prepared, &schedule, &wanted)?;
             self.spent_here = bench.spent();
             self.write(run_state)?;
             if self.interrupted {
@@ -236,25 +252,52 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
         Ok(())
     }
 
-    fn trial(
+    /// Runs a trial, or those that are run at once.
+    fn unit(
         &mut self,
         bench: &mut TrialRunner<'_, W>,
-        ready: &Prepared,
+        prepared: &[Option<Prepared>],
         schedule: &S,
-        number: usize,
-        wanted: &PlannedTrial,
+        wanted: &[(usize, PlannedTrial)],
     ) -> Result<()> {
-        self.site.reporter.place(&wanted.what, wanted.round + 1);
+        let ready = |planned: &PlannedTrial| {
+            prepared[planned.variant].as_ref().expect("only variants that are ready are left")
+        };
+        let Some((number, first)) = wanted.first() else { return Ok(()) };
+        self.site.reporter.place(&together(wanted), first.round + 1);
         if schedule.in_order() {
             // Those that a run of before has measured after it: what is resumed once more must not take them for ours.
-            self.site.folder.discard_trials(|other| other > number)?;
+            self.site.folder.discard_trials(|other| other > *number)?;
         }
-        let end_early = schedule.end_early(&wanted.plan);
         let id = &self.document.id;
-        match bench.trial(ready, &wanted.plan, &wanted.folder, end_early.as_deref(), id) {
+        let ran = match wanted {
+            [(_, planned)] if planned.plan.rounds.is_none() => {
+                let end_early = schedule.end_early(&planned.plan);
+                vec![bench.trial(ready(planned), &planned.plan, &planned.folder, end_early.as_deref(), id)]
+            }
+            _ => {
+                let each: Vec<_> = wanted.iter().map(|(_, planned)| (ready(planned), planned)).collect();
+                match bench.alternate(&each, (first.plan.seed, !schedule.has_others()), id) {
+                    Ok(ran) => ran,
+                    Err(error) => {
+                        let why = format!("{error:#}");
+                        wanted.iter().map(|_| Err(anyhow::Error::msg(why.clone()))).collect()
+                    }
+                }
+            }
+        };
+        for ((number, planned), ran) in wanted.iter().zip(ran) {
+            self.ran(schedule, *number, planned, ran)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what a trial has come to.
+    fn ran(&mut self, schedule: &S, number: usize, wanted: &PlannedTrial, ran: Result<Trial>) -> Result<()> {
+        match ran {
             Ok(trial) if job::is_empty(&trial) => self.interrupted = true,
             Ok(trial) => {
-                self.interrupted = !has_ended(&trial);
+                self.interrupted |= !has_ended(&trial);
                 self.took(schedule, number, wanted.variant, trial);
             }
             Err(_) if self.site.interrupt.requested() => self.interrupted = true,
@@ -350,6 +393,12 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
         }
         run_state.plan.answer(&self.so_far, &self.document, &|text| reporter.remark(text))
     }
+}
+
+/// What runs at once.
+fn together(wanted: &[(usize, PlannedTrial)]) -> String {
+    let names: Vec<&str> = wanted.iter().map(|(_, planned)| planned.what.as_str()).collect();
+    names.join(", ")
 }
 
 /// What a reader must know of a document that is not whole.

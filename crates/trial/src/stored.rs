@@ -6,7 +6,7 @@ use crate::folder::{Folder, now};
 use anyhow::{Result, bail};
 use model::RetryPolicy;
 use result::{Arrivals, Machine, Plan, Trial};
-use schedule::{CompletedTrials, Schedule, has_ended};
+use schedule::{CompletedTrials, Next, Schedule, has_ended};
 use std::mem::discriminant;
 use std::path::Path;
 use workload::Benchmark;
@@ -83,6 +83,20 @@ pub(crate) fn read<W: Benchmark, S: Schedule<W>>(
         }
         stored.again.push(block as u32);
         stored.notes.push(format!("Trial {name} cannot be used ({why}): block {} is run again.", block + 1));
+    }
+    // Trials that ran at once are used together: a run that was killed while it wrote them has only some. Those of a variant
+    // that was invalid before are not missed.
+    let last = so_far.numbers.iter().copied().max().unwrap_or(0);
+    let is_missing = |number: &usize| {
+        !so_far.numbers.contains(number) && matches!(schedule.next(*number, so_far), Ok(Next::Trial(_)))
+    };
+    if let Some(missing) = (last > 0).then(|| schedule.unit(last).find(is_missing)).flatten() {
+        let block = (last - 1) / schedule.block();
+        stored.again.push(block as u32);
+        stored.notes.push(format!(
+            "Trial {missing} is missing, which ran at once with trial {last}: block {} is run again.",
+            block + 1
+        ));
     }
     stored.again.sort_unstable();
     stored.again.dedup();
@@ -212,8 +226,8 @@ mod tests {
     use result::State;
     use result::{Document, RunKind};
     use schedule::CommandOutcome;
+    use schedule::PlannedTrial;
     use schedule::plan::Variant;
-    use schedule::{Next, PlannedTrial};
     use serde::Serialize;
     use std::fs;
     use workload_tpcc::Tpcc;

@@ -116,6 +116,7 @@ impl EngineProbe for Probe {
                     kind: *kind,
                     // MariaDB counts for its server whatever the database.
                     of_server: true,
+                    late: false,
                     value,
                 })
             };

@@ -45,6 +45,8 @@ struct Source {
     group: &'static str,
     /// Whether it is of all databases together.
     of_server: bool,
+    /// Whether sessions report it up to a second late: while they are busy once a second, and idle only with their next transaction.
+    late: bool,
     sql: &'static str,
     columns: &'static [(&'static str, &'static str, GaugeKind)],
 }
@@ -54,6 +56,7 @@ use GaugeKind::{Counter, Level};
 const DATABASE: Source = Source {
     group: "database",
     of_server: false,
+    late: true,
     sql: "select xact_commit::float8, xact_rollback::float8, blks_hit::float8, blks_read::float8, deadlocks::float8, \
           temp_bytes::float8 \
           from pg_stat_database \
@@ -71,6 +74,7 @@ const DATABASE: Source = Source {
 const SESSIONS_FROM_14: Source = Source {
     group: "database",
     of_server: false,
+    late: false,
     sql: "select sessions::float8 from pg_stat_database where datname = current_database()",
     columns: &[(result::SESSIONS_OPENED, "sessions", Counter)],
 };
@@ -79,6 +83,7 @@ const SESSIONS_FROM_14: Source = Source {
 const UPKEEP: Source = Source {
     group: "autovacuum",
     of_server: false,
+    late: false,
     sql: "select coalesce(sum(autovacuum_count), 0)::float8, coalesce(sum(autoanalyze_count), 0)::float8 \
           from pg_stat_user_tables",
     columns: &[("tables vacuumed", "runs", Counter), ("tables analysed", "runs", Counter)],
@@ -87,18 +92,28 @@ const UPKEEP: Source = Source {
 const LOCKS: Source = Source {
     group: "locks",
     of_server: true,
+    late: false,
     sql: "select count(*)::float8 from pg_locks where not granted",
     columns: &[("locks waited for", "locks", Level)],
+};
+
+/// From the position of the log, which is exact at any time.
+const LOG: Source = Source {
+    group: "wal",
+    of_server: true,
+    late: false,
+    sql: "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8",
+    columns: &[("wal written", "bytes", Counter)],
 };
 
 /// Up to 17; from 18 on writes and syncs are counted with all other input and output.
 const WAL: Source = Source {
     group: "wal",
     of_server: true,
-    sql: "select wal_bytes::float8, wal_fpi::float8, wal_buffers_full::float8, wal_write::float8, wal_sync::float8 \
+    late: true,
+    sql: "select wal_fpi::float8, wal_buffers_full::float8, wal_write::float8, wal_sync::float8 \
           from pg_stat_wal",
     columns: &[
-        ("wal written", "bytes", Counter),
         ("full page images", "pages", Counter),
         ("wal buffers full", "times", Counter),
         ("wal writes", "writes", Counter),
@@ -109,7 +124,8 @@ const WAL: Source = Source {
 const WAL_FROM_18: Source = Source {
     group: "wal",
     of_server: true,
-    sql: "select w.wal_bytes::float8, w.wal_fpi::float8, w.wal_buffers_full::float8, io.writes, io.fsyncs \
+    late: true,
+    sql: "select w.wal_fpi::float8, w.wal_buffers_full::float8, io.writes, io.fsyncs \
           from pg_stat_wal w, \
           (select sum(writes)::float8 as writes, sum(fsyncs)::float8 as fsyncs from pg_stat_io where object = 'wal') io",
     columns: WAL.columns,
@@ -118,6 +134,7 @@ const WAL_FROM_18: Source = Source {
 const CHECKPOINTS: Source = Source {
     group: "checkpoints",
     of_server: true,
+    late: false,
     sql: "select checkpoints_timed::float8, checkpoints_req::float8, buffers_checkpoint::float8 from pg_stat_bgwriter",
     columns: &[
         ("checkpoints by time", "checkpoints", Counter),
@@ -129,6 +146,7 @@ const CHECKPOINTS: Source = Source {
 const CHECKPOINTS_FROM_17: Source = Source {
     group: "checkpoints",
     of_server: true,
+    late: false,
     sql: "select num_timed::float8, num_requested::float8, buffers_written::float8 from pg_stat_checkpointer",
     columns: CHECKPOINTS.columns,
 };
@@ -168,7 +186,7 @@ impl Probe {
         let wal = if version >= 180_000 { &WAL_FROM_18 } else { &WAL };
         let checkpoints = if version >= 170_000 { &CHECKPOINTS_FROM_17 } else { &CHECKPOINTS };
         let sessions = (version >= 140_000).then_some(&SESSIONS_FROM_14);
-        Some([&DATABASE, wal, checkpoints, &UPKEEP, &LOCKS].into_iter().chain(sessions))
+        Some([&DATABASE, &LOG, wal, checkpoints, &UPKEEP, &LOCKS].into_iter().chain(sessions))
     }
 }
 
@@ -184,7 +202,8 @@ impl EngineProbe for Probe {
             for (at, (name, unit, kind)) in source.columns.iter().enumerate() {
                 if let Ok(Some(value)) = row.try_get::<_, Option<f64>>(at) {
                     let (name, group, unit) = ((*name).into(), source.group.into(), (*unit).into());
-                    gauges.push(Gauge { name, group, unit, kind: *kind, of_server: source.of_server, value });
+                    let Source { of_server, late, .. } = *source;
+                    gauges.push(Gauge { name, group, unit, kind: *kind, of_server, late, value });
                 }
             }
         }

@@ -94,7 +94,8 @@ pub(crate) struct PlanArgs {
     /// Clients, each with one call in flight [default: 8; with --think spec ten per warehouse].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) clients: Option<u32>,
-    /// Measurement window [default: 60s; with --calls as long as they take, at most a day].
+    /// Measurement window [default: 60s; with --calls as long as they take, at most a day; in `compare` 12s per block for
+    /// sides that make calls in turn].
     #[arg(long, value_parser = span, allow_hyphen_values = true)]
     pub(crate) duration: Option<Duration>,
     /// Number of calls after which the measurement window ends, over all clients.

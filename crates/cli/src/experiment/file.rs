@@ -153,6 +153,7 @@ pub(crate) fn resolve<W: Driven>(file: Read<'_>) -> Result<Experiment> {
         variants: Vec::new(),
         notes: notes(&source, top)?,
         suspicion: None,
+        precision: None,
     };
     settle(&common, drafts, &mut experiment)?;
     Ok(experiment)

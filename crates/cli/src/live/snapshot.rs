@@ -122,7 +122,7 @@ pub(crate) trait Shown {
     /// How much of the trial is done, 0 to 1.
     fn share(&self) -> f64;
     fn rates(&self) -> Rates;
-    fn snapshot(&self, what: &str, rates: Rates, pulse: &mut Pulse) -> Snapshot;
+    fn snapshot(&self, rates: Rates, pulse: &mut Pulse) -> Snapshot;
     /// An embedded engine lives in whichever process holds its connections.
     fn role(&self, role: Role) -> String;
     fn counted(&self) -> Counted;
@@ -148,7 +148,7 @@ impl Shown for SliceView<'_> {
         Rates { now: self.slice().rate(&headline) * self.rate_seconds, mean }
     }
 
-    fn snapshot(&self, what: &str, rates: Rates, pulse: &mut Pulse) -> Snapshot {
+    fn snapshot(&self, rates: Rates, pulse: &mut Pulse) -> Snapshot {
         let (slice, call_counts) = (self.slice(), self.call_counts);
         let headline = self.kinds_counted()[0];
         let times = slice.times.get(headline).copied().unwrap_or_default();
@@ -174,7 +174,7 @@ impl Shown for SliceView<'_> {
             rss_bytes: usage.rss_bytes,
         };
         Snapshot {
-            what: what.to_owned(),
+            what: self.what.to_owned(),
             workload: self.subject.workload(),
             subject: self.subject.path.to_owned(),
             phase: self.phase(),

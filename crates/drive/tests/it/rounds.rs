@@ -2,7 +2,7 @@
 
 use crate::toy::{self, Call, Numbers, Outcome, Posted, Toy};
 use drive::{Arrivals, Generator, Plan, RatePerSecond, Round, RunError, Stop, Trial, TrialProgress};
-use measure::Monotonic;
+use measure::{Monotonic, Phase, measured_length};
 use model::{CallWork, Fault, Home, Ledger, Nanos, OpenError, Session, Stack, Target};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -92,6 +92,7 @@ fn take_turns<const TASK: bool>(arrivals: Arrivals) {
             (generator.unwrap(), seen, Posted::default())
         })
         .collect();
+    let mut whole: [Option<Trial<Toy>>; 2] = [None, None];
     for own in [0, 1, 1, 0, 1, 0, 0, 1] {
         turn.store(own, Ordering::Relaxed);
         let (generator, seen, posted) = &mut sides[own as usize];
@@ -105,6 +106,13 @@ fn take_turns<const TASK: bool>(arrivals: Arrivals) {
         let calls = seen.calls.load(Ordering::Relaxed) - before;
         assert_eq!(calls, call_counts.started + trial.warmup.started);
         posted.absorb(&trial.ledger);
+        match &mut whole[own as usize] {
+            Some(whole) => whole.absorb(trial),
+            none => *none = Some(trial),
+        }
+    }
+    for (whole, (.., posted)) in whole.iter().zip(&sides) {
+        is_one_of_four(whole.as_ref().unwrap(), &plan, posted);
     }
     for (generator, seen, posted) in sides {
         assert!(posted.committed > 0);
@@ -117,6 +125,24 @@ fn take_turns<const TASK: bool>(arrivals: Arrivals) {
         generator.close().unwrap();
         assert_eq!(seen.closed.load(Ordering::Relaxed), plan.workers);
     }
+}
+
+/// Four rounds of one plan are one trial: all that they counted, on a time line without what lay between them.
+fn is_one_of_four(whole: &Trial<Toy>, plan: &Plan, posted: &Posted) {
+    let call_counts = whole.totals.call_counts();
+    assert_eq!((call_counts.balance(), whole.warmup.balance()), (Ok(()), Ok(())));
+    assert_eq!((whole.warmed, whole.span), (plan.warmup, Nanos(4 * plan.measured.0)));
+    assert_eq!(whole.ledger.calls, posted.calls);
+    assert_eq!(call_counts.started + whole.warmup.started, posted.calls);
+    let edges: Vec<_> = whole.slices.iter().map(|slice| (slice.index, slice.from, slice.to)).collect();
+    for (pair, index) in edges.windows(2).zip(0..) {
+        assert_eq!((pair[0].0, pair[0].2), (index, pair[1].1), "{edges:?}");
+    }
+    assert_eq!(measured_length(&whole.slices), whole.span);
+    let ended: u64 = whole.totals.kinds.iter().map(|kind| kind.ended.committed).sum();
+    let measured = whole.slices.iter().filter(|slice| slice.phase == Phase::Measured);
+    let in_slices: u64 = measured.flat_map(|slice| &slice.kinds).map(|kind| kind.committed).sum();
+    assert_eq!(in_slices, ended);
 }
 
 #[test]

@@ -311,6 +311,7 @@ fn fields(trial: &Trial) -> Vec<(&'static str, String)> {
             plan.warmup_max_s.map_or_else(|| "as planned".to_owned(), |most| most.to_string()),
         ),
         ("plan.measured_s", plan.measured_s.to_string()),
+        ("plan.rounds", plan.rounds.map_or_else(|| "none".to_owned(), |rounds| rounds.number.to_string())),
         ("plan.calls", plan.calls.map_or_else(|| "any number".to_owned(), |calls| calls.to_string())),
         ("plan.drain_s", plan.drain_s.to_string()),
         ("plan.deadline_ns", plan.deadline_ns.to_string()),

@@ -54,10 +54,12 @@ pub(super) fn blocks<'a>(pair: &Pair<'_, '_>) -> Block<'a> {
     let mut titles = columns(["block", "order", &comparison.a.label, &comparison.b.label], 2..);
     titles.extend(comparison.ratio.map(|_| figure("ratio B/A")));
     let is_invalid = !pair.a.status.is_measured() || !pair.b.status.is_measured();
+    let in_turn = pair.b.pooled.trials.iter().any(|trial| !trial.rounds.is_empty());
+    let order = |block: &result::Block| if in_turn { "in turn".to_owned() } else { block.order() };
     let rows = comparison.blocks.iter().enumerate().map(|(i, block)| {
         let rate = |side: Side| figures::or_none(block.rate(side).filter(|_| !is_invalid), figures::short);
         let ratio = comparison.ratio.map(|_| figures::or_none(block.ratio, figures::percent));
-        let cells = [(i + 1).to_string(), block.order(), rate(Side::A), rate(Side::B)];
+        let cells = [(i + 1).to_string(), order(block), rate(Side::A), rate(Side::B)];
         cells.into_iter().chain(ratio).collect::<Vec<_>>()
     });
     Table::new(format!("Blocks, in {}", comparison.metric), titles).of(rows).into()

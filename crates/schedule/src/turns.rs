@@ -1,0 +1,144 @@
+//! Which variants make calls in turn on the same data, and why others do not.
+
+use crate::plan::{Arm, Experiment, Variant};
+use anyhow::Result;
+use deploy::subjects;
+use drive::{Arrivals, Rounds};
+use model::Nanos;
+use result::words::capital;
+
+/// Length of the window of a round: shorter than the time in which the speed of a machine wanders, some ten seconds, and long enough
+/// to count thousands of calls.
+const ROUND: Nanos = Nanos::from_millis(1_500);
+/// The time at the beginning of a round in which nothing is counted.
+const SETTLE: Nanos = Nanos::from_millis(500);
+/// Percentiles of response times beyond this one, in thousandths, are of rare events, which rounds cannot tell whose they are.
+const QUANTILE_MAX: u64 = 990;
+
+impl Experiment {
+    /// Lets variants that are on the same engine and data make calls in turn, each with its base, and notes why others do not.
+    ///
+    /// # Errors
+    /// A variant is of no subject.
+    pub fn alternate(&mut self) -> Result<()> {
+        let variants = &self.variants;
+        let mut reasons: Vec<Option<String>> = Vec::with_capacity(variants.len());
+        for variant in variants {
+            reasons.push(self.tail().or(why_whole(variant)?));
+        }
+        let in_turn: Vec<bool> = (0..variants.len())
+            .map(|at| {
+                let with = |other: usize| {
+                    other != at
+                        && (variants[other].base == Some(at) || variants[at].base == Some(other))
+                        && reasons[other].is_none()
+                        && alike(&variants[at], &variants[other])
+                };
+                reasons[at].is_none() && (0..variants.len()).any(with)
+            })
+            .collect();
+        for (at, variant) in variants.iter().enumerate() {
+            let Some(base) = variant.base.filter(|_| !in_turn[at]) else { continue };
+            let why = reasons[at].clone().or(reasons[base].clone());
+            let why = why.unwrap_or_else(|| "their engine, its settings or their data differ".into());
+            self.notes.push(format!(
+                "{} and {} were measured in trials that followed one another, not in turn: {why}.",
+                capital(&variants[base].name),
+                variant.name
+            ));
+        }
+        for (variant, in_turn) in self.variants.iter_mut().zip(in_turn) {
+            variant.plan.rounds = in_turn.then(|| rounds(variant.plan.measured));
+        }
+        Ok(())
+    }
+
+    /// The base of a variant, or that of its base.
+    fn root(&self, variant: usize) -> usize {
+        self.variants[variant].base.map_or(variant, |base| self.root(base))
+    }
+
+    /// Why none of its variants does, if a percentile that is compared is of rare events.
+    fn tail(&self) -> Option<String> {
+        let quantile = |metric: &str| {
+            let is = |name: &str| metric == name || metric.ends_with(&format!(".{name}"));
+            crate::metric::QUANTILES.iter().find(|(name, _)| is(name))
+        };
+        let mut quantiles = self.criteria.iter().filter_map(|criterion| quantile(&criterion.metric));
+        let (name, _) = quantiles.find(|(_, place)| *place > QUANTILE_MAX)?;
+        Some(format!("the {name} is of rare events, which may come in the turn of either"))
+    }
+
+    /// The parts of a block that are run at once, which are a base and what is compared with it; and the others each by itself.
+    pub(crate) fn units(&self, arms: &[Arm]) -> Vec<Vec<usize>> {
+        let mut units: Vec<Vec<usize>> = Vec::new();
+        for (at, arm) in arms.iter().enumerate() {
+            let variant = &self.variants[arm.variant];
+            let same = |unit: &&mut Vec<usize>| {
+                let first = &self.variants[arms[unit[0]].variant];
+                let both = first.plan.rounds.is_some() && variant.plan.rounds.is_some();
+                both && alike(first, variant) && self.root(arms[unit[0]].variant) == self.root(arm.variant)
+            };
+            match units.iter_mut().find(same) {
+                Some(unit) => unit.push(at),
+                None => units.push(vec![at]),
+            }
+        }
+        units
+    }
+}
+
+/// Rounds of a window of this length.
+fn rounds(measured: Nanos) -> Rounds {
+    // The nearest even number.
+    let number = ((measured.0 / ROUND.0 + 1) / 2 * 2).clamp(2, u64::from(Rounds::MAX)) as u32;
+    let settle = SETTLE.min(Nanos(measured.0 / u64::from(number) / 3));
+    Rounds { number, settle }
+}
+
+/// Whether two variants can make calls on the same copy of the data.
+fn alike(one: &Variant, other: &Variant) -> bool {
+    one.spec == other.spec && one.plan.measured == other.plan.measured
+}
+
+/// Why trials of a variant are whole, if so.
+fn why_whole(variant: &Variant) -> Result<Option<String>> {
+    let (plan, subject) = (&variant.plan, subjects::find(&variant.subject)?);
+    let stores = variant.spec.named.len().max(variant.spec.shards as usize);
+    let style = subject.how.style;
+    let why = if plan.arrivals == Arrivals::Paced {
+        Some("clients that think between their calls are not idle when their turn ends")
+    } else if plan.arrivals.is_open() {
+        Some("calls that are due at a given rate would wait for the next turn")
+    } else if plan.calls.is_some() {
+        Some("the window ends with a number of calls")
+    } else if plan.deferred.is_some() || subject.has_relay(stores) || subject.publishes() {
+        Some("what calls leave to be done later would be done in the turn of the other")
+    } else if stores > 1 || style.crosses() {
+        Some("calls over several stores can be completed after they were answered")
+    } else if variant.through_checkpoints {
+        Some("each trial goes through checkpoints of its own")
+    } else {
+        None
+    };
+    Ok(why.map(str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_are_an_even_number_of_short_windows() {
+        let of = |seconds: f64| rounds(Nanos((seconds * 1e9) as u64));
+        let is = |found: Rounds, number: u32, settle_ms: u64| {
+            assert_eq!((found.number, found.settle), (number, Nanos::from_millis(settle_ms)));
+        };
+        is(of(12.0), 8, 500);
+        is(of(30.0), 20, 500);
+        is(of(4.0), 2, 500);
+        is(of(5.4), 4, 450);
+        // A short window settles for a third of its rounds.
+        is(of(0.6), 2, 100);
+    }
+}

@@ -1,0 +1,449 @@
+//! Several trials at once: subjects make calls in turn, on one copy of the data and one engine, with the sessions that they
+//! opened at the beginning.
+//!
+//! The speed of a machine wanders within seconds. What alternates faster than that meets the same machine, so that a ratio of
+//! two subjects is known several times as well as from trials that follow one another. Each subject keeps accounts of its own;
+//! the stored data is audited once, against what all of them were answered.
+
+use crate::headline::fill;
+use crate::job::{Before, Job, Measured, UNSETTLED, not_audited};
+use crate::processes::Throttling;
+use crate::reach::{of_server, reach_started};
+use crate::reporter::{SliceView, TrialReporter};
+use crate::{steady, validate};
+use anyhow::{Context, Result};
+use deploy::{Interrupt, Route, Server, SinkAddress, announce};
+use drive::{LoadGenerator, Observer, Round, Rounds, Stop, TrialProgress};
+use measure::Monotonic;
+use model::{Clock, Ledger, Nanos, Stack};
+use observe::{Watch, Watched};
+use result::{Document, LedgerCheck, Role, State, Trial};
+use std::sync::Arc;
+use targets::{Driven, Style, TrialTarget};
+
+/// The first turn of all parties but the first begins with this share of the warm-up: the engine is warm by then, and only
+/// sessions and servers are not.
+const WARM_SHARE: u64 = 4;
+/// Calls a client that are made before a turn counts, at the rate of the first turn: plans and caches of an idle session are cold.
+const SETTLE_CALLS: f64 = 20.0;
+/// The longest that this may take.
+const SETTLE_MAX: Nanos = Nanos::from_secs(5);
+/// Partial results are written between two turns, this far apart.
+const WRITE_EVERY: Nanos = Nanos::from_secs(10);
+
+/// A subject that makes calls in its turns.
+struct Party<'j, 'a, W: Driven> {
+    job: &'j Job<'a, W>,
+    document: &'j mut Document,
+    stack: Stack,
+    /// The number of its run.
+    run: u64,
+    target: Arc<TrialTarget<W>>,
+    generator: Box<dyn LoadGenerator<W>>,
+    server: Option<Server>,
+    settle: Nanos,
+    /// How long it has made calls that are not counted.
+    uncounted: Nanos,
+    /// All of its rounds so far.
+    whole: Option<drive::Trial<W>>,
+    /// When each of its windows opened, since the first turn began, and the rate in it.
+    rounds: Vec<result::Round>,
+    failure: Option<String>,
+    /// Whether calls were made of which nothing is known.
+    lost: bool,
+}
+
+/// Runs a trial of each job, which are on the same databases and deployment; the finished trials are the last ones of
+/// `documents`. `seed` decides whose turn is when.
+///
+/// One that cannot be begun, or whose server ends, leaves the others their turns; unless `all` are needed, and one cannot be begun.
+///
+/// # Errors
+/// Of a job, that its trial could not be begun; of all of them, that the data or the processes cannot be looked at.
+pub(crate) fn alternate<W: Driven>(
+    jobs: &[Job<'_, W>],
+    befores: Vec<Before>,
+    documents: &mut [Document],
+    (seed, all): (u64, bool),
+) -> Result<Vec<Result<()>>> {
+    let (first, audited_before) = (&jobs[0], befores[0].audits.clone());
+    let before = validate::evidence::<W>(&first.databases.urls())?;
+    let started = measure::unix_nanoseconds();
+    let mut errors: Vec<Option<anyhow::Error>> = Vec::with_capacity(jobs.len());
+    let mut parties: Vec<Party<'_, '_, W>> = Vec::with_capacity(jobs.len());
+    let mut workers = 0;
+    for (((job, before), document), number) in jobs.iter().zip(befores).zip(documents).zip(0..) {
+        match Party::open(job, before, document, (started + number, workers)) {
+            Ok(party) => {
+                workers += job.plan.workers;
+                parties.push(party);
+                errors.push(None);
+            }
+            Err(error) if all => return Err(error),
+            Err(error) => errors.push(Some(error)),
+        }
+    }
+    let names: Vec<&str> = parties.iter().map(|party| party.job.what).collect();
+    // Sessions of a server that is not ours are told from others' by nothing, whoever's turn it is.
+    let ours = jobs.iter().all(|job| job.subject.speaks_through_ours());
+    let clock = Monotonic::start();
+    let mut watched = first.watched();
+    let shared = watched.len();
+    watched.extend(parties.iter().filter_map(|party| party.server.as_ref()).map(Server::pid).map(server));
+    let watch = first.watch(watched, clock)?;
+    let rounds = first.plan.rounds.context("its plan has no rounds")?;
+    let mut turns = Turns { watch, clock, rounds, written: None, interrupt: first.interrupt };
+    turns.take(&mut parties, seed)?;
+
+    let mut ledger = W::new_ledger(&first.databases.size);
+    let (mut ended, mut lost) = (Vec::new(), false);
+    let mut servers = 0..;
+    let observations = turns.watch.stop_each(parties.len());
+    for (party, mut observation) in parties.into_iter().zip(observations) {
+        let own = party.server.as_ref().and_then(|_| servers.next()).map(|at: usize| shared + at);
+        let mut at = 0..;
+        if let Some(engine) = observation.engine.as_mut().filter(|_| !ours) {
+            engine.other_sessions = None;
+        }
+        lost |= party.lost;
+        observation.processes.retain(|_| at.next().is_some_and(|at| at < shared || Some(at) == own));
+        ended.push(party.finish(observation, &mut ledger)?);
+    }
+    // What a round acknowledged that is lost may be stored too.
+    let claims = W::claims(&ledger, !lost);
+    audit_together(first, &names, ended, (&before, &audited_before), &claims);
+    Ok(errors.into_iter().map(|error| error.map_or(Ok(()), Err)).collect())
+}
+
+fn server(pid: u32) -> Watched {
+    Watched::of(Role::Server, pid)
+}
+
+/// A trial whose load has ended.
+struct Ended<'j, W: Driven> {
+    trial: &'j mut Trial,
+    style: Style,
+    run: u64,
+    /// What its own calls imply about the data.
+    claims: W::Claims,
+}
+
+/// Audits what is stored, once for all trials, and judges them.
+fn audit_together<W: Driven>(
+    first: &Job<'_, W>,
+    subjects: &[&str],
+    ended: Vec<Ended<'_, W>>,
+    (before, audited_before): (&W::Evidence, &[result::Audit]),
+    claims: &W::Claims,
+) {
+    let clock = Monotonic::start();
+    announce(first.reporter, "auditing");
+    let checked = validate::after(first.databases, before, audited_before, claims, first.interrupt);
+    let stored = validate::evidence::<W>(&first.databases.urls());
+    for Ended { trial, style, run, claims } in ended {
+        match checked.as_ref().and_then(|checked| Ok((checked, stored.as_ref()?))) {
+            Ok((checked, stored)) => {
+                trial.audits.extend(checked.audits.iter().cloned());
+                trial.ledger = checked.ledger.iter().map(|check| of_all(check, subjects)).collect();
+                if style.keeps_outbox() {
+                    trial.ledger.extend(W::unpublished_checks(style.name(), &[run], &claims, stored));
+                }
+            }
+            Err(error) => not_audited(trial, error),
+        }
+        trial.rules = judge::rules::judge(trial);
+    }
+    first.checked_s.set(clock.now().as_secs_f64());
+}
+
+/// A check against the answers of all of them, which says so.
+fn of_all(check: &LedgerCheck, subjects: &[&str]) -> LedgerCheck {
+    let sentence = format!("{} It covers all calls of {}.", check.sentence, subjects.join(", "));
+    LedgerCheck { sentence, ..check.clone() }
+}
+
+impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
+    /// Starts its server, if it has one, and opens its sessions. No call is made. The keys of what is done once are made of the number
+    /// of the `run`. Its workers draw their calls as further ones of the same run would, of which those of `earlier` parties are
+    /// the first: with the same calls as theirs, what is stored would be as if each had been drawn several times.
+    fn open(
+        job: &'j Job<'a, W>,
+        before: Before,
+        document: &'j mut Document,
+        (run, earlier): (u64, u32),
+    ) -> Result<Party<'j, 'a, W>> {
+        job.begin(before, document)?;
+        let (urls, size) = (job.databases.urls(), &job.databases.size);
+        let (server, target, sessions) = match job.subject.route() {
+            Route::Direct => (None, targets::target_over(job.subject.how, &urls, size)?, job.plan.workers),
+            Route::Http => {
+                let server = job.serve(&SinkAddress::Null)?.context("it has no server")?;
+                let target = reach_started::<W>(&server, job.databases.scale())?;
+                target.about().admits(job.plan.workers).map_err(anyhow::Error::msg)?;
+                let pool = target.about().pool;
+                (Some(server), of_server(target), pool)
+            }
+        };
+        let stack = job.stack(&target, sessions);
+        if let Some(trial) = document.trials.last_mut() {
+            trial.stack = job.stands_on(stack.clone())?;
+        }
+        job.folder.put_document(document)?;
+        let (streams, target) = (job.streams(run), Arc::new(target));
+        let (inputs, first) = (W::inputs(size, &streams), earlier);
+        let inputs = |worker| inputs(first + worker);
+        // A slice is a round, so that a rate is of one window.
+        let plan = drive::Plan { slice: job.plan.round_measured(), ..job.plan.clone() };
+        let generator = W::generator(&plan, &target, &inputs, Monotonic::start())?;
+        let settle = job.plan.rounds.map_or(Nanos::ZERO, |rounds| rounds.settle);
+        Ok(Party {
+            job,
+            document,
+            stack,
+            run,
+            target,
+            generator,
+            server,
+            settle,
+            uncounted: Nanos::ZERO,
+            whole: None,
+            rounds: Vec::new(),
+            failure: None,
+            lost: false,
+        })
+    }
+
+    /// One turn. What keeps it from being a whole one is this party's failure.
+    fn turn(&mut self, round: Round, observer: &mut Turn<'_>) {
+        let size = &self.job.databases.size;
+        observer.server = self.server.take();
+        let stop = observer.stop.clone();
+        let ran = self.generator.round(round, &|| W::new_ledger(size), &stop, observer);
+        (self.server, self.failure) = (observer.server.take(), observer.failure.take());
+        let trial = match ran {
+            Ok(trial) => trial,
+            Err(error) => {
+                self.failure.get_or_insert_with(|| format!("{:#}", anyhow::Error::new(error)));
+                self.lost = true;
+                return;
+            }
+        };
+        if self.failure.is_none() {
+            self.failure.clone_from(&trial.failure);
+        }
+        self.uncounted += trial.warmed;
+        // Of one that was cut short, what it counted is kept, and its rate is none of a round.
+        if trial.span == round.measured {
+            let (t_s, rate_per_s) = (observer.opened.as_secs_f64(), trial.headline_rate());
+            self.rounds.push(result::Round { t_s, rate_per_s });
+        }
+        match &mut self.whole {
+            Some(whole) => whole.absorb(trial),
+            None => {
+                let call_counts = trial.totals.call_counts();
+                let calls = (call_counts.committed + call_counts.declined).max(1) as f64;
+                let each = SETTLE_CALLS * f64::from(self.job.plan.workers) / calls * trial.span.as_secs_f64();
+                let longest = SETTLE_MAX.max(self.settle);
+                self.settle = Nanos((each * 1e9) as u64).clamp(self.settle, longest);
+                self.whole = Some(trial);
+            }
+        }
+    }
+
+    /// Puts what there is so far into its document.
+    fn write(&mut self) -> Result<()> {
+        let (Some(whole), Some(trial)) = (&self.whole, self.document.trials.last_mut()) else {
+            return Ok(());
+        };
+        fill::<W>(trial, &whole.totals, &whole.slices, whole.span);
+        self.job.folder.put_document(self.document)?;
+        Ok(())
+    }
+
+    /// Closes its sessions, ends its server, and puts everything into its trial; adds what its calls imply about the data to
+    /// `ledger`.
+    fn finish(mut self, observation: observe::Observation, ledger: &mut W::Ledger) -> Result<Ended<'j, W>> {
+        if let Err(error) = self.generator.close() {
+            self.failure.get_or_insert_with(|| format!("{:#}", anyhow::Error::new(error)));
+        }
+        drop(self.target);
+        let throttling =
+            Throttling { server: self.server.as_ref().and_then(Server::throttling), ..Throttling::default() };
+        if let Some(Err(error)) = self.server.map(Server::stop) {
+            self.failure.get_or_insert_with(|| format!("{error:#}"));
+        }
+        let trial = self.document.trials.last_mut().context("the trial is pushed before it runs")?;
+        let planned = self.job.plan.rounds.map_or(0, |rounds| rounds.number as usize);
+        let is_cut = self.failure.is_none() && self.rounds.len() < planned;
+        trial.rounds = self.rounds;
+        let claims = match self.whole {
+            Some(whole) => {
+                let whole = drive::Trial { interrupted: whole.interrupted || is_cut, ..whole };
+                let measured = Measured {
+                    trial: whole,
+                    observation,
+                    stack: self.stack,
+                    server_failure: self.failure,
+                    throttling,
+                };
+                let own = self.job.put_measured(trial, measured);
+                trial.warmup_s = Some(self.uncounted.as_secs_f64());
+                ledger.absorb(&own);
+                W::claims(&own, true)
+            }
+            // It has made no call.
+            None => {
+                trial.state = if self.failure.is_some() { State::Failed } else { State::Interrupted };
+                trial.failure = self.failure;
+                W::claims(&W::new_ledger(&self.job.databases.size), true)
+            }
+        };
+        Ok(Ended { trial, style: self.job.subject.how.style, run: self.run, claims })
+    }
+}
+
+/// Whose turn it is, and what looks on.
+struct Turns<'a> {
+    watch: Watch<Monotonic>,
+    clock: Monotonic,
+    rounds: Rounds,
+    /// When what there was was last written.
+    written: Option<Nanos>,
+    interrupt: &'a Interrupt,
+}
+
+impl Turns<'_> {
+    /// All turns, until they are over, the user has asked to stop, or no party is left.
+    fn take<W: Driven>(&mut self, parties: &mut [Party<'_, '_, W>], seed: u64) -> Result<()> {
+        let Some(job) = parties.first().map(|party| party.job) else { return Ok(()) };
+        let names: Vec<&str> = parties.iter().map(|party| party.job.what).collect();
+        let name = if names.len() > 3 { format!("{} variants", names.len()) } else { names.join(", ") };
+        let mut following = job.reporter.follow(&name);
+        let turns = measure::turns(parties.len(), self.rounds.number, seed);
+        let measured = job.plan.round_measured();
+        let first_ns = self.clock.now();
+        for (at, party_at) in turns.iter().copied().enumerate() {
+            let party = &mut parties[party_at];
+            if party.failure.is_some() {
+                continue;
+            }
+            let plan = &party.job.plan;
+            let warmup = match (&party.whole, at) {
+                (None, 0) => plan.warmup,
+                (None, _) => Nanos(plan.warmup.0 / WARM_SHARE).max(party.settle),
+                (Some(_), _) => party.settle,
+            };
+            let longest = if at == 0 { plan.warmup_longest() } else { warmup };
+            let round =
+                Round { warmup, warmup_max: longest, measured, seed: plan.seed.wrapping_add(at as u64) };
+            let mut turn = Turn {
+                watch: &mut self.watch,
+                clock: self.clock,
+                since: first_ns,
+                opened: Nanos::ZERO,
+                party: party_at,
+                stop: Stop::new(),
+                interrupt: self.interrupt,
+                server: None,
+                failure: None,
+                unsettled: false,
+                waits: at == 0 && plan.warmup_max > Nanos::ZERO,
+            };
+            party.turn(round, &mut turn);
+            if turn.unsettled
+                && let Some(trial) = party.document.trials.last_mut()
+            {
+                trial.notes.push(UNSETTLED.into());
+            }
+            self.show(parties, party_at, turns.len() - at - 1, following.as_mut());
+            if self.interrupt.requested() {
+                break;
+            }
+            let (now, all) = (self.clock.now(), parties.iter().all(|party| party.whole.is_some()));
+            if all && self.written.is_none_or(|written| now - written >= WRITE_EVERY) {
+                // Between two turns, so that it takes nothing from either.
+                parties.iter_mut().try_for_each(Party::write)?;
+                self.written = Some(self.clock.now());
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows how far a party is, and how much is left for all of them.
+    fn show<W: Driven>(
+        &self,
+        parties: &[Party<'_, '_, W>],
+        at: usize,
+        turns_left: usize,
+        following: &mut dyn TrialReporter,
+    ) {
+        let Party { job, whole: Some(whole), settle, .. } = &parties[at] else { return };
+        let (plan, each) = (&job.plan, *settle + job.plan.round_measured());
+        let rate_unit = schedule::rate_unit::<W>(plan);
+        following.slice(&SliceView {
+            what: job.what,
+            subject: job.subject,
+            plan,
+            kinds: W::KINDS,
+            rate_unit,
+            rate_seconds: if rate_unit == W::RATE_UNIT { W::RATE_SECONDS } else { 1.0 },
+            slices: &whole.slices,
+            totals: &whole.totals,
+            warmup: whole.warmup,
+            call_counts: &whole.totals.call_counts(),
+            away: false,
+            window: whole.span,
+            left: Nanos(each.0 * turns_left as u64),
+            usage: self.watch.usage(),
+        });
+    }
+}
+
+/// Watches one turn: a server that dies, a user who stops.
+struct Turn<'a> {
+    watch: &'a mut Watch<Monotonic>,
+    clock: Monotonic,
+    /// When the first turn began.
+    since: Nanos,
+    /// When this one's window opened, counted from then.
+    opened: Nanos,
+    party: usize,
+    stop: Stop,
+    interrupt: &'a Interrupt,
+    server: Option<Server>,
+    failure: Option<String>,
+    /// Whether the engine had not settled when the window opened.
+    unsettled: bool,
+    /// Whether that is waited for: in the first turn of all.
+    waits: bool,
+}
+
+impl<W: Driven> Observer<W> for Turn<'_> {
+    fn look(&mut self) {
+        if self.interrupt.requested() {
+            self.stop.request();
+        }
+        if self.failure.is_none()
+            && let Some(how) = self.server.as_mut().and_then(|server| server.ended())
+        {
+            self.failure = Some(how);
+            self.stop.request();
+        }
+    }
+
+    fn is_settled(&mut self) -> bool {
+        !self.waits || steady::is_settled(&self.watch.engine_counts([&result::LOG_WRITTEN, &["commits"]]))
+    }
+
+    fn opened(&mut self) {
+        self.unsettled = !Observer::<W>::is_settled(self);
+        self.opened = self.clock.now() - self.since;
+        self.watch.open_window_of(self.party);
+    }
+
+    fn closed(&mut self) {
+        self.watch.close_window();
+    }
+
+    fn slice(&mut self, _: &TrialProgress<'_, W>) {}
+}
