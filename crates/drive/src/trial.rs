@@ -157,7 +157,7 @@ where
     T: Target<W>,
     C: Clock,
 {
-    let mut generator = Generator::open(plan, target, inputs, clock)?;
+    let mut generator = Box::new(Generator::open(plan, target, inputs, clock)?);
     let trial = generator.round(Round::of(plan), &ledger, stop, observer)?;
     generator.close()?;
     Ok(trial)
@@ -184,7 +184,7 @@ impl Round {
     }
 }
 
-/// A load generator, whatever clock it reads: a [`Generator`] behind a pointer.
+/// What a [`Generator`] does, whatever clock it reads: it can be behind a pointer.
 pub trait LoadGenerator<W: Workload> {
     /// Makes calls for a warm-up, a window and a drain, as a trial of its own.
     ///
@@ -203,22 +203,6 @@ pub trait LoadGenerator<W: Workload> {
     /// # Errors
     /// A worker panicked.
     fn close(self: Box<Self>) -> Result<(), RunError>;
-}
-
-impl<W: Workload, C: Clock> LoadGenerator<W> for Generator<W, C> {
-    fn round(
-        &mut self,
-        round: Round,
-        ledger: &dyn Fn() -> W::Ledger,
-        stop: &Stop,
-        observer: &mut dyn Observer<W>,
-    ) -> Result<Trial<W>, RunError> {
-        Generator::round(self, round, ledger, stop, observer)
-    }
-
-    fn close(self: Box<Self>) -> Result<(), RunError> {
-        Generator::close(*self)
-    }
 }
 
 /// A load generator whose sessions and streams of inputs last for several rounds.
@@ -248,11 +232,14 @@ impl<W: Workload, C: Clock> Generator<W, C> {
         Ok(Generator { clock, plan: plan.clone(), threads, starts, lead: LEAD })
     }
 
-    /// Makes calls for a warm-up, a window and a drain, as a trial of its own.
-    ///
-    /// # Errors
-    /// The spans cannot be carried out, the system gives no thread or timer, or a worker panicked, in this round or before.
-    pub fn round(
+    fn join(&mut self) -> Result<(), RunError> {
+        self.starts.clear();
+        join(std::mem::take(&mut self.threads))
+    }
+}
+
+impl<W: Workload, C: Clock> LoadGenerator<W> for Generator<W, C> {
+    fn round(
         &mut self,
         round: Round,
         ledger: &dyn Fn() -> W::Ledger,
@@ -321,17 +308,8 @@ impl<W: Workload, C: Clock> Generator<W, C> {
         })
     }
 
-    /// Closes all sessions.
-    ///
-    /// # Errors
-    /// A worker panicked.
-    pub fn close(mut self) -> Result<(), RunError> {
+    fn close(mut self: Box<Self>) -> Result<(), RunError> {
         self.join()
-    }
-
-    fn join(&mut self) -> Result<(), RunError> {
-        self.starts.clear();
-        join(std::mem::take(&mut self.threads))
     }
 }
 

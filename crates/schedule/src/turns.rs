@@ -91,7 +91,7 @@ impl Experiment {
 /// Rounds of a window of this length.
 fn rounds(measured: Nanos) -> Rounds {
     // The nearest even number.
-    let number = ((measured.0 / ROUND.0 + 1) / 2 * 2).clamp(2, u64::from(Rounds::MAX)) as u32;
+    let number = ((measured.0 / ROUND.0).div_ceil(2) * 2).clamp(2, u64::from(Rounds::MAX)) as u32;
     let settle = SETTLE.min(Nanos(measured.0 / u64::from(number) / 3));
     Rounds { number, settle }
 }

@@ -1,7 +1,9 @@
 //! Rounds of a generator: sessions and inputs last, and each round is a trial of its own.
 
 use crate::toy::{self, Call, Numbers, Outcome, Posted, Toy};
-use drive::{Arrivals, Generator, Plan, RatePerSecond, Round, RunError, Stop, Trial, TrialProgress};
+use drive::{
+    Arrivals, Generator, LoadGenerator, Plan, RatePerSecond, Round, RunError, Stop, Trial, TrialProgress,
+};
 use measure::{Monotonic, Phase, measured_length};
 use model::{CallWork, Fault, Home, Ledger, Nanos, OpenError, Session, Stack, Target};
 use std::sync::Arc;
@@ -122,7 +124,7 @@ fn take_turns<const TASK: bool>(arrivals: Arrivals) {
         let each = seen.highest.load(Ordering::Relaxed) + 1;
         assert!(each * u64::from(plan.workers) >= posted.calls, "{each} of {}", posted.calls);
         assert_eq!(seen.closed.load(Ordering::Relaxed), 0);
-        generator.close().unwrap();
+        Box::new(generator).close().unwrap();
         assert_eq!(seen.closed.load(Ordering::Relaxed), plan.workers);
     }
 }
