@@ -378,7 +378,7 @@ fn a_server_with_other_data_than_db_is_not_measured() {
 #[test]
 fn a_result_that_cannot_be_read_is_named_with_its_line() {
     let workdir = Workdir::empty();
-    write(workdir.path("broken.json"), "{\n  \"schema\": \"stackmark-result/4\",\n  oops\n}");
+    write(workdir.path("broken.json"), "{\n  \"schema\": \"stackmark-result/5\",\n  oops\n}");
     write(workdir.path("other.json"), "{\"schema\": \"stackmark-result/99\"}");
     write(workdir.path("list.json"), "[1, 2]");
     fs::create_dir(workdir.path("empty")).unwrap();
@@ -386,7 +386,7 @@ fn a_result_that_cannot_be_read_is_named_with_its_line() {
         ("gone.json", &["could not read gone.json", "No such file"][..]),
         ("empty", &["could not read empty/result.json"]),
         ("broken.json", &["broken.json, line 3"]),
-        ("other.json", &["`stackmark-result/99`", "reads `stackmark-result/4`"]),
+        ("other.json", &["`stackmark-result/99`", "reads `stackmark-result/5`"]),
         ("list.json", &["list.json, line 1"]),
     ] {
         refused(&workdir, &format!("report {result}"), words);

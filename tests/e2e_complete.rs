@@ -44,7 +44,12 @@ fn a_subject_is_loaded_run_audited_reported_and_compared() {
 
     let runs = workdir.runs();
     let [direct, http] = &runs[..] else { panic!("{runs:?}") };
-    assert_good(&ran, &parse(&fs::read_to_string(http.join("result.json")).unwrap()));
+    let document = parse(&fs::read_to_string(http.join("result.json")).unwrap());
+    assert_good(&ran, &document);
+    let (work, own) = (&document["trials"][0]["overall"]["work"], &trial["overall"]["work"]);
+    assert!(work["http"]["sent"].as_f64().unwrap() > 100.0 && own.get("http").is_none(), "{work} {own}");
+    assert!(work["http"]["received_per_s"].as_f64().unwrap() > work["http"]["received"].as_f64().unwrap());
+    assert!(text.contains("HTTP bytes"), "{text}");
     for run in [direct, http] {
         assert!(fs::read_to_string(run.join("report.html")).unwrap().contains("</html>"));
         assert!(!run.join("private").exists(), "{:?}", workdir.files());

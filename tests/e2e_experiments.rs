@@ -144,7 +144,6 @@ fn each_metric_of_a_file_has_a_verdict_of_its_own() {
         assert_eq!(comparison["blocks"].as_array().unwrap().len(), 2);
     }
     assert_ne!(comparisons[0]["ratio"]["value"], comparisons[1]["ratio"]["value"]);
-    assert_eq!(experiment["answer"].as_array().unwrap().len(), 2, "{experiment}");
     for words in ["tpcb.p50, ms", "Through HTTP ", "tpcb.p50"] {
         assert!(ran.out.contains(words), "does not say `{words}`: {}", ran.out);
     }
@@ -176,7 +175,8 @@ fn a_comparison_takes_several_metrics_too() {
 fn a_comparison_that_is_killed_goes_on_where_it_stopped() {
     let workdir = Workdir::loaded();
     let run = workdir.start(&format!("compare tpcc tpcc/sqlite/axum+rusqlite {SLOWER}"));
-    run.until("two trials have ended", || ended(&workdir).len() >= 2);
+    // All three of a block, which make calls in turn: of fewer, all would run again.
+    run.until("a block has ended", || ended(&workdir).len() >= 3);
     run.signal(Signal::KILL);
     assert_eq!(run.end().status.code(), None);
     // What is there can be read, and says that it is not whole.

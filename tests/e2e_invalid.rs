@@ -138,7 +138,8 @@ fn a_variant_whose_audit_fails_gets_no_ratio_and_the_others_go_on() {
 
     let [text, markdown, html] = rendered(&workdir, &workdir.only_run().display().to_string());
     assert_eq!(text, ran.out, "what the run printed");
-    assert!(unwrapped(&text).contains(why), "{text}");
+    assert!(unwrapped(&text).contains("invalid the audit"), "{text}");
+    assert!(markdown.contains("No ratio: losing is invalid (the audit "), "{markdown}");
     let row = |name: &str| {
         let starts = format!("  {name} ");
         let mut rows = text.lines().filter(|line| line.starts_with(&starts));

@@ -108,6 +108,14 @@ fn where_rounds_would_mislead_whole_trials_are_measured_and_the_reason_is_said()
         assert!(
             trials.iter().all(|trial| trial.get("rounds").is_none() && trial["plan"].get("rounds").is_none())
         );
+        for trial in trials {
+            let speed = &trial["machine_speed"];
+            assert!(speed["before"]["spin_ns"].as_u64() > Some(0), "{speed}");
+            assert!(
+                speed["after"]["flush_ns"].as_u64() > Some(0),
+                "the data is next to the results: {speed}"
+            );
+        }
         let notes = document["notes"].to_string();
         assert_eq!(notes.contains("not in turn: "), why.is_some(), "{notes}");
         assert!(notes.contains(why.unwrap_or_default()), "{notes}");

@@ -28,6 +28,8 @@ pub(crate) struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
     filled: usize,
+    /// Bytes received since the latest request began.
+    received: usize,
 }
 
 /// A whole answer; its body is in the connection's buffer until the next exchange.
@@ -72,12 +74,12 @@ impl Connection {
         };
         // Nagle would hold a request back until the previous answer's acknowledgement has been sent.
         stream.set_nodelay(true).map_err(|error| error.to_string())?;
-        Ok(Connection { stream, buffer: vec![0; BUFFER_BYTES], filled: 0 })
+        Ok(Connection { stream, buffer: vec![0; BUFFER_BYTES], filled: 0, received: 0 })
     }
 
     /// Sends `request` in one write and waits for its answer, in the usual case with one read.
     pub(crate) async fn exchange(&mut self, request: &[u8]) -> Result<Answer, Broken> {
-        self.filled = 0;
+        (self.filled, self.received) = (0, 0);
         self.expect_silence().await?;
         self.send(request).await?;
         let head = self.receive_head().await?;
@@ -98,6 +100,11 @@ impl Connection {
         let mut first = [0; 1];
         // An error is an end too.
         self.stream.poll_peek(cx, &mut ReadBuf::new(&mut first)).map(drop)
+    }
+
+    /// How many bytes the latest answer came in, interim ones and the framing of chunks included.
+    pub(crate) fn received(&self) -> usize {
+        self.received
     }
 
     /// Bytes of the latest answer.
@@ -211,6 +218,7 @@ impl Connection {
             Ok(0) | Err(_) => Err(Broken::Lost),
             Ok(bytes) => {
                 self.filled += bytes;
+                self.received += bytes;
                 Ok(())
             }
         }

@@ -164,6 +164,8 @@ impl<W: Wire> Session<W> for HttpSession<W> {
         self.answered = Some((answer.status, answer.body.clone(), answer.close));
         self.line = if answer.close { Line::Closing } else { Line::Ready };
         *work += answer.work;
+        work.sent_bytes += self.request.len() as u32;
+        work.received_bytes += self.connection.received() as u32;
         if work.clocked {
             self.statements.clear();
             let listed = self.connection.bytes(answer.statements);

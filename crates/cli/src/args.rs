@@ -228,8 +228,8 @@ pub(crate) struct Compare {
     pub(crate) accept_inconclusive: bool,
     /// Metrics to compare: `throughput`, `cpu` (CPU time per call), `p99` of all calls or `new-order.p99` of
     /// one kind; or several, such as `throughput,p99,cpu`, with a verdict for each and intervals adjusted for
-    /// their number.
-    #[arg(long, value_delimiter = ',', default_value = "throughput")]
+    /// their number [default: throughput, and p99,cpu with a rate that is given].
+    #[arg(long, value_delimiter = ',')]
     pub(crate) metric: Vec<String>,
     /// Measure whole trials that follow one another, each from a restored state, instead of letting both sides make calls in
     /// turn on the same data every two seconds.

@@ -11,6 +11,7 @@ use crate::ui::Ui;
 use anyhow::{Result, bail};
 use deploy::subjects::{self, Route, Subject};
 use deploy::{BrokerSpec, RelayOptions, Spec};
+use drive::Arrivals;
 use model::{Nanos, Tier};
 use result::{Block, BlockTrial, Comparison, Interval, Party, RunKind, Side, State, Verdict};
 use schedule::plan::{self as planned, Criterion, Experiment, Variant};
@@ -97,7 +98,14 @@ pub(crate) fn compare<W: Driven>(
         margin: args.max_loss.unwrap_or(MARGIN),
         max_loss: args.max_loss,
     };
-    experiment.criteria = args.metric.iter().map(criterion).collect();
+    let metrics = match (args.metric.is_empty(), sides.plan.arrivals) {
+        (false, _) => args.metric.clone(),
+        (true, _) if args.confirm_bottleneck => vec!["throughput".into()],
+        // At a rate that both sides keep, throughput says nothing.
+        (true, Arrivals::Constant(_) | Arrivals::Poisson(_)) => vec!["p99".into(), "cpu".into()],
+        (true, _) => vec!["throughput".into()],
+    };
+    experiment.criteria = metrics.iter().map(criterion).collect();
     experiment.accept_inconclusive = args.accept_inconclusive;
     experiment.require_audit = args.checks.require_audit;
     // A subject against itself is a control already.
@@ -231,6 +239,7 @@ impl<W: Driven> Sides<W> {
             },
             spec: self.spec(subject),
             through_checkpoints: self.through_checkpoints,
+            whole: false,
             asked: Vec::new(),
         }
     }
@@ -309,7 +318,9 @@ pub(crate) fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Resul
             ],
             ratio: (!is_invalid).then(|| rates.1 / rates.0),
         }],
+        rate_given: false,
         round_groups: None,
+        adjusted: None,
         ratio: (!is_invalid).then(|| Interval { value: rates.1 / rates.0, low: None, high: None }),
         minimum_detectable_effect: None,
         adjusted_for: None,

@@ -152,6 +152,7 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
         what: subject.path,
         reporter: ui,
         interrupt: &interrupt,
+        probes_speed: false,
         end_early: None,
     };
     let index = match job.run(before, &mut document) {

@@ -243,7 +243,15 @@ impl Host {
 
 /// What a reader of a number must know about a private engine or broker, a sentence each.
 pub(crate) fn notes_on(engine: &rig::Running) -> Vec<String> {
-    let settings: Vec<_> = engine.settings().iter().map(|(name, value)| format!("{name}={value}")).collect();
+    // Its ports and folders differ at each start and say nothing of it: without them each start is noted in the same words.
+    let folder = engine.data().parent().map(|folder| folder.display().to_string());
+    let folder = folder.filter(|folder| !folder.is_empty());
+    let is_of_start = |name: &str, value: &str| {
+        let is_in_it = folder.as_ref().is_some_and(|folder| value.contains(folder));
+        name == "port" || value.contains("127.0.0.1:") || is_in_it
+    };
+    let settings = engine.settings().iter().filter(|(name, value)| !is_of_start(name, value));
+    let settings: Vec<_> = settings.map(|(name, value)| format!("{name}={value}")).collect();
     let mut notes = vec![format!(
         "{} was started for this run, with this configuration and the package's defaults for the rest: {}.",
         engine.engine().title(),

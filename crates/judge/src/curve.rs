@@ -48,6 +48,11 @@ pub fn served_share(trial: &Trial) -> f64 {
     (answered as f64 - (late - in_flight).max(0.0)) / due
 }
 
+/// Whether calls were due at a rate and the trial served them in time: its throughput says nothing then.
+pub fn keeps_given_rate(trial: &Trial) -> bool {
+    trial.plan.arrivals.is_open() && served_share(trial) >= SERVED_SHARE
+}
+
 /// Draws up the curve. `seed` is that of the intervals of the fit.
 pub fn draw_up(axis: Axis, loads: &[Loaded], trials: &[Trial], seed: u64) -> Curve {
     let valid = |at: &Option<usize>| at.and_then(|at| trials.get(at)).filter(|trial| is_valid(trial));

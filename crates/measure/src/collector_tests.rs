@@ -207,7 +207,7 @@ fn work_is_added_up_over_committed_calls_only() {
     let moments = Moments { due: at(3_000), free: at(3_003), started: at(3_004), ended: at(3_010) };
     let spent = Spent { commit: Nanos(700), pool: Nanos(50), ..Spent::default() };
     let counts = CallWork { attempts: 2, statements: 30, rows: 40, commits: 1, ..CallWork::default() };
-    let work = CallWork { grouped: 1, spent, ..counts };
+    let work = CallWork { grouped: 1, sent_bytes: 412, received_bytes: 689, spent, ..counts };
     for result in [Ok(true), Ok(true), Ok(false), Err(Fault::InDoubt(Doubt::Deadline))] {
         tape.record(&0, &result, moments, &work, None, TIMELINE.window());
     }
@@ -216,6 +216,7 @@ fn work_is_added_up_over_committed_calls_only() {
     let kind = &collected.totals.kinds[0];
     let sums = kind.work;
     assert_eq!((sums.calls, sums.attempts, sums.statements, sums.rows, sums.commits), (2, 4, 60, 80, 2));
+    assert_eq!((sums.sent_bytes, sums.received_bytes), (824, 1_378));
     assert_eq!(sums.response, sums.client_wait + sums.wake_up + sums.service);
     let ms = Nanos::from_millis;
     assert_eq!((sums.client_wait, sums.wake_up, sums.parts()), (ms(6), ms(2), Nanos(1_500)));

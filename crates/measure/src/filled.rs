@@ -11,8 +11,8 @@ use crate::turn;
 use model::{Kind, Nanos, Workload};
 use result::{
     AllDue, Bucket, Budget, CallCounts, CallWork, Class, Clocked, Deferred, Demand, Facet, Grouping,
-    Interval, KindSlice, KindTally, Latency, Limit, Quantiles, Recovery, Silence, Slice, Stage, StageTally,
-    StatementTime, Tally, Trial, Turn,
+    HttpBytes, Interval, KindSlice, KindTally, Latency, Limit, Quantiles, Recovery, Silence, Slice, Stage,
+    StageTally, StatementTime, Tally, Trial, Turn,
 };
 
 /// Response times are back where the median of a slice is at most this many times the highest one before.
@@ -61,6 +61,7 @@ fn kind_tally(index: usize, kind: &Kind, totals: &Totals, span: &Span<'_>, defer
     let queued = kind.deferred_p90_max.filter(|_| deferred).and(totals.queueing.as_ref());
     let answered = queued.unwrap_or(&of_kind.committed.response);
     let p90 = answered.summary().p90.map(|p90| p90.0);
+    let rate_per_s = span.rate(of_kind.ended.committed, &[index]);
     KindTally {
         clocked: None,
         facets: Vec::new(),
@@ -71,10 +72,10 @@ fn kind_tally(index: usize, kind: &Kind, totals: &Totals, span: &Span<'_>, defer
         limit: kind.p90_max.map(|max| Limit::new(max.0, p90)),
         tally: Tally {
             call_counts: call_counts(&of_kind.call_counts),
-            rate_per_s: span.rate(of_kind.ended.committed, &[index]),
+            rate_per_s,
             latency,
             all_due: Some(all_due(due_of_kind(index, totals), [of_kind])),
-            work: work(&of_kind.work),
+            work: work(&of_kind.work, rate_per_s.value),
             budget: of_kind.work.budget(),
         },
     }
@@ -138,12 +139,13 @@ fn overall(totals: &Totals, span: &Span<'_>) -> Tally {
         spectrum: spectrum(&response),
     };
     let counts_of_all = totals.call_counts();
+    let rate_per_s = span.rate(totals.committed(), &all);
     Tally {
-        rate_per_s: span.rate(totals.committed(), &all),
+        rate_per_s,
         call_counts: call_counts(&counts_of_all),
         latency: vec![committed],
         all_due: Some(all_due(counts_of_all.due, &totals.kinds)),
-        work: work(&sums),
+        work: work(&sums, rate_per_s.value),
         budget: sums.budget(),
     }
 }
@@ -331,13 +333,18 @@ fn grouping(totals: &Totals) -> Option<Grouping> {
     (found.commits > 0).then_some(found)
 }
 
-fn work(sums: &WorkSums) -> Option<CallWork> {
-    let calls = sums.calls as f64;
+/// What a committed call took; `rate_per_s` is how many there were a second.
+fn work(sums: &WorkSums, rate_per_s: f64) -> Option<CallWork> {
+    let per_call = |sum: u64| sum as f64 / sums.calls as f64;
+    let (sent, received) = (per_call(sums.sent_bytes), per_call(sums.received_bytes));
+    let http =
+        HttpBytes { sent, received, sent_per_s: sent * rate_per_s, received_per_s: received * rate_per_s };
     (sums.calls > 0).then(|| CallWork {
-        attempts: sums.attempts as f64 / calls,
-        statements: sums.statements as f64 / calls,
-        rows: sums.rows as f64 / calls,
-        commits: sums.commits as f64 / calls,
+        attempts: per_call(sums.attempts),
+        statements: per_call(sums.statements),
+        rows: per_call(sums.rows),
+        commits: per_call(sums.commits),
+        http: (sums.sent_bytes > 0).then_some(http),
     })
 }
 

@@ -16,6 +16,7 @@
 //!
 //! This crate knows no engine, no protocol, no workload, and does not know how calls are made.
 
+mod adjust;
 mod call_counts;
 mod clock;
 mod clocked;
@@ -38,6 +39,7 @@ mod totals;
 mod turn;
 mod usl;
 
+pub use adjust::{ADJUSTED_BLOCKS_MIN, Adjusted, Observed, ObservedBlock, adjust};
 pub use call_counts::{CallCounts, Class, Imbalance};
 pub use clock::{Monotonic, thread_cpu, unix_nanoseconds, unix_seconds};
 pub use clocked::{ClockedSums, FacetTotals, StatementSum};

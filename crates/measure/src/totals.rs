@@ -38,6 +38,10 @@ pub struct WorkSums {
     pub grouped: u64,
     /// The commits of the engine that made those durable.
     pub groups: u64,
+    /// Bytes of HTTP requests.
+    pub sent_bytes: u64,
+    /// Bytes of the answers to them.
+    pub received_bytes: u64,
     /// Response time: client wait and service.
     pub response: Nanos,
     /// Waiting for a worker of the generator that was busy with other calls: due to free.
@@ -167,6 +171,8 @@ impl WorkSums {
         self.commits += u64::from(work.commits);
         self.grouped += u64::from(work.grouped);
         self.groups += u64::from(work.groups);
+        self.sent_bytes += u64::from(work.sent_bytes);
+        self.received_bytes += u64::from(work.received_bytes);
         self.response += moments.response();
         let wake_up = moments.wake_up();
         self.client_wait += moments.started - moments.due - wake_up;
@@ -196,6 +202,8 @@ impl AddAssign for WorkSums {
         self.commits += other.commits;
         self.grouped += other.grouped;
         self.groups += other.groups;
+        self.sent_bytes += other.sent_bytes;
+        self.received_bytes += other.received_bytes;
         self.response += other.response;
         self.client_wait += other.client_wait;
         self.wake_up += other.wake_up;

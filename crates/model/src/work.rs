@@ -50,6 +50,10 @@ pub struct CallWork {
     pub grouped: u32,
     /// The engine's commits for those: of the calls that share one, exactly one has it.
     pub groups: u32,
+    /// Bytes of requests to a server, heads and bodies; zero where none was asked, as for the next.
+    pub sent_bytes: u32,
+    /// Bytes of its answers.
+    pub received_bytes: u32,
     /// Where the time went, as far as the session knows.
     pub spent: Spent,
 }
@@ -190,6 +194,8 @@ impl std::ops::AddAssign for CallWork {
         self.commits += other.commits;
         self.grouped += other.grouped;
         self.groups += other.groups;
+        self.sent_bytes += other.sent_bytes;
+        self.received_bytes += other.received_bytes;
         let (mine, theirs) = (&mut self.spent, other.spent);
         mine.queue += theirs.queue;
         mine.pool += theirs.pool;

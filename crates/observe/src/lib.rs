@@ -25,6 +25,7 @@ mod machine;
 mod probe;
 mod reading;
 mod several;
+mod speed;
 mod spliced;
 mod watch;
 
@@ -33,4 +34,5 @@ pub use engine::{EngineProbe, Gauge, SessionState, StatementCount};
 pub use file_system::FileSystem;
 pub use listener::{Listening, is_here, listener};
 pub use machine::machine;
+pub use speed::Probing;
 pub use watch::{ObserveError, Options, Usage, Watch, Watched};

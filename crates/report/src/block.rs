@@ -262,6 +262,8 @@ pub(crate) enum Cell {
     Text(String),
     /// A state; what follows a comma is less important.
     Badge(Tone, String),
+    /// A figure, how it is meant, and a sign that says so without colour.
+    Marked(Tone, String, &'static str),
     /// Text with lines of evidence under it, which only the page has.
     Detailed(String, Vec<String>),
     /// A place in the page and the text that leads there, with lines under it.
@@ -277,6 +279,7 @@ impl Cell {
             Cell::Text(text) | Cell::Badge(_, text) | Cell::Detailed(text, _) | Cell::Link(_, text, _) => {
                 text.clone()
             }
+            Cell::Marked(_, figure, mark) => format!("{figure} {mark}"),
             Cell::Part(of, name) => format!("{of}, {name}"),
         }
     }

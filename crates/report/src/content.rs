@@ -1,5 +1,6 @@
 //! What reports say: a tree of blocks from a document, worked out once for text, Markdown and page.
 
+mod answer;
 mod checks;
 mod drill;
 mod experiment;

@@ -11,6 +11,7 @@ pub mod history;
 pub mod html;
 pub mod junit;
 pub mod markdown;
+mod matrix;
 mod pooled;
 #[doc(hidden)]
 pub mod text;

@@ -349,7 +349,7 @@ impl Printer {
         for (row, cells) in rows {
             let inked = part.iter().map(|(at, _)| {
                 let ink = match &row.cells[columns[*at]] {
-                    Cell::Badge(tone, _) => (*tone).into(),
+                    Cell::Badge(tone, _) | Cell::Marked(tone, ..) => (*tone).into(),
                     _ => None,
                 };
                 (cells[*at].clone(), ink)

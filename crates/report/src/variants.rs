@@ -1,5 +1,6 @@
 //! The variants of an experiment, as every format tells them: what became of each, its values and its effect.
 
+use crate::block::Tone;
 use crate::pooled::{self, Pooled};
 use judge::findings::{self, Failure};
 use judge::{engine_findings, figures, rules};
@@ -11,6 +12,8 @@ use std::rc::Rc;
 
 /// From this ratio on, an effect is told as a multiple.
 const MULTIPLE_MIN: f64 = 2.0;
+/// An interval of this width leaves decimals without a meaning.
+const SHORT_FROM: f64 = 0.05;
 
 /// A variant with everything that belongs to it.
 pub(crate) struct Row<'a> {
@@ -27,6 +30,8 @@ pub(crate) struct Row<'a> {
     pub(crate) values: Vec<Option<f64>>,
     /// The geometric mean of them with its interval, as ratios are taken.
     pub(crate) mean: Option<Interval>,
+    /// Whether throughput, the metric, was given: see [`Comparison::rate_given`].
+    pub(crate) rate_is_given: bool,
     /// Its trials together, invalid ones included.
     pub(crate) pooled: Pooled<'a>,
 }
@@ -57,6 +62,20 @@ impl VariantStatus {
         }
     }
 
+    /// How it is meant.
+    pub(crate) fn tone(self) -> Tone {
+        match self {
+            VariantStatus::Held(Verdict::Better) => Tone::Good,
+            VariantStatus::Held(Verdict::Worse | Verdict::Inconclusive) | VariantStatus::NotStarted => {
+                Tone::Warn
+            }
+            VariantStatus::Held(Verdict::NotComparable) | VariantStatus::Invalid => Tone::Bad,
+            VariantStatus::Held(Verdict::NoDifference) | VariantStatus::Base | VariantStatus::Control => {
+                Tone::Plain
+            }
+        }
+    }
+
     /// Whether numbers of it are shown.
     pub(crate) fn is_measured(self) -> bool {
         !matches!(self, VariantStatus::Invalid | VariantStatus::NotStarted)
@@ -72,12 +91,35 @@ pub(crate) struct ByMetric<'a> {
     comparisons: &'a [Comparison],
 }
 
+impl<'a> ByMetric<'a> {
+    /// The variants without those whose throughput, the metric, was given.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &Row<'a>> + Clone {
+        self.rows.iter().filter(|row| !row.rate_is_given)
+    }
+}
+
 /// The variants by each metric, the headline first.
 pub(crate) fn by_metric<'a>(document: &'a Document, experiment: &'a Experiment) -> Vec<ByMetric<'a>> {
     let told = experiment.by_metric().map(|(metric, comparisons)| {
         let mut told = ByMetric { metric, rows: Rc::default(), comparisons };
-        told.rows =
-            (0..experiment.variants.len()).map(|index| row(document, experiment, &told, index)).collect();
+        let row = |index| row(document, experiment, &told, index);
+        let mut rows: Vec<Row<'_>> = (0..experiment.variants.len()).map(row).collect();
+        // A base is left out with all that is compared with it.
+        let of_base = |base: usize| {
+            let others = rows.iter().filter(move |row| row.variant.base == Some(base));
+            others.filter_map(|row| row.comparison).collect::<Vec<_>>()
+        };
+        let given: Vec<bool> = (0..rows.len())
+            .map(|at| match rows[at].comparison {
+                Some(comparison) => comparison.rate_given,
+                None => {
+                    let others = of_base(rows[at].variant.base.unwrap_or(at));
+                    !others.is_empty() && others.iter().all(|comparison| comparison.rate_given)
+                }
+            })
+            .collect();
+        rows.iter_mut().zip(given).for_each(|(row, given)| row.rate_is_given = given);
+        told.rows = rows.into();
         told
     });
     told.collect()
@@ -122,6 +164,7 @@ fn row<'a>(document: &'a Document, experiment: &'a Experiment, by: &ByMetric<'a>
         noise,
         mean: mean(&values),
         values,
+        rate_is_given: false,
         pooled: pooled::of(trials),
     }
 }
@@ -249,6 +292,21 @@ pub(crate) fn effect_words(effect: Interval) -> String {
     }
 }
 
+/// The same in a table of many: without decimals where the interval is wide.
+pub(crate) fn effect_short(effect: Interval) -> String {
+    match (effect.low, effect.high) {
+        (Some(low), Some(high)) if effect.value < MULTIPLE_MIN && high - low >= SHORT_FROM => {
+            // What is just beside 100 % or 0 does not become it.
+            let number = |ratio: f64| {
+                let decimals = usize::from((ratio - 1.0).abs() < 0.005 || ratio < 0.01);
+                format!("{:.decimals$}", ratio * 100.0)
+            };
+            format!("{} % ({}–{})", number(effect.value), number(low), number(high))
+        }
+        _ => effect_words(effect),
+    }
+}
+
 /// What the experiment asks, or what it is called.
 pub(crate) fn title(experiment: &Experiment) -> &str {
     experiment.question.as_deref().unwrap_or(&experiment.name)
@@ -280,15 +338,13 @@ pub(crate) fn common_line(document: &Document, experiment: &Experiment) -> Strin
     if common.is_empty() { blocks } else { format!("{}; {blocks}", common.join(", ")) }
 }
 
-/// How sure the ratios are: what the blocks could have found, for what the intervals are adjusted, the A/A controls and how the
+/// How sure the ratios are; `in_short` says of all A/A controls together what they gave. What the blocks could have found, for what the intervals are adjusted, the A/A controls and how the
 /// permitted losses were kept.
-pub(crate) fn confidence(all: &[ByMetric<'_>]) -> Vec<String> {
+pub(crate) fn confidence(all: &[ByMetric<'_>], in_short: bool) -> Vec<String> {
     let several = all.len() > 1;
     let of = |by: &ByMetric<'_>| if several { format!(" in {}", by.metric.name) } else { String::new() };
-    let found: Vec<String> = all
-        .iter()
-        .filter_map(|by| Some(format!("{}{}", minimum_detectable_effect(&by.rows)?, of(by))))
-        .collect();
+    let found: Vec<String> =
+        all.iter().filter_map(|by| Some(format!("{}{}", minimum_detectable_effect(by)?, of(by)))).collect();
     let found = found.join(", ");
     let mut sentences = Vec::new();
     if !found.is_empty() {
@@ -300,7 +356,10 @@ pub(crate) fn confidence(all: &[ByMetric<'_>]) -> Vec<String> {
     if controls.clone().next().is_none() {
         sentences.push("No A/A control was run.".to_owned());
     }
-    sentences.extend(controls.filter_map(|control| {
+    if in_short {
+        sentences.extend(range_of_controls(all, &of));
+    }
+    sentences.extend(controls.filter(|_| !in_short).filter_map(|control| {
         let base = headline.rows[control].variant.base.and_then(|base| headline.rows.get(base))?;
         let ratio = |by: &ByMetric<'_>| Some(figures::ratio(by.rows[control].noise?) + &of(by));
         let ratios: Vec<String> = all.iter().filter_map(ratio).collect();
@@ -311,13 +370,35 @@ pub(crate) fn confidence(all: &[ByMetric<'_>]) -> Vec<String> {
             )
         })
     }));
-    sentences.extend(all.iter().flat_map(|by| losses(&by.rows, &of(by))));
+    sentences.extend(all.iter().flat_map(|by| losses(by, &of(by))));
     sentences
 }
 
+/// What all A/A controls together gave.
+fn range_of_controls(all: &[ByMetric<'_>], of: &dyn Fn(&ByMetric<'_>) -> String) -> Option<String> {
+    let range = |by: &ByMetric<'_>| {
+        let ratios = by.shown().filter(|row| row.status == VariantStatus::Control);
+        let ratios = || ratios.clone().filter_map(|row| Some(row.noise?.value));
+        let (least, most) = (ratios().min_by(f64::total_cmp)?, ratios().max_by(f64::total_cmp)?);
+        let (least, most) = (figures::percent(least), figures::percent(most));
+        let range = if least == most { least } else { format!("{least} to {most}") };
+        Some(range + &of(by))
+    };
+    let ranges: Vec<String> = all.iter().filter_map(range).collect();
+    let rows = &all.first()?.rows;
+    let measured = |status| rows.iter().filter(move |row| row.status == status).count();
+    let (controls, bases) = (measured(VariantStatus::Control), measured(VariantStatus::Base));
+    let bases =
+        if controls == bases { "each base".to_owned() } else { format!("{controls} of {bases} bases") };
+    (!ranges.is_empty()).then(|| {
+        let ranges = ranges.join(", ");
+        format!("A/A controls: measuring {bases} twice gave {ranges}; both trials count for their base.")
+    })
+}
+
 /// The smallest effects that could have been found, of the steadiest variant to the least steady.
-fn minimum_detectable_effect(rows: &[Row<'_>]) -> Option<String> {
-    let found = rows.iter().filter_map(|row| row.comparison?.minimum_detectable_effect);
+fn minimum_detectable_effect(by: &ByMetric<'_>) -> Option<String> {
+    let found = by.shown().filter_map(|row| row.comparison?.minimum_detectable_effect);
     let (least, most) = found.fold((f64::INFINITY, 0.0_f64), |(least, most), minimum_detectable_effect| {
         (least.min(minimum_detectable_effect), most.max(minimum_detectable_effect))
     });
@@ -335,14 +416,20 @@ fn minimum_detectable_effect(rows: &[Row<'_>]) -> Option<String> {
 fn adjusted(all: &[ByMetric<'_>]) -> Vec<String> {
     let several = all.len() > 1;
     let rows = all.iter().flat_map(|by| by.rows.iter());
-    let mut adjusted: Vec<(&str, u32)> = Vec::new();
-    for comparison in rows.filter_map(|row| row.comparison) {
-        let found = comparison.adjusted_for.map(|count| (comparison.a.label.as_str(), count));
-        adjusted.extend(found.filter(|found| !adjusted.contains(found)));
-    }
-    let text = adjusted.into_iter().map(|(base, count)| {
+    let found =
+        rows.filter_map(|row| Some((row.comparison?.a.label.as_str(), row.comparison?.adjusted_for?)));
+    let bases: Vec<(&str, u32)> =
+        findings::gathered(found, |a, b| a == b).into_iter().map(|(base, _)| base).collect();
+    let compared = all.iter().flat_map(|by| by.shown()).filter_map(|row| row.comparison);
+    let number_of_bases = findings::gathered(compared.map(|of| &of.a.label), |a, b| a == b).len();
+    let text = findings::gathered(bases, |a, b| a.1 == b.1).into_iter().map(|((base, count), bases)| {
         let what = if several { "comparisons with" } else { "variants compared with" };
         let over = if several { ", in all metrics," } else { "" };
+        let base = match bases {
+            1 => base.to_owned(),
+            all if all == number_of_bases => "each base".to_owned(),
+            some => format!("each of {some} bases"),
+        };
         format!(
             "The intervals of the {count} {what} {base}{over} are widened so that all of them hold at once with 95 % \
              (Bonferroni)."
@@ -352,8 +439,8 @@ fn adjusted(all: &[ByMetric<'_>]) -> Vec<String> {
 }
 
 /// `of` ends what is said of one metric among several: ` in p99`.
-fn losses(rows: &[Row<'_>], of: &str) -> Vec<String> {
-    let text = rows.iter().filter_map(|row| {
+fn losses(by: &ByMetric<'_>, of: &str) -> Vec<String> {
+    let text = by.shown().filter_map(|row| {
         let comparison = row.comparison?;
         let (permitted, words) = (figures::percent(comparison.loss_max?), comparison.loss_words()?);
         Some(format!("The permitted loss of {permitted}{of} {words} by {}.", row.variant.name))

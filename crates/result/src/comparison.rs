@@ -1,7 +1,7 @@
 //! What trials of two subjects say about each other.
 
-use super::Interval;
 use super::words::capital;
+use super::{AdjustedRatio, Interval};
 use serde::{Deserialize, Serialize};
 
 /// Two subjects under one plan, and a verdict. All effects are those of B against A.
@@ -17,6 +17,10 @@ pub struct Comparison {
     pub b: Party,
     /// What is compared: `new orders/min`, `new-order.p99, ms`, `cpu, CPU s/1,000 calls`.
     pub metric: String,
+    /// Whether it is a throughput at a rate that was given and that both sides kept, next to other metrics: it says nothing then, and no
+    /// interval is widened for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rate_given: bool,
     /// Where the comparison keys differ.
     pub key_differences: Vec<KeyDifference>,
     /// Where the work a call takes differs.
@@ -30,6 +34,9 @@ pub struct Comparison {
     /// B through A, from the ratios of the blocks or of groups of rounds, with a 95 % interval (Student's t of their logarithms);
     /// `null` when no block is complete.
     pub ratio: Option<Interval>,
+    /// The ratio adjusted for the machine's speed; absent where probes do not explain how much trials differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adjusted: Option<AdjustedRatio>,
     /// The smallest effect that a repetition of these blocks would show as better or worse four times in five: 0.02 is 2 %.
     pub minimum_detectable_effect: Option<f64>,
     /// For how many comparisons with the same base, those in other metrics included, the interval is widened, so that all of

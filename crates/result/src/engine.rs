@@ -25,6 +25,8 @@ pub struct Engine {
 
 /// What engines call the bytes of log that they have written.
 pub const LOG_WRITTEN: [&str; 2] = ["wal written", "log written"];
+/// What they call the row versions that updates and deletes leave behind.
+pub const DEAD_ROWS: &str = "dead rows";
 /// What they call the pages that were not in their buffers.
 const PAGES_READ: &str = "buffer reads";
 
@@ -32,6 +34,11 @@ impl Engine {
     /// Bytes of log written in the measured interval, where the engine counts them.
     pub fn log_bytes(&self) -> Option<f64> {
         LOG_WRITTEN.iter().find_map(|name| self.gauge(name)?.total)
+    }
+
+    /// Row versions that updates and deletes left to be removed later, where it counts them.
+    pub fn dead_rows(&self) -> Option<f64> {
+        self.gauge(DEAD_ROWS)?.total
     }
 
     /// Pages that it had to read in the measured interval because they were not in its buffers, where it counts them.

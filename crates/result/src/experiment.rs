@@ -27,9 +27,6 @@ pub struct Experiment {
     pub comparisons: Vec<Comparison>,
     /// Where the time of the experiment itself went.
     pub spent: Spent,
-    /// The answer in words, metric by metric, of each the most important first; one sentence a comparison, and what is said
-    /// of several metrics alike once.
-    pub answer: Vec<String>,
 }
 
 impl Experiment {

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Name and version of the format that this crate writes.
-pub const SCHEMA: &str = "stackmark-result/4";
+pub const SCHEMA: &str = "stackmark-result/5";
 
 /// Containers nested deeper than this are written on one line: a slice or an audit a line keeps a file readable, its
 /// differences small and its size close to that of compact JSON.

@@ -47,6 +47,7 @@ mod progress;
 mod published;
 mod search;
 mod setting;
+mod speed;
 mod stage;
 mod tally;
 mod trial;
@@ -71,8 +72,8 @@ pub use curve::{Axis, Curve, Knee, Point, Scalability};
 pub use demand::{AllDue, Demand, Level};
 pub use drill::{DoubtFound, Drill, DrillCalls, DrillFault, DrillLine, FaultAction, Shortfall};
 pub use engine::{
-    Engine, Gauge, GaugeKind, Grouping, LOG_WRITTEN, Missing, Outage, Refused, SESSIONS_OPENED, Statement,
-    Wait,
+    DEAD_ROWS, Engine, Gauge, GaugeKind, Grouping, LOG_WRITTEN, Missing, Outage, Refused, SESSIONS_OPENED,
+    Statement, Wait,
 };
 pub use experiment::{Experiment, Metric, Spent, Variant, VariantState};
 pub use file::{ReadError, SCHEMA, parse, read, to_json};
@@ -85,10 +86,11 @@ pub use search::{Search, SloLimit, Step};
 pub use setting::{
     Arrivals, Data, Durability, Machine, Plan, Rounds, Setting, Share, Stack, StoreData, Tier,
 };
+pub use speed::{AdjustedRatio, MachineSpeed, SpeedAround, SpeedProbe};
 pub use stage::{Recovery, Stage, StageTally};
 pub use tally::{
-    BUCKETS_A_DECADE, Bucket, Budget, BudgetPart, CallCounts, CallWork, Class, Interval, KindSlice, Latency,
-    Quantiles, Slice, Tally,
+    BUCKETS_A_DECADE, Bucket, Budget, BudgetPart, CallCounts, CallWork, Class, HttpBytes, Interval,
+    KindSlice, Latency, Quantiles, Slice, Tally,
 };
 pub use trial::{
     Deferred, Efficiency, Headline, KindTally, Limit, Round, Settled, Settlement, Trial, UNVERIFIED,

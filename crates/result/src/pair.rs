@@ -55,7 +55,6 @@ impl Comparison {
             blocks_planned: self.blocks.len() as u32,
             comparisons: vec![self.clone()],
             spent: Spent::default(),
-            answer: vec![self.answer()],
             variants,
         }
     }

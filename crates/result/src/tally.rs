@@ -227,6 +227,23 @@ pub struct CallWork {
     /// Rows read or changed by them.
     pub rows: f64,
     pub commits: f64,
+    /// Bytes over HTTP; absent where no server was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http: Option<HttpBytes>,
+}
+
+/// Bytes of HTTP requests and their answers, heads and bodies, of committed calls: what the sockets carry, without TCP's own.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HttpBytes {
+    /// Sent per call.
+    pub sent: f64,
+    /// Received per call.
+    pub received: f64,
+    /// Sent per second, at the rate of committed calls.
+    pub sent_per_s: f64,
+    /// Received per second, at that rate.
+    pub received_per_s: f64,
 }
 
 /// Where the response time of a committed call went on average. The parts do not overlap and sum to `response_ns`.

@@ -3,8 +3,8 @@
 use super::{
     Audit, AuditWhen, Check, Clocked, Conformance, Data, Demand, Disk, Engine, Facet, Gap, Grouping,
     InputCheck, Interval, LedgerCheck, Machine, MachineWide, Missing, Moment, Outage, Plan, Process,
-    Published, Quantiles, Refused, Rule, ShortLine, Silence, Slice, Stack, StageTally, State, Tally, Turn,
-    Writeback,
+    Published, Quantiles, Refused, Rule, ShortLine, Silence, Slice, SpeedAround, Stack, StageTally, State,
+    Tally, Turn, Writeback,
 };
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +57,9 @@ pub struct Trial {
     pub writeback: Option<Writeback>,
     /// What the whole machine did; `null` where nothing was observed.
     pub machine_wide: Option<MachineWide>,
+    /// How fast the machine was around it, where it is one of several trials that follow one another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine_speed: Option<SpeedAround>,
     /// The device under the database; `null` where there is none (tmpfs) or it was not observed.
     pub disk: Option<Disk>,
     /// What the engine reported; `null` where it was not asked.

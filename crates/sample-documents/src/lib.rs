@@ -7,6 +7,7 @@ mod comparison;
 mod curve;
 mod drill;
 mod experiment;
+mod groups;
 mod history;
 mod shape;
 mod trial;
@@ -17,6 +18,7 @@ pub use comparison::{compared, compared_mut, comparison, in_turn, redraw, two_me
 pub use curve::{rate_sweep, search, sweep};
 pub use drill::drill;
 pub use experiment::experiment;
+pub use groups::groups;
 pub use history::{Found, history, long_history, short_history};
 use result::Document;
 pub use trial::{
@@ -32,6 +34,7 @@ pub fn samples() -> Vec<(&'static str, Document)> {
         ("in-turn", in_turn()),
         ("two-metrics", two_metrics()),
         ("experiment", experiment()),
+        ("groups", groups()),
         ("failed", failed_trial()),
         ("open", open_trial()),
         ("paced", paced_trial()),

@@ -5,10 +5,10 @@ use super::vouchers;
 use model::random::Random;
 use result::{
     AllDue, Arrivals, Budget, CallCounts, CallWork, Class, Data, Deferred, Demand, Disk, Document,
-    Durability, Efficiency, Engine, Gap, GapKind, Gauge, GaugeKind, Headline, Interval, KindSlice, KindTally,
-    Latency, Limit, Limits, Machine, MachineWide, MachineWideSample, Missing, Moment, Outage, Plan, Process,
-    ProcessSample, Quantiles, Role, RunKind, SCHEMA, Setting, Slice, Stack, State, Statement, Tally,
-    Throttling, Tier, Trial, Wait, Writeback, WritebackSample,
+    Durability, Efficiency, Engine, Gap, GapKind, Gauge, GaugeKind, Headline, HttpBytes, Interval, KindSlice,
+    KindTally, Latency, Limit, Limits, Machine, MachineWide, MachineWideSample, Missing, Moment, Outage,
+    Plan, Process, ProcessSample, Quantiles, Role, RunKind, SCHEMA, Setting, Slice, Stack, State, Statement,
+    Tally, Throttling, Tier, Trial, Wait, Writeback, WritebackSample,
 };
 
 /// Parts of a deck of 23 cards, name, share declined, median response in ms, statements a call.
@@ -189,7 +189,15 @@ pub(super) fn through_http(pace: f64, seconds: u32) -> Trial {
     let mut stack = stack();
     stack.route = "http".to_owned();
     stack.server = Some("stackmark-server 0.1.0 (axum 0.8.9)".to_owned());
-    make("tpcc/sqlite/axum+rusqlite", stack, pace, seconds, 118_000.0)
+    let mut trial = make("tpcc/sqlite/axum+rusqlite", stack, pace, seconds, 118_000.0);
+    let (sent, received) = (412.0, 689.0);
+    let tallies = trial.kinds.iter_mut().map(|kind| &mut kind.tally).chain([&mut trial.overall]);
+    for tally in tallies {
+        let per_s = tally.rate_per_s.value;
+        let http = HttpBytes { sent, received, sent_per_s: sent * per_s, received_per_s: received * per_s };
+        tally.work = tally.work.map(|work| CallWork { http: Some(http), ..work });
+    }
+    trial
 }
 
 fn stack() -> Stack {
@@ -275,6 +283,7 @@ fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> T
         headline: Headline::new_orders_per_min(interval(per_min, 0.008), false),
         slices: slices(&kinds, seconds),
         processes: processes(is_http, committed, seconds),
+        machine_speed: None,
         writeback: Some(writeback(committed, seconds)),
         machine_wide: Some(machine_wide(seconds)),
         disk: Some(Disk {
@@ -405,7 +414,13 @@ fn kind(
             rate_per_s: interval(committed as f64 / seconds, 0.008),
             all_due: Some(all_due(&classes[0].response)),
             latency: classes,
-            work: Some(CallWork { attempts: 1.0, statements, rows: statements * 1.4, commits: 1.0 }),
+            work: Some(CallWork {
+                attempts: 1.0,
+                statements,
+                rows: statements * 1.4,
+                commits: 1.0,
+                http: None,
+            }),
             budget: Some(budget),
         },
     }
@@ -431,7 +446,7 @@ fn total(kinds: &[KindTally], seconds: f64) -> Tally {
         rate_per_s: interval(call_counts.committed as f64 / seconds, 0.007),
         latency: vec![Latency { class: Class::Committed, response, service: None, spectrum }],
         all_due: Some(all_due(&response)),
-        work: Some(CallWork { attempts: 1.0, statements: 21.1, rows: 29.5, commits: 1.0 }),
+        work: Some(CallWork { attempts: 1.0, statements: 21.1, rows: 29.5, commits: 1.0, http: None }),
         budget: Budget::mean(weighted),
     }
 }

@@ -5,10 +5,11 @@ use crate::factors;
 use crate::inconclusive::Inconclusive;
 use crate::metric::Measured;
 use crate::plan::{Arm, Criterion, Experiment};
-use measure::Terms;
+use measure::{Observed, ObservedBlock, Terms};
 use result::words::capital;
 use result::{
-    Block, BlockTrial, Comparison, Interval, Noise, Party, Side, State, Trial, VariantState, Verdict,
+    AdjustedRatio, Block, BlockTrial, Comparison, Interval, Noise, Party, Side, SpeedProbe, State, Trial,
+    VariantState, Verdict,
 };
 use workload::Benchmark;
 
@@ -120,11 +121,14 @@ impl<'a> Findings<'a> {
             comparison.round_groups = Some(groups.len() as u32);
             ratios = groups;
         }
+        comparison.rate_given = self.is_given(&bases, b);
         let terms = self.terms(self.judged_with(a));
         let found = measure::compare(&ratios, &terms);
         comparison.ratio = Some(interval(&found));
+        comparison.adjusted = self.adjusted(b, &bases, &comparison.blocks, &terms);
         comparison.minimum_detectable_effect = measure::minimum_detectable_effect(&ratios, terms.comparisons);
-        comparison.adjusted_for = Some(self.judged_with(a)).filter(|comparisons| *comparisons > 1);
+        let widened = |comparisons: &u32| *comparisons > 1 && !comparison.rate_given;
+        comparison.adjusted_for = Some(self.judged_with(a)).filter(widened);
         // A subject against itself is a control already.
         let control = if factors.is_empty() { ratios } else { self.control_ratios(a) };
         comparison.noise = self.noise(a, &control);
@@ -136,7 +140,10 @@ impl<'a> Findings<'a> {
         });
         let by_rounds = comparison.round_groups.is_some();
         let inconclusive = Inconclusive { found: &found, terms: &terms, by_rounds };
-        comparison.sentence = self.sentence(&comparison, &inconclusive, &factors, left_out);
+        comparison.sentence = match comparison.rate_given {
+            true => "The rate was given and both sides kept it: throughput is not compared.".into(),
+            false => self.sentence(&comparison, &inconclusive, &factors, left_out),
+        };
         comparison
     }
 
@@ -158,8 +165,8 @@ impl<'a> Findings<'a> {
         control.filter(|again| self.statuses[*again].state == VariantState::Measured)
     }
 
-    /// How many figures are compared with those of a base: of all variants on it that have one, in all metrics. Whoever looks
-    /// at three metrics has three chances of a false alarm, as with three variants.
+    /// How many figures are compared with those of a base: of all variants on it that have one, in all metrics but those that were
+    /// given. Whoever looks at three metrics has three chances of a false alarm, as with three variants.
     fn judged_with(self, base: usize) -> u32 {
         self.in_each().map(|found| found.comparison_count(base)).sum::<usize>().max(1) as u32
     }
@@ -169,7 +176,17 @@ impl<'a> Findings<'a> {
         let locked = (0..self.arms.len()).filter(|part| {
             !self.arms[*part].control && self.base_of(*part) == Some(base) && self.out(*part).is_none()
         });
+        let bases = self.bases(base);
+        let locked = locked.filter(|part| !self.is_given(&bases, *part));
         if self.out(base).is_none() { locked.count() } else { 0 }
+    }
+
+    /// Whether the metric is a throughput that was given, next to others: calls were due at a rate that all trials of both sides kept.
+    fn is_given(self, bases: &[usize], b: usize) -> bool {
+        let parts = bases.iter().copied().chain([b]);
+        let trials: Vec<&Trial> = parts.flat_map(|part| self.trials_of(part)).collect();
+        let kept = !trials.is_empty() && trials.into_iter().all(judge::curve::keeps_given_rate);
+        *self.measured() == Measured::Throughput && self.metrics.len() > 1 && kept
     }
 
     fn blank<W: Benchmark>(self, a: usize, b: usize, factors: &[String]) -> Comparison {
@@ -186,7 +203,9 @@ impl<'a> Findings<'a> {
             key_differences: Vec::new(),
             fingerprint_differences: Vec::new(),
             blocks: self.blocks(&self.bases(a), b),
+            rate_given: false,
             round_groups: None,
+            adjusted: None,
             ratio: None,
             minimum_detectable_effect: None,
             adjusted_for: None,
@@ -265,6 +284,36 @@ impl<'a> Findings<'a> {
             ratios.extend(measure::group_ratios(&rates(above, block)?, &base)?);
         }
         (!ratios.is_empty()).then_some(ratios)
+    }
+
+    /// The ratio adjusted by the probe around the trials that explains most of how they differ, if one does.
+    fn adjusted(
+        self,
+        above: usize,
+        below: &[usize],
+        blocks: &[Block],
+        terms: &Terms,
+    ) -> Option<AdjustedRatio> {
+        let observed = |part: usize, block: &Block, probe: SpeedProbe| -> Option<Observed> {
+            let trial = self.whole(part, block)?;
+            let (value, probe) = (self.measured().of(trial)?, trial.machine_speed?.mean_ns(probe)?);
+            Some(Observed { value, probe })
+        };
+        let by = |probe: SpeedProbe| {
+            let of_block = |block: &Block| {
+                let a: Vec<Observed> =
+                    below.iter().filter_map(|part| observed(*part, block, probe)).collect();
+                let b = observed(above, block, probe)?;
+                (!a.is_empty()).then_some(ObservedBlock { a, b })
+            };
+            let observed: Vec<ObservedBlock> = blocks.iter().filter_map(of_block).collect();
+            Some((probe, measure::adjust(&observed, terms.better, terms.comparisons)?))
+        };
+        let found = [SpeedProbe::Spin, SpeedProbe::Flush].into_iter().filter_map(by);
+        let (by, found) = found.max_by(|a, b| a.1.t.abs().total_cmp(&b.1.t.abs()))?;
+        let (low, high) = found.interval;
+        let ratio = Interval { value: found.effect, low: Some(low), high: Some(high) };
+        Some(AdjustedRatio { by, ratio, slope: found.slope })
     }
 
     /// Why a part has no figure that may be compared, if so.
@@ -351,23 +400,15 @@ impl<'a> Findings<'a> {
             ),
             None => String::new(),
         };
-        format!("{what}{partial}{unknown}{starts}")
+        let adjusted = comparison.adjusted.map_or_else(String::new, |of| {
+            format!(
+                " Adjusted for the {} that probes found around each trial: {}.",
+                of.by.words(),
+                judge::figures::plain(&judge::figures::ratio(of.ratio))
+            )
+        });
+        format!("{what}{partial}{unknown}{starts}{adjusted}")
     }
-}
-
-/// The answers in words, the surest and largest effects first, and what has no ratio last.
-pub(crate) fn answers(comparisons: &[Comparison]) -> Vec<String> {
-    let weight = |comparison: &Comparison| {
-        let effect = comparison.ratio.map_or(0.0, |ratio| ratio.value.ln().abs());
-        match comparison.verdict {
-            Verdict::Better | Verdict::Worse => 2e3 + effect,
-            Verdict::NoDifference => 1e3,
-            Verdict::NotComparable | Verdict::Inconclusive => effect,
-        }
-    };
-    let mut sorted: Vec<&Comparison> = comparisons.iter().collect();
-    sorted.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
-    sorted.into_iter().map(Comparison::answer).collect()
 }
 
 fn interval(found: &measure::Comparison) -> Interval {

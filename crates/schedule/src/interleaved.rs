@@ -1,7 +1,7 @@
 //! Experiments and comparisons as a schedule: every variant once in each block, in an order of the block's own.
 
 use crate::CommandOutcome;
-use crate::conclude::{self, Findings, VariantStatus};
+use crate::conclude::{Findings, VariantStatus};
 use crate::confirm;
 use crate::metric::{Measured, rate_unit};
 use crate::plan::{Arm, BLOCKS_BEFORE_LOOKS, Experiment, Variant};
@@ -224,7 +224,7 @@ impl Found<'_> {
             });
         let first = &plan.variants[self.arms[0].variant].plan;
         let mut metrics = self.metrics.iter().map(|measured| measured.described::<W>(first));
-        let mut experiment = result::Experiment {
+        result::Experiment {
             name: plan.name.clone(),
             question: plan.question.clone(),
             metric: metrics.next().expect("there is at least one metric"),
@@ -234,13 +234,7 @@ impl Found<'_> {
             blocks_planned: plan.blocks,
             comparisons: self.comparisons::<W>(),
             spent,
-            answer: Vec::new(),
-        };
-        let remark = experiment.by_metric().flat_map(|(_, comparisons)| conclude::answers(comparisons));
-        // What is invalid is so in every metric.
-        experiment.answer =
-            judge::findings::gathered(remark, |a, b| a == b).into_iter().map(|(remark, _)| remark).collect();
-        experiment
+        }
     }
 }
 
@@ -248,9 +242,7 @@ impl Found<'_> {
 fn of_two(experiment: result::Experiment) -> Option<result::Experiment> {
     let comparison = experiment.comparisons.first()?;
     let question = format!("{} vs {}", capital(&comparison.b.label), comparison.a.label);
-    let further = experiment.answer.iter().skip(1).cloned();
-    let answer = std::iter::once(comparison.sentence.clone()).chain(further).collect();
-    Some(result::Experiment { name: String::new(), question: Some(question), answer, ..experiment })
+    Some(result::Experiment { name: String::new(), question: Some(question), ..experiment })
 }
 
 impl<W: Benchmark> Schedule<W> for Interleaved {
@@ -453,6 +445,7 @@ mod tests {
             relaying: deploy::RelayOptions::default(),
             spec: Spec::of_wishes(Dialect::Sqlite, 1, &[], &EngineOptions::default()),
             through_checkpoints: false,
+            whole: false,
             asked: vec![("pool".into(), "8".into())],
         };
         let experiment = Experiment {

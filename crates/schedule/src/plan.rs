@@ -104,6 +104,9 @@ pub struct Variant {
     /// Whether its private engine is to write everything back at least twice within a trial.
     #[serde(default)]
     pub through_checkpoints: bool,
+    /// Whether its trials are whole, although it could make calls in turn with others.
+    #[serde(default)]
+    pub whole: bool,
     /// What was asked for beyond the defaults, as name and value, for the report: `("pool", "1")`.
     pub asked: Vec<(String, String)>,
 }

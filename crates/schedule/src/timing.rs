@@ -123,6 +123,7 @@ mod tests {
             relaying: RelayOptions::default(),
             spec: Spec::of_wishes(Dialect::Sqlite, 1, &[], &EngineOptions::default()),
             through_checkpoints: false,
+            whole: false,
             asked: Vec::new(),
         };
         let mut experiment = Experiment {

@@ -118,6 +118,8 @@ fn why_whole(variant: &Variant) -> Result<Option<String>> {
         Some("calls over several stores can be completed after they were answered")
     } else if variant.through_checkpoints {
         Some("each trial goes through checkpoints of its own")
+    } else if variant.whole {
+        Some("whole trials were asked for (`trials`)")
     } else {
         None
     };

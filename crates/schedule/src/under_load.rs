@@ -97,6 +97,7 @@ impl UnderLoad {
             relaying: self.relaying.clone(),
             spec: self.spec.clone(),
             through_checkpoints: false,
+            whole: false,
             asked: Vec::new(),
         }
     }

@@ -147,7 +147,11 @@ impl<'a, W: Driven> TrialRunner<'a, W> {
         let mut own = document(prepared, ready, name, restored, run);
         let place = Place { databases: &databases, deployment: &ready.deployment, folder: &folder };
         let what = name.split_once('-').map_or(name, |(_, label)| label);
-        let job = Job { end_early, ..prepared.job(&place, plan, what, self.reporter, self.interrupt) };
+        let job = Job {
+            end_early,
+            probes_speed: true,
+            ..prepared.job(&place, plan, what, self.reporter, self.interrupt)
+        };
         let ran = job.run(prepared.before(ready), &mut own);
         self.spent.check_s += job.checked_s.get();
         let forgotten = ready.deployment.drop_databases(&databases.urls());
@@ -292,6 +296,7 @@ impl Prepared {
             what,
             reporter,
             interrupt,
+            probes_speed: false,
             end_early: None,
         }
     }

@@ -17,8 +17,8 @@ use deploy::{Databases, Deployment, Interrupt, Route, Server, ServerSettings, Si
 use drive::Stop;
 use measure::{Monotonic, Totals};
 use model::{Clock, Nanos, Stack, Target};
-use observe::{Observation, Options, Watch, Watched};
-use result::{Conformance, Document, Role, Settled, State, Trial};
+use observe::{Observation, Options, Probing, Watch, Watched};
+use result::{Conformance, Document, MachineSpeed, Role, Settled, SpeedAround, State, Trial};
 use std::cell::Cell;
 use std::sync::Arc;
 use targets::{Driven, TrialTarget};
@@ -55,6 +55,8 @@ pub struct Job<'a, W: Driven> {
     pub reporter: &'a dyn RunReporter,
     /// Who may end it.
     pub interrupt: &'a Interrupt,
+    /// Whether the machine's speed is probed before and after the load.
+    pub probes_speed: bool,
     /// Asked after each slice of the window.
     pub end_early: Option<EndEarly<'a>>,
 }
@@ -111,6 +113,7 @@ impl<W: Driven> Job<'_, W> {
         document.trials[index].notes.extend(relay.note());
         let mut watched = self.watched();
         watched.extend(relay.watched());
+        let speed_before = self.speed();
         let mut driven = match self.subject.route() {
             Route::Direct => {
                 let _producing =
@@ -121,6 +124,8 @@ impl<W: Driven> Job<'_, W> {
             }
             Route::Http => self.through_http(watched, &relay.sink(), document, before)?,
         };
+        let around = |(before, after)| SpeedAround { before, after };
+        document.trials[index].machine_speed = speed_before.zip(self.speed()).map(around);
         let throttling = &mut driven.measured.throttling;
         throttling.relay = relay.throttling();
         throttling.broker = self.deployment.broker_limits().1;
@@ -406,6 +411,13 @@ impl<W: Driven> Job<'_, W> {
 
     fn claims_file(&self, before: W::Evidence, claims: W::Claims) -> ClaimsFile<W::Evidence, W::Claims> {
         ClaimsFile { workload: W::NAME.into(), database: self.databases.place(), before, claims }
+    }
+
+    /// How fast the machine is now, where that is asked for.
+    fn speed(&self) -> Option<MachineSpeed> {
+        let data = self.deployment.places(&self.databases.urls());
+        let probing = Probing { ours: self.folder.path(), data: &data };
+        self.probes_speed.then(|| probing.speed(&Monotonic::start()))
     }
 
     /// Bytes of the database now, if it can be looked at.

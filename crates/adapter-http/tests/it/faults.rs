@@ -184,7 +184,12 @@ fn the_servers_timing_is_added_to_the_work() {
         session.run(&CALL, &mut bare).await.unwrap();
         assert_eq!(
             bare,
-            CallWork { attempts: 1, ..CallWork::default() },
+            CallWork {
+                attempts: 1,
+                sent_bytes: bare.sent_bytes,
+                received_bytes: ok(RIGHT).len() as u32,
+                ..CallWork::default()
+            },
             "an answer says that there was an attempt"
         );
         work

@@ -13,6 +13,7 @@ use std::rc::Rc;
 /// Head and body of the requests that calls become, each answered with `bytes`; and whether they ask for clocks.
 fn requests_of<W: Wire>(calls: &[(W::Call, bool)], bytes: &str) -> Vec<(String, String)> {
     let seen: Rc<RefCell<Vec<(String, String)>>> = Rc::default();
+    let length = bytes.len();
     with_servers(async {
         let (kept, bytes) = (seen.clone(), bytes.to_owned());
         let url = start(move |mut peer| {
@@ -36,6 +37,9 @@ fn requests_of<W: Wire>(calls: &[(W::Call, bool)], bytes: &str) -> Vec<(String, 
         for (call, clocked) in calls {
             let mut work = CallWork { clocked: *clocked, ..CallWork::default() };
             assert!(session.run(call, &mut work).await.is_ok(), "the answer is a right one");
+            let sent = seen.borrow().last().map(|(head, body)| head.len() + "\r\n\r\n".len() + body.len());
+            assert_eq!(Some(work.sent_bytes as usize), sent);
+            assert_eq!(work.received_bytes as usize, length);
         }
     });
     seen.take()

@@ -39,8 +39,8 @@ const OTHERS: &str = "select id, concat('user ', user, ' from ', substring_index
 
 use GaugeKind::{Counter, Level};
 
-/// The status variable, and what it is called, belongs to and counts.
-const GAUGES: [(&str, &str, &str, &str, GaugeKind); 19] = [
+/// The status variable or the sum of several, and what it is called, belongs to and counts.
+const GAUGES: [(&str, &str, &str, &str, GaugeKind); 20] = [
     ("Com_commit", "commits", "database", "transactions", Counter),
     ("Com_rollback", "rollbacks", "database", "transactions", Counter),
     ("Innodb_row_lock_waits", "row lock waits", "locks", "waits", Counter),
@@ -59,6 +59,7 @@ const GAUGES: [(&str, &str, &str, &str, GaugeKind); 19] = [
     ("Innodb_buffer_pool_pages_dirty", "dirty pages", "buffers", "pages", Level),
     ("Innodb_buffer_pool_pages_flushed", "pages flushed", "buffers", "pages", Counter),
     ("Innodb_buffer_pool_wait_free", "waits for a free page", "buffers", "waits", Counter),
+    ("Innodb_rows_updated+Innodb_rows_deleted", result::DEAD_ROWS, "database", "rows", Counter),
     ("Threads_running", "threads running", "database", "threads", Level),
 ];
 
@@ -106,9 +107,12 @@ impl EngineProbe for Probe {
         }
         let status: Vec<(String, String)> = self.query("show global status")?;
         let gauge =
-            |(variable, name, group, unit, kind): &(_, &'static str, &'static str, &'static str, _)| {
-                let (_, value) = status.iter().find(|(known, _)| known.as_str() == *variable)?;
-                let value = value.parse().ok()?;
+            |(variable, name, group, unit, kind): &(&str, &'static str, &'static str, &'static str, _)| {
+                let value = variable.split('+').map(|variable| {
+                    let (_, value) = status.iter().find(|(known, _)| known == variable)?;
+                    value.parse::<f64>().ok()
+                });
+                let value = value.sum::<Option<f64>>()?;
                 Some(Gauge {
                     name: (*name).into(),
                     group: (*group).into(),

@@ -58,7 +58,7 @@ const DATABASE: Source = Source {
     of_server: false,
     late: true,
     sql: "select xact_commit::float8, xact_rollback::float8, blks_hit::float8, blks_read::float8, deadlocks::float8, \
-          temp_bytes::float8 \
+          temp_bytes::float8, (tup_updated + tup_deleted)::float8 \
           from pg_stat_database \
           where datname = current_database()",
     columns: &[
@@ -68,6 +68,7 @@ const DATABASE: Source = Source {
         ("buffer reads", "blocks", Counter),
         ("deadlocks", "deadlocks", Counter),
         ("temporary files", "bytes", Counter),
+        (result::DEAD_ROWS, "rows", Counter),
     ],
 };
 

@@ -270,6 +270,11 @@ fn settle(common: &Common<'_>, groups: Vec<Group>, experiment: &mut Experiment) 
             if let (Some((passed, _)), true) = (&draft.named, index == first) {
                 groups_named.insert(passed.clone(), index);
             }
+            let of_base = base.map(|base| &experiment.variants[base]);
+            if let Some(of_base) = of_base.filter(|of_base| of_base.whole != draft.variant.whole) {
+                let what = format!("`trials` is not that of its base, {}: give both the same", of_base.name);
+                return Err(source.wrong(&draft.span, what));
+            }
             let mut variant = draft.variant;
             variant.name = name;
             variant.base = base;

@@ -3,20 +3,36 @@
 use super::compared::{intended_by_all, is_intended};
 use super::{bad, fine, hint, listed, named, note, warning};
 use crate::figures;
-use result::{Comparison, Rule};
+use result::{Comparison, Engine, Rule, Trial};
 
 /// Differences named in a sentence; the report lists all of them.
 const NAMED_MAX: usize = 4;
 
+/// What calls cost later is said of sides that took turns where it differs by more than this share.
+const LATER_MIN: f64 = 0.1;
+
+/// A comparison and the trials of its sides.
+pub(super) struct Compared<'a> {
+    comparison: &'a Comparison,
+    a: &'a [&'a Trial],
+    b: &'a [&'a Trial],
+}
+
 /// One rule; nothing where it does not apply.
-type Judge = fn(&Comparison) -> Option<Rule>;
+pub(super) type Judge = fn(&Compared<'_>) -> Option<Rule>;
 
 /// By name, in the order of reports.
-pub(super) const RULES: [(&str, Judge); 3] = [("key", key), ("fingerprint", fingerprint), ("noise", noise)];
+pub(super) const RULES: [(&str, Judge); 4] = [
+    ("key", |of| key(of.comparison)),
+    ("fingerprint", |of| fingerprint(of.comparison)),
+    ("noise", |of| noise(of.comparison)),
+    ("later-costs", later_costs),
+];
 
-/// What the rules `key`, `fingerprint` and `noise` say about a comparison, in this order.
-pub fn judge_comparison(comparison: &Comparison) -> Vec<Rule> {
-    RULES.iter().filter_map(|(name, rule)| Some(named(name, rule(comparison)?))).collect()
+/// What the rules of comparisons say about one, in their order. `a` and `b` are the trials of its sides.
+pub fn judge_comparison(comparison: &Comparison, a: &[&Trial], b: &[&Trial]) -> Vec<Rule> {
+    let of = Compared { comparison, a, b };
+    RULES.iter().filter_map(|(name, rule)| Some(named(name, rule(&of)?))).collect()
 }
 
 /// Whether the work differs only in measures that the factor under study changes by itself.
@@ -110,17 +126,76 @@ fn noise(comparison: &Comparison) -> Option<Rule> {
     }
 }
 
+/// Whether one side leaves more to be done later than the other, which falls on both where they took turns on one copy of the
+/// data: log that a checkpoint follows, and dead rows for a vacuum or a purge.
+fn later_costs(of: &Compared<'_>) -> Option<Rule> {
+    let all = || of.a.iter().chain(of.b);
+    if of.comparison.ratio.is_none()
+        || of.a.is_empty()
+        || of.b.is_empty()
+        || all().any(|trial| trial.rounds.is_empty())
+    {
+        return None;
+    }
+    let log_bytes: fn(&Engine) -> Option<f64> = Engine::log_bytes;
+    let measures = [("log bytes", log_bytes), ("dead rows", Engine::dead_rows)];
+    let per_call = |trials: &[&Trial], measure: fn(&Engine) -> Option<f64>| {
+        let totals: Option<Vec<f64>> = trials.iter().map(|trial| measure(trial.engine.as_ref()?)).collect();
+        let committed: f64 = trials.iter().map(|trial| trial.committed()).sum();
+        Some(totals?.into_iter().sum::<f64>() / committed).filter(|per_call| per_call.is_finite())
+    };
+    let (mut more, mut equal, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, measure) in measures {
+        match per_call(of.a, measure).zip(per_call(of.b, measure)) {
+            None => unknown.push(name),
+            Some((a, b)) if (a - b).abs() <= LATER_MIN * a.min(b) => equal.push(name),
+            Some((a, b)) => {
+                let (side, other) = if a > b {
+                    (&of.comparison.a, &of.comparison.b)
+                } else {
+                    (&of.comparison.b, &of.comparison.a)
+                };
+                let times = match a.min(b) {
+                    0.0 => format!("leaves {name}, and {} leaves none", other.label),
+                    least => {
+                        format!("leaves {:.2} times the {name} per call of {}", a.max(b) / least, other.label)
+                    }
+                };
+                more.push(format!("{} {times}", side.label));
+            }
+        }
+    }
+    if !more.is_empty() {
+        return warning(
+            format!(
+                "both sides took turns on one copy of the data, so what calls cost later (checkpoints, vacuum) fell on both alike: {}",
+                more.join("; ")
+            ),
+            "use `--trials`, in which each side bears its own",
+        );
+    }
+    match (equal.is_empty(), unknown.is_empty()) {
+        (_, true) => fine("both sides leave as much to be done later (log bytes and dead rows per call)"),
+        (false, false) => note(format!(
+            "both sides leave as many {}; {} per call are unknown",
+            listed(&equal),
+            listed(&unknown)
+        )),
+        (true, false) => note("how much each side leaves to be done later is unknown"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use result::Severity::{Bad, Info, Ok as Fine, Warning};
-    use result::{FingerprintDifference, Interval, KeyDifference};
+    use result::{FingerprintDifference, Gauge, Interval, KeyDifference};
 
     /// What a rule says of the sample comparison after a change.
     fn judged(name: &str, change: impl FnOnce(&mut Comparison)) -> Rule {
         let mut comparison = sample_documents::compared(&sample_documents::comparison()).clone();
         change(&mut comparison);
-        let rules = judge_comparison(&comparison);
+        let rules = judge_comparison(&comparison, &[], &[]);
         rules.into_iter().find(|rule| rule.name == name).unwrap_or_else(|| panic!("{name} says nothing"))
     }
 
@@ -200,8 +275,49 @@ mod tests {
         let mut invalid = sample_documents::compared(&sample_documents::comparison()).clone();
         invalid.ratio = None;
         assert!(
-            judge_comparison(&invalid).iter().all(|rule| rule.name != "noise"),
+            judge_comparison(&invalid, &[], &[]).iter().all(|rule| rule.name != "noise"),
             "no ratio, nothing to judge"
         );
+    }
+
+    /// What is said of sides that took turns, whose engine counted so many log bytes and dead rows for each side.
+    fn later(a: [Option<f64>; 2], b: [Option<f64>; 2]) -> Option<Rule> {
+        let document = sample_documents::in_turn();
+        let of_side = |values: [Option<f64>; 2]| {
+            let gauge = |(name, total): (&str, Option<f64>)| Gauge {
+                name: name.to_owned(),
+                total,
+                ..Gauge::default()
+            };
+            let gauges = ["wal written", "dead rows"].into_iter().zip(values).map(gauge).collect();
+            let mut trial = document.trials[0].clone();
+            trial.engine = Some(Engine { gauges, ..Engine::default() });
+            trial
+        };
+        let (a, b) = (of_side(a), of_side(b));
+        let rules = judge_comparison(sample_documents::compared(&document), &[&a], &[&b]);
+        rules.into_iter().find(|rule| rule.name == "later-costs")
+    }
+
+    #[test]
+    fn what_one_side_leaves_for_both_to_do_is_told() {
+        let rule = later([Some(1e6), Some(100.0)], [Some(1.3e6), Some(104.0)]).unwrap();
+        assert_eq!(rule.severity, Warning);
+        assert!(
+            rule.sentence.ends_with("through HTTP leaves 1.30 times the log bytes per call of direct"),
+            "{rule:?}"
+        );
+        let rule = later([Some(1e6), Some(100.0)], [Some(1e6), Some(0.0)]).unwrap();
+        assert!(rule.sentence.ends_with("direct leaves dead rows, and through HTTP leaves none"), "{rule:?}");
+        assert_eq!(later([Some(1e6), Some(100.0)], [Some(1.05e6), Some(98.0)]).unwrap().severity, Fine);
+        let rule = later([Some(1e6), None], [Some(1.05e6), Some(98.0)]).unwrap();
+        assert_eq!(rule.severity, Info);
+        assert!(rule.sentence.contains("dead rows per call are unknown"), "{rule:?}");
+        assert_eq!(later([None; 2], [None; 2]).unwrap().severity, Info);
+        // Whole trials bear their own costs.
+        let whole = sample_documents::comparison();
+        let sides = [&whole.trials[0], &whole.trials[1]];
+        let rules = judge_comparison(sample_documents::compared(&whole), &[sides[0]], &[sides[1]]);
+        assert!(rules.iter().all(|rule| rule.name != "later-costs"));
     }
 }

@@ -327,7 +327,7 @@ fn a_rate_that_did_not_hold_is_not_steady() {
 #[test]
 fn work_that_is_not_known_or_not_done_is_said() {
     check("fingerprint", &direct(), Fine, "new-order 36");
-    let work = |commits, statements| CallWork { attempts: 1.0, statements, rows: 1.0, commits };
+    let work = |commits, statements| CallWork { attempts: 1.0, statements, rows: 1.0, commits, http: None };
     let warns = |change: &dyn Fn(&mut Trial), words: &str| {
         after(change, "fingerprint", Warning, words);
     };

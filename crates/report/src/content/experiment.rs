@@ -1,17 +1,19 @@
 //! The report of an experiment, and of a comparison, which is one of two variants: the question, the answer in words and one
 //! picture, and then what stands behind it.
 
+use super::answer::{answer, each, in_common};
 use super::pair::{self, Pair, pair};
 use super::{audits, budgets, columns, cost, durability, loud_tier, rules, setup, state_words, time, times};
 use crate::block::{Block, Cell, Level, Table, Tone, figure, words};
 use crate::html::budget::Bar;
 use crate::html::spectrum::{self, Lane, OVERLAID_MAX};
 use crate::html::{Markup, forest, stacked, values};
+use crate::matrix::Matrix;
 use crate::pooled::PooledKind;
 use crate::variants::{self, ByMetric, Row, VariantStatus};
 use judge::rules::judge_comparison;
 use judge::{engine_findings, figures, findings};
-use result::{Check, Document, Experiment, Process, Rule, Severity, Side, Verdict};
+use result::{Check, Document, Experiment, Process, Rule, Severity, Side};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -23,6 +25,7 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
     let (headline, further) = all.split_first().expect("an experiment has a metric");
     let rows = Rc::clone(&headline.rows);
     let pair = pair(&rows);
+    let matrix = if pair.is_none() { Matrix::of(&rows) } else { None };
     let common = variants::common_line(document, experiment) + &state_words(document);
     let lead = match experiment.name.as_str() {
         "" => common,
@@ -38,30 +41,46 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
         Block::Alarm("Failed parts have no result", rows.iter().flat_map(Row::failures).collect()),
         differences(&rows, false).into(),
         Block::Gap,
-        match &pair {
-            Some(pair) => Block::Headline(pair::verdict(experiment, pair)),
-            None => Block::Answer(answer(experiment)),
-        },
-        effects_chart(headline),
-        Block::Gap,
-        Block::At(Level::Always, overview(experiment, &rows)),
-        Block::Gap,
     ]);
-    blocks.extend(further.iter().flat_map(|by| [effects_chart(by), verdicts(by).into(), Block::Gap]));
+    match (&pair, &matrix) {
+        (Some(pair), _) => blocks.push(Block::Headline(pair::verdict(pair, further))),
+        (None, None) => blocks.push(Block::Answer(answer(document, &all))),
+        (None, Some(matrix)) => {
+            blocks.push(matrix.table(headline).into());
+            blocks.extend(matrix.captions(&all).into_iter().map(Block::Caption));
+            blocks.extend(weak_tiers(&rows));
+            blocks.extend([Block::Gap, Block::Answer(answer(document, &all))]);
+        }
+    }
+    blocks.extend([effects_chart(headline), Block::Gap]);
+    if matrix.is_none() {
+        blocks.push(Block::At(Level::Always, overview(experiment, &rows)));
+    }
+    blocks.push(Block::Gap);
+    let of_metric = |by: &ByMetric<'a>| {
+        let table = matrix.as_ref().map_or_else(|| verdicts(by), |matrix| matrix.table(by));
+        [effects_chart(by), table.into(), Block::Gap]
+    };
+    blocks.extend(further.iter().flat_map(of_metric));
     let unmeasured = rows.iter().filter(|row| !row.status.is_measured());
     blocks.extend(unmeasured.map(|row| {
         let name = format!("{}, {}", row.variant.name, row.status.words());
         Block::fact(name, row.reason()).at(Level::Brief)
     }));
-    blocks.push(Block::Caption(variants::confidence(&all).join(" ")));
+    if pair.is_none() {
+        blocks.extend(in_common(&all).into_iter().map(Block::Caption));
+    }
+    blocks.push(Block::Caption(variants::confidence(&all, matrix.is_some()).join(" ")));
     let units: BTreeSet<_> = document.trials.iter().map(|trial| &trial.headline.sentence).collect();
     let units = units.into_iter().cloned().map(Block::Caption);
     let rules_of = rules_of(headline, further).into_iter().map(Block::Rule);
     blocks.push(Block::Late(units.chain(rules_of).chain(rules(document)).collect()));
-    let waits_of = rows.iter().filter(|row| row.status.is_measured()).filter_map(|row| {
-        let name = format!("engine sessions of {}", row.variant.name);
-        Some(Block::fact(name, variants::waits_words(row)?).at(Level::Brief))
-    });
+    // Of many, the page has a table.
+    let waits_of =
+        rows.iter().filter(|_| matrix.is_none()).filter(|row| row.status.is_measured()).filter_map(|row| {
+            let name = format!("engine sessions of {}", row.variant.name);
+            Some(Block::fact(name, variants::waits_words(row)?).at(Level::Brief))
+        });
     let mut time_goes = bars_of(&rows, pair.as_ref());
     time_goes.push(Block::Gap);
     time_goes.extend(pair.as_ref().and_then(pair::difference).map(Block::from));
@@ -83,9 +102,11 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
         Block::section("Where the time goes", time_goes),
     ]);
     let run = vec![spent(document, experiment), trials(document, experiment, &rows)];
+    let sentences = if pair.is_some() { Vec::new() } else { each(&all) };
     let folded = vec![
         Block::section("Resource use", costs(&rows, pair.is_some())),
         Block::section("What differs", vec![all_differences(&rows)]),
+        Block::section("Each comparison", vec![Block::List(sentences).at(Level::Full)]),
         Block::section("Validation", vec![Block::Gap, audits(document), checks(&rows)]),
         Block::section("The experiment itself", run),
         Block::section("Set-up", set_up(&rows)),
@@ -94,25 +115,16 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
     blocks
 }
 
-/// The answer, as far as there is one.
-pub(super) fn answer(experiment: &Experiment) -> Vec<String> {
-    match experiment.answer.is_empty() {
-        true => vec!["No result yet.".to_owned()],
-        false => experiment.answer.clone(),
-    }
-}
-
-/// How it is meant.
-pub(super) fn tone(status: VariantStatus) -> Tone {
-    match status {
-        VariantStatus::Held(Verdict::Better) => Tone::Good,
-        VariantStatus::Held(Verdict::Worse | Verdict::Inconclusive) => Tone::Warn,
-        VariantStatus::Held(Verdict::NotComparable) | VariantStatus::Invalid => Tone::Bad,
-        VariantStatus::Held(Verdict::NoDifference) | VariantStatus::Base | VariantStatus::Control => {
-            Tone::Plain
-        }
-        VariantStatus::NotStarted => Tone::Warn,
-    }
+/// What a crash takes back of variants, which no name in a matrix says.
+fn weak_tiers<'a>(rows: &[Row<'_>]) -> Vec<Block<'a>> {
+    let weak = rows.iter().filter(|row| row.status != VariantStatus::Control);
+    let weak: Vec<_> = weak.filter_map(|row| Some((row.weak_tier()?, row.variant.name.as_str()))).collect();
+    let tiers = findings::gathered(weak.iter().map(|(tier, _)| *tier), |a, b| a == b);
+    let block = |(tier, _): (result::Tier, usize)| {
+        let names: Vec<&str> = weak.iter().filter(|(of, _)| *of == tier).map(|(_, name)| *name).collect();
+        Block::told(tier.word(), format!("{}: {}", tier.meaning(), names.join("; ")), Tone::Bad)
+    };
+    tiers.into_iter().map(block).collect()
 }
 
 /// Every variant in one table: the verdict, the value, the effect.
@@ -137,9 +149,12 @@ fn overview<'a>(experiment: &Experiment, rows: &[Row<'_>]) -> Vec<Block<'a>> {
         let times = row.pooled.kinds.get(headline_kind(row)).filter(|_| row.status.is_measured());
         table.row([
             Cell::Detailed(row.label(), under),
-            Cell::Badge(tone(row.status), row.status.words().to_owned()),
+            match row.rate_is_given && matches!(row.status, VariantStatus::Held(_)) {
+                true => Cell::from("rate given"),
+                false => Cell::Badge(row.status.tone(), row.status.words().to_owned()),
+            },
             figures::or_none(row.mean, figures::with_margin).into(),
-            figures::or_none(row.effect, variants::effect_words).into(),
+            figures::or_none(row.effect.filter(|_| !row.rate_is_given), variants::effect_words).into(),
             time(times.and_then(|kind| kind.p50_ns)).into(),
             time(times.and_then(|kind| kind.p99_ns)).into(),
         ]);
@@ -156,10 +171,10 @@ fn overview<'a>(experiment: &Experiment, rows: &[Row<'_>]) -> Vec<Block<'a>> {
 fn verdicts(by: &ByMetric<'_>) -> Table {
     let titles = [words("variant"), words("verdict"), figure(by.metric.column()), figure("effect, 95 %")];
     let caption = format!("{} of the variants", figures::capital(by.metric.words()));
-    Table::new(caption, titles).of(by.rows.iter().filter(|row| row.status.is_measured()).map(|row| {
+    Table::new(caption, titles).of(by.shown().filter(|row| row.status.is_measured()).map(|row| {
         [
             row.label().into(),
-            Cell::Badge(tone(row.status), row.status.words().to_owned()),
+            Cell::Badge(row.status.tone(), row.status.words().to_owned()),
             figures::or_none(row.mean, figures::with_margin).into(),
             figures::or_none(row.effect, variants::effect_words).into(),
         ]
@@ -183,7 +198,10 @@ fn rules_of(headline: &ByMetric<'_>, further: &[ByMetric<'_>]) -> Vec<Rule> {
     let measured = |row: &&Row<'_>| row.status.is_measured() && row.comparison.is_some();
     let is_alone = headline.rows.iter().filter(measured).count() == 1;
     let of_row = |row: &Row<'_>| {
-        let rules = row.comparison.map(judge_comparison).unwrap_or_default();
+        let base = row.variant.base.and_then(|base| headline.rows.get(base));
+        let of_base = base.map_or(&[][..], |base| &base.pooled.trials);
+        let judged = |comparison| judge_comparison(comparison, of_base, &row.pooled.trials);
+        let rules = row.comparison.map(judged).unwrap_or_default();
         let to_mind = rules.into_iter().filter(|rule| rule.severity >= Severity::Warning);
         let name = if is_alone { String::new() } else { format!("{}: ", row.variant.name) };
         to_mind.map(|rule| Rule { sentence: format!("{name}{}", rule.sentence), ..rule }).collect::<Vec<_>>()
@@ -191,7 +209,7 @@ fn rules_of(headline: &ByMetric<'_>, further: &[ByMetric<'_>]) -> Vec<Rule> {
     let same = |a: &Rule, b: &Rule| (&a.name, a.severity) == (&b.name, b.severity);
     let mut text = findings::gathered(headline.rows.iter().filter(measured).flat_map(of_row), same);
     for by in further {
-        let noise = by.rows.iter().filter(measured).flat_map(of_row).filter(|rule| rule.name == NOISE);
+        let noise = by.shown().filter(measured).flat_map(of_row).filter(|rule| rule.name == NOISE);
         let noise =
             noise.map(|rule| Rule { sentence: format!("{}: {}", by.metric.name, rule.sentence), ..rule });
         text.extend(findings::gathered(noise, same));
@@ -205,13 +223,13 @@ fn rules_of(headline: &ByMetric<'_>, further: &[ByMetric<'_>]) -> Vec<Rule> {
 }
 
 fn effects_chart<'a>(by: &ByMetric<'a>) -> Block<'a> {
-    let ByMetric { metric, rows, .. } = by.clone();
-    Block::chart(move |markup| forest::render(markup, metric, &rows))
+    let by = by.clone();
+    Block::chart(move |markup| forest::render(markup, &by))
 }
 
 fn values_chart<'a>(by: &ByMetric<'a>) -> Block<'a> {
-    let ByMetric { metric, rows, .. } = by.clone();
-    Block::chart(move |markup| values::render(markup, metric, &rows))
+    let by = by.clone();
+    Block::chart(move |markup| values::render(markup, &by))
 }
 
 /// The ratio of every variant in every block.
@@ -220,7 +238,7 @@ fn blocks_of_all(experiment: &Experiment, by: &ByMetric<'_>) -> Table {
     columns.extend((1..=experiment.blocks.len()).map(|block| figure(format!("block {block}"))));
     let caption = format!("Values in {}, and under them their ratios to the base", by.metric.column());
     let mut table = Table::new(caption, columns).folded("Every block as a table");
-    for row in by.rows.iter().filter(|row| row.status.is_measured()) {
+    for row in by.shown().filter(|row| row.status.is_measured()) {
         let mut values = row.values.clone();
         values.resize(experiment.blocks.len(), None);
         let cells = values.into_iter().enumerate().map(|(block, value)| {

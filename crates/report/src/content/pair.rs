@@ -1,14 +1,13 @@
 //! What is said of two variants alone: the verdict, block by block, and where the difference lies.
 
-use super::experiment::{answer, tone};
 use super::{PART_MIN, budgets, columns};
 use crate::block::{Badge, Block, Headline, Level, Number, Table, figure, words};
 use crate::html::Markup;
 use crate::html::budget::Bar;
 use crate::html::spectrum::{self, Lane};
-use crate::variants::{Row, VariantStatus};
+use crate::variants::{ByMetric, Row, VariantStatus};
 use judge::figures;
-use result::{BudgetPart, Comparison, Experiment, Side};
+use result::{BudgetPart, Comparison, Side};
 
 /// A base and the one variant that is compared with it, where an experiment is of no others.
 pub(super) struct Pair<'r, 'a> {
@@ -25,9 +24,14 @@ pub(super) fn pair<'r, 'a>(rows: &'r [Row<'a>]) -> Option<Pair<'r, 'a>> {
     Some(Pair { comparison, a, b })
 }
 
-/// The verdict on the one variant.
-pub(super) fn verdict(experiment: &Experiment, pair: &Pair<'_, '_>) -> Headline {
+/// The verdict on the one variant, and what is said of further metrics.
+pub(super) fn verdict(pair: &Pair<'_, '_>, further: &[ByMetric<'_>]) -> Headline {
     let comparison = pair.comparison;
+    let further = further.iter().flat_map(|by| by.rows.iter()).filter_map(|row| row.comparison);
+    let is_said = |other: &&Comparison| other.ratio.is_none() && other.sentence == comparison.sentence;
+    let mut words = vec![comparison.sentence.clone()];
+    // What is invalid is so in every metric.
+    words.extend(further.filter(|other| !is_said(other)).map(Comparison::answer));
     let number = comparison.ratio.map(|ratio| Number {
         value: figures::percent(ratio.value),
         margin: ratio
@@ -41,8 +45,8 @@ pub(super) fn verdict(experiment: &Experiment, pair: &Pair<'_, '_>) -> Headline 
         |letter: &str, party: &result::Party| [letter.to_owned(), party.label.clone(), party.subject.clone()];
     Headline {
         number,
-        badges: vec![Badge::new(tone(pair.b.status), pair.b.status.words())],
-        words: answer(experiment),
+        badges: vec![Badge::new(pair.b.status.tone(), pair.b.status.words())],
+        words,
         parties: vec![party("A", &comparison.a), party("B", &comparison.b)],
         ..Headline::default()
     }

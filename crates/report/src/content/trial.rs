@@ -320,6 +320,17 @@ fn where_time_goes(trial: &Trial) -> Vec<Block<'_>> {
         statements(trial),
         fingerprint(trial),
     ]);
+    blocks.extend(trial.overall.work.and_then(|work| work.http).map(|http| {
+        let bytes = |bytes: f64| figures::bytes(bytes.round() as u64);
+        let words = format!(
+            "{} sent and {} received per committed call, {} and {} per second",
+            bytes(http.sent),
+            bytes(http.received),
+            bytes(http.sent_per_s),
+            bytes(http.received_per_s)
+        );
+        Block::fact("HTTP bytes", words)
+    }));
     blocks.extend(engine_findings::grouping(trial).map(|words| Block::fact("shared commits", words)));
     blocks.extend(judge::bottleneck(trial).map(|found| Block::fact("bottleneck", found.sentence)));
     blocks

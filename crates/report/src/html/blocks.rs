@@ -242,6 +242,7 @@ fn table_cell(body: &mut Markup, table: &Table, row: &Row, at: usize, class: &'s
                 }
             }
             Cell::Link(target, text, _) => link(td, target, text),
+            Cell::Marked(tone, ..) => _ = td.line("span", badge(*tone).0, &row.cells[at].words()),
             cell => _ = td.text(&cell.words()),
         }
         if let Cell::Detailed(_, details) | Cell::Link(_, _, details) = &row.cells[at] {
@@ -257,15 +258,20 @@ fn table_cell(body: &mut Markup, table: &Table, row: &Row, at: usize, class: &'s
     };
 }
 
+/// Class and sign of a badge.
+fn badge(tone: Tone) -> (&'static str, &'static str) {
+    match tone {
+        Tone::Good => ("badge good", "✓\u{a0}"),
+        Tone::Plain => ("badge plain", ""),
+        Tone::Warn => ("badge warn", "▲\u{a0}"),
+        Tone::Bad => ("badge bad", "✕\u{a0}"),
+    }
+}
+
 impl Markup {
     /// Writes one word that stands for a state, with a sign of its own so that colour is not needed.
     fn badge(&mut self, tone: Tone, word: &str) -> &mut Markup {
-        let (class, sign) = match tone {
-            Tone::Good => ("badge good", "✓\u{a0}"),
-            Tone::Plain => ("badge plain", ""),
-            Tone::Warn => ("badge warn", "▲\u{a0}"),
-            Tone::Bad => ("badge bad", "✕\u{a0}"),
-        };
+        let (class, sign) = badge(tone);
         self.element("span", &[("class", class)], |span| {
             span.raw(sign).text(word);
         })

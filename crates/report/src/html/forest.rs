@@ -2,8 +2,8 @@
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, cut_to, names_width, round_step};
 use super::markup::Markup;
-use crate::variants::{Row, VariantStatus, effect_words};
-use result::{Metric, Verdict};
+use crate::variants::{ByMetric, Row, VariantStatus, effect_words};
+use result::Verdict;
 
 /// Where the first row is.
 const TOP: f64 = 10.0;
@@ -39,12 +39,17 @@ fn places(canvas: &Canvas, rows: &[&Row<'_>]) -> Places {
 }
 
 /// Writes the picture; nothing without a ratio.
-pub(crate) fn render(markup: &mut Markup, metric: &Metric, rows: &[Row<'_>]) {
+pub(crate) fn render(markup: &mut Markup, by: &ByMetric<'_>) {
+    // Of several bases, the band of each A/A control is enough.
+    let is_only_base = by.shown().filter(|row| row.variant.base.is_none()).count() == 1;
+    let is_drawn =
+        |row: &&Row<'_>| is_only_base || !matches!(row.status, VariantStatus::Base | VariantStatus::Control);
+    let (metric, rows) = (by.metric, by.shown().filter(is_drawn).collect::<Vec<_>>());
     if rows.iter().all(|row| row.effect.is_none()) {
         return;
     }
     let (measured, invalid): (Vec<&Row<'_>>, Vec<&Row<'_>>) =
-        rows.iter().partition(|row| row.status.is_measured());
+        rows.iter().copied().partition(|row| row.status.is_measured());
     let mut legend = vec![
         Key::new("diamond s1", "better"),
         Key::new("diamond s2", "worse"),
@@ -66,7 +71,7 @@ pub(crate) fn render(markup: &mut Markup, metric: &Metric, rows: &[Row<'_>]) {
         if axis(&measured).1 { " Logarithmic axis." } else { "" }
     );
     let title = format!("Effect of each variant on {}", metric.words());
-    let figure = Figure { title: &title, caption: &caption, description: description(rows), legend };
+    let figure = Figure { title: &title, caption: &caption, description: description(&rows), legend };
     figure.draw(
         markup,
         |narrow| TOP + pitch(narrow) * measured.len() as f64 + 30.0 + WORDS * invalid.len() as f64,
@@ -74,7 +79,7 @@ pub(crate) fn render(markup: &mut Markup, metric: &Metric, rows: &[Row<'_>]) {
     );
 }
 
-fn description(rows: &[Row<'_>]) -> String {
+fn description(rows: &[&Row<'_>]) -> String {
     let told: Vec<String> = rows
         .iter()
         .map(|row| match row.effect {

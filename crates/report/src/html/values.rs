@@ -3,20 +3,19 @@
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, cut_to, names_width};
 use super::forest;
 use super::markup::Markup;
-use crate::variants::Row;
+use crate::variants::{ByMetric, Row};
 use judge::figures;
-use result::Metric;
 
 /// A span of values beyond this factor is drawn in powers of ten.
 const LINEAR_MAX: f64 = 25.0;
 
 /// Writes the picture; nothing without a value.
-pub(crate) fn render(markup: &mut Markup, metric: &Metric, rows: &[Row<'_>]) {
-    let rows: Vec<&Row<'_>> = rows.iter().filter(|row| row.mean.is_some()).collect();
+pub(crate) fn render(markup: &mut Markup, by: &ByMetric<'_>) {
+    let rows: Vec<&Row<'_>> = by.shown().filter(|row| row.mean.is_some()).collect();
     if rows.is_empty() {
         return;
     }
-    let unit = metric.column();
+    let unit = by.metric.column();
     let caption = "Geometric means with their 95\u{a0}% intervals. A slow block is slow for all variants, so values \
                    scatter more than ratios do; differences are judged by the ratios.";
     let told: Vec<String> = rows

@@ -10,7 +10,7 @@ fn check_unreadable(text: &str, message: &str) {
 #[test]
 fn a_broken_file_is_named_with_line_and_reason() {
     check_unreadable(
-        "{\n  \"schema\": \"stackmark-result/4\",\n  \"id\": }",
+        "{\n  \"schema\": \"stackmark-result/5\",\n  \"id\": }",
         "results/a/result.json, line 3: expected value",
     );
     check_unreadable("{\"id\": 1}", "results/a/result.json, line 1: missing field `schema`");
@@ -33,7 +33,7 @@ fn a_broken_file_is_named_with_line_and_reason() {
 fn another_version_is_refused_by_its_name() {
     check_unreadable(
         "{\"schema\": \"stackmark-result/99\", \"anything\": []}",
-        "results/a/result.json is in the format `stackmark-result/99`; this version of stackmark reads `stackmark-result/4`\n\
+        "results/a/result.json is in the format `stackmark-result/99`; this version of stackmark reads `stackmark-result/5`\n\
          hint: render it with the version that wrote it, which its field `stackmark` names",
     );
 }

@@ -191,7 +191,6 @@ fn an_interrupted_experiment_says_how_far_it_came() {
     let mut document = sample_documents::experiment();
     let experiment = document.experiment.as_mut().unwrap();
     experiment.blocks.truncate(2);
-    experiment.answer.clear();
     for variant in &mut experiment.variants {
         variant.trials.truncate(2);
     }
@@ -437,4 +436,161 @@ fn counts_of_a_run_that_measured_nothing_are_not_shown() {
         assert!(!report.contains(unknown), "{unknown}: {report}");
     }
     assert!(!html::render(&document).contains("Where every call that was due went"));
+}
+
+#[test]
+fn an_experiment_of_several_bases_is_one_matrix_and_leaves_out_a_rate_that_was_given() {
+    let document = sample_documents::groups();
+    let shown = text::render(&document, Colour::Never).replace('\u{a0}', " ");
+    let matrix: Vec<&str> =
+        shown.lines().skip_while(|line| !line.starts_with("  new orders/min ")).take(4).collect();
+    let columns = |line: &str| line.split("  ").filter(|cell| !cell.trim().is_empty()).count();
+    assert_eq!(columns(matrix[0]), 4, "{shown}");
+    assert!(matrix[1].starts_with("  PostgreSQL ") && matrix[1].contains(" −"), "{shown}");
+    assert!(matrix[2].starts_with("  SQLite ") && columns(matrix[2]) == 4, "{shown}");
+    assert!(!matrix[3].starts_with("  SQLite, open loop"), "its rate was given: {shown}");
+    assert!(shown.contains("Throughput is not compared where the rate was given and kept."), "{shown}");
+    // Its latency is compared.
+    let times = shown.lines().skip_while(|line| !line.starts_with("  p99, ms ")).take(4);
+    assert!(times.clone().any(|line| line.starts_with("  SQLite, open loop ")), "{shown}");
+    // A rate that one side does not keep makes throughput a finding again.
+    let mut late = document.clone();
+    for comparison in &mut late.experiment.as_mut().unwrap().comparisons {
+        comparison.rate_given = false;
+    }
+    let shown = text::render(&late, Colour::Never).replace('\u{a0}', " ");
+    let matrix = shown.lines().skip_while(|line| !line.starts_with("  new orders/min "));
+    assert!(matrix.take(4).any(|line| line.starts_with("  SQLite, open loop ")), "{shown}");
+}
+
+#[test]
+fn variants_without_names_in_common_are_listed() {
+    let mut document = sample_documents::groups();
+    let experiment = document.experiment.as_mut().unwrap();
+    for (at, variant) in experiment.variants.iter_mut().enumerate() {
+        variant.name = format!("variant {at}");
+    }
+    for comparison in &mut experiment.comparisons {
+        comparison.a.label = "variant 0".to_owned();
+    }
+    let shown = text::render(&document, Colour::Never);
+    assert!(shown.contains("variant     verdict"), "{shown}");
+}
+
+/// The sample of several bases after a change, in each format, with plain spaces.
+fn groups_after(change: impl FnOnce(&mut result::Document)) -> [String; 3] {
+    let mut document = sample_documents::groups();
+    change(&mut document);
+    super::formats(&document).map(|report| report.replace('\u{a0}', " "))
+}
+
+/// Gives a variant another name, also where comparisons have it.
+fn rename(document: &mut result::Document, at: usize, name: &str) {
+    let experiment = document.experiment.as_mut().unwrap();
+    let old = std::mem::replace(&mut experiment.variants[at].name, name.to_owned());
+    for comparison in &mut experiment.comparisons {
+        for party in [&mut comparison.a, &mut comparison.b] {
+            if party.label == old {
+                name.clone_into(&mut party.label);
+            }
+        }
+    }
+}
+
+#[test]
+fn where_there_are_more_variants_than_bases_a_variant_is_a_row() {
+    let [shown, ..] = groups_after(|document| {
+        rename(document, 6, "SQLite, through HTTP, 2 threads");
+        rename(document, 10, "SQLite, open loop, on a socket");
+    });
+    let rows: Vec<&str> = shown.lines().skip_while(|line| !line.starts_with("  new orders/min ")).collect();
+    assert!(rows[0].contains("PostgreSQL") && rows[0].contains("SQLite"), "{shown}");
+    assert!(rows[1].starts_with("  direct ") && rows[2].starts_with("  through HTTP "), "{shown}");
+    // A label of the group that is left out has no row.
+    let matrix = shown.split("\n\n").find(|part| part.contains("  new orders/min ")).unwrap();
+    assert!(matrix.contains("  through HTTP, 2 threads ") && !matrix.contains("on a socket"), "{shown}");
+}
+
+#[test]
+fn names_that_leave_it_open_who_is_meant_form_no_matrix() {
+    let is_listed = |change: fn(&mut result::Document)| {
+        for report in groups_after(change) {
+            assert!(report.contains("verdict"), "{report}");
+        }
+    };
+    // Two variants of one label, and two bases of one group.
+    is_listed(|document| rename(document, 3, "PostgreSQL: through HTTP"));
+    is_listed(|document| {
+        for (at, label) in [(4, "another"), (6, "a third"), (7, "a fourth")] {
+            rename(document, at, &format!("PostgreSQL, {label}"));
+        }
+    });
+}
+
+#[test]
+fn bases_of_different_names_and_weak_tiers_are_named_under_the_matrix() {
+    for report in groups_after(|document| {
+        rename(document, 4, "SQLite, pool 8");
+        for trial in &mut document.trials {
+            if trial.plan.arrivals.is_open() {
+                trial.stack.durability.tier = result::Tier::Delayed;
+            }
+        }
+    }) {
+        assert!(
+            report.contains("Bases: PostgreSQL, direct; SQLite, pool 8; SQLite, open loop, direct."),
+            "{report}"
+        );
+        let plain = report.replace("\n                ", " ");
+        assert!(plain.contains("SQLite, open loop, through HTTP"), "{report}");
+        assert!(report.contains("delayed"), "{report}");
+    }
+}
+
+#[test]
+fn what_has_no_result_says_so_in_its_cell_and_is_not_counted_as_inconclusive() {
+    for report in groups_after(|document| {
+        let experiment = document.experiment.as_mut().unwrap();
+        experiment.variants[0].state = result::VariantState::Invalid;
+        experiment.variants[6].state = result::VariantState::NotStarted;
+        for comparison in &mut experiment.comparisons {
+            if comparison.a.label == "PostgreSQL, direct" || comparison.b.label == "SQLite, through HTTP" {
+                comparison.ratio = None;
+                comparison.verdict = result::Verdict::Inconclusive;
+                comparison.sentence = "No ratio: it is invalid.".to_owned();
+            }
+        }
+    }) {
+        assert!(report.contains("invalid") && report.contains("not started"), "{report}");
+        assert!(
+            report.contains("Verdicts in throughput: 1 inconclusive, 2 without a ratio; in p99: "),
+            "{report}"
+        );
+        assert!(!report.contains("? inconclusive, ?"), "{report}");
+    }
+}
+
+#[test]
+fn each_comparison_in_words_begins_with_the_surest_and_largest() {
+    let [_, markdown, _] = groups_after(|_| ());
+    let all = markdown.split("## Each comparison").nth(1).expect("Markdown has them all");
+    let sentences: Vec<&str> = all.lines().filter(|line| line.starts_with("- ")).take(4).collect();
+    assert!(sentences[0].contains("through HTTP costs 11.3 %"), "{sentences:?}");
+    assert!(sentences[1].contains("through HTTP costs 10.9 %"), "{sentences:?}");
+    assert!(
+        sentences[2].contains("1 connection vs ") && sentences[2].contains("Inconclusive"),
+        "{sentences:?}"
+    );
+}
+
+#[test]
+fn two_metrics_with_the_same_finding_are_both_told() {
+    let mut document = sample_documents::two_metrics();
+    for comparison in &mut document.experiment.as_mut().unwrap().comparisons {
+        comparison.verdict = result::Verdict::NoDifference;
+        comparison.sentence = "No difference beyond ±1.4 %.".to_owned();
+    }
+    for report in super::formats(&document) {
+        assert!(report.replace('\u{a0}', " ").contains("vs direct: +3.4 % p99"), "{report}");
+    }
 }

@@ -58,6 +58,7 @@ fn comparisons_and_experiments() {
     check_all("comparison", &sample_documents::comparison());
     check_all("two-metrics", &sample_documents::two_metrics());
     check_all("experiment", &sample_documents::experiment());
+    check_all("groups", &sample_documents::groups());
     check_all("running", &sample_documents::running());
 }
 

@@ -290,6 +290,7 @@ mod tests {
             relaying: deploy::RelayOptions::default(),
             spec: Spec::of_wishes(dialect, 1, &[], &EngineOptions::default()),
             through_checkpoints: false,
+            whole: false,
             asked: Vec::new(),
         }
     }

@@ -99,6 +99,30 @@ fn a_variant_lays_its_own_plan_over_that_of_all() {
 }
 
 #[test]
+fn a_file_may_ask_for_turns_and_for_whole_trials() {
+    let mut experiment = good(
+        "workload = \"tpcc\"\n\
+         [[variant]]\nname = \"in turn, direct\"\nsubject = \"sqlite/rusqlite\"\n\
+         [[variant]]\nname = \"in turn, HTTP\"\nsubject = \"sqlite/axum+rusqlite\"\nagainst = \"in turn, direct\"\n\
+         [[variant]]\nname = \"whole, direct\"\nsubject = \"sqlite/rusqlite\"\nbase = true\ntrials = true\n\
+         [[variant]]\nname = \"whole, HTTP\"\nsubject = \"sqlite/axum+rusqlite\"\nagainst = \"whole, direct\"\ntrials = true\n",
+    );
+    experiment.alternate().unwrap();
+    let in_turn: Vec<bool> =
+        experiment.variants.iter().map(|variant| variant.plan.rounds.is_some()).collect();
+    assert_eq!(in_turn, [true, true, false, false]);
+    let [note] = &experiment.notes[..] else { panic!("{:?}", experiment.notes) };
+    assert!(note.starts_with("Whole, direct and whole, HTTP were measured in trials"), "{note}");
+    assert!(note.ends_with("whole trials were asked for (`trials`)."), "{note}");
+    wrong(
+        "workload = \"tpcc\"\n[[variant]]\nsubject = \"sqlite/rusqlite\"\n\
+         [[variant]]\nsubject = \"sqlite/axum+rusqlite\"\ntrials = true\n",
+        "4:1",
+        &["`trials` is not that of its base", "give both the same"],
+    );
+}
+
+#[test]
 fn a_switch_is_on_or_off() {
     let through = |lines: &str| first_of(&format!("subject = \"sqlite\"\n{lines}")).through_checkpoints;
     assert_eq!(
@@ -463,17 +487,6 @@ fn a_long_line_is_shown_in_part() {
 /// Experiments with servers that are found in a clone of the repository, so that the program does not carry them.
 const OF_SERVERS: [&str; 4] = ["languages", "outbox-cost", "outbox-cost-published", "python"];
 
-/// Measured seconds of a whole experiment, controls included.
-fn seconds(experiment: &Experiment) -> f64 {
-    let controls = |variant: &Variant| if experiment.control && variant.base.is_none() { 2.0 } else { 1.0 };
-    let block: f64 = experiment
-        .variants
-        .iter()
-        .map(|variant| controls(variant) * (variant.plan.warmup + variant.plan.measured).as_secs_f64())
-        .sum();
-    block * f64::from(experiment.blocks)
-}
-
 #[test]
 fn every_experiment_of_the_repository_can_be_run_in_ninety_minutes() {
     // Servers are looked for from where a command is given, and once in a process: so in one of its own, at the root.
@@ -489,17 +502,19 @@ fn every_experiment_of_the_repository_can_be_run_in_ninety_minutes() {
     let mut found = Vec::new();
     for entry in fs::read_dir(FOLDER).unwrap() {
         let path = entry.unwrap().path();
-        let experiment = read(&path, &any).unwrap_or_else(|error| panic!("{error}"));
+        let mut experiment = read(&path, &any).unwrap_or_else(|error| panic!("{error}"));
+        experiment.alternate().unwrap();
         assert!(
             experiment.question.as_deref().is_some_and(|asked| asked.ends_with('?')),
             "{}",
             experiment.name
         );
-        let minutes = seconds(&experiment) / 60.0;
+        let minutes = experiment.block_s() * f64::from(experiment.blocks) / 60.0;
         assert!(minutes < 90.0, "{}: {minutes} minutes", experiment.name);
         // What the comment on top promises.
         let promised = format!("{} minutes of measuring", minutes.round());
         let text = fs::read_to_string(&path).unwrap();
+        let text = text.replace("\n# ", " ");
         assert!(text.contains(&promised), "{} does not say `{promised}`", experiment.name);
         for variant in experiment.variants.iter().filter(|variant| variant.base.is_some()) {
             assert!(!variant.factors.is_empty(), "{}: {} differs in nothing", experiment.name, variant.name);

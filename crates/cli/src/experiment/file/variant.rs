@@ -155,6 +155,7 @@ impl Common<'_> {
             relaying: server.relaying,
             spec,
             through_checkpoints: args.plan.through_checkpoints,
+            whole: args.trials,
             asked,
         };
         let text = |key, such| -> Result<Option<(String, Span)>> {

@@ -41,6 +41,7 @@ pub(super) const PLAN: &[&str] = &[
     "warmup",
     "warmup-max",
     "through-checkpoints",
+    "trials",
     "rate",
     "stages",
     "arrivals",
@@ -62,7 +63,7 @@ fn type_of(key: &str) -> Type {
         "calls" | "clients" | "generator-threads" | "blocks" | "seed" | "pool" | "server-threads"
         | "batch" | "partitions" => Type::Whole,
         "rate" => Type::Number,
-        "control" | "consumer" | "statement-statistics" | "through-checkpoints" => Type::Truth,
+        "control" | "consumer" | "statement-statistics" | "through-checkpoints" | "trials" => Type::Truth,
         "margin" | "max-loss" => Type::Share,
         "arrivals" => Type::Text("\"poisson\""),
         "think" => Type::Text("\"spec\""),
