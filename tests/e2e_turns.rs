@@ -116,6 +116,9 @@ fn where_rounds_would_mislead_whole_trials_are_measured_and_the_reason_is_said()
                 "the data is next to the results: {speed}"
             );
         }
+        // At a rate that is given throughput says nothing, so others are compared.
+        let metric = &document["experiment"]["metric"]["name"];
+        assert_eq!(metric == "throughput", more == "--trials", "{metric}");
         let notes = document["notes"].to_string();
         assert_eq!(notes.contains("not in turn: "), why.is_some(), "{notes}");
         assert!(notes.contains(why.unwrap_or_default()), "{notes}");

@@ -4,7 +4,7 @@ use crate::compare::Better;
 use crate::student::{INTERVAL_95, Tail, student_t};
 
 /// Fewer blocks leave no freedom to tell a slope from scatter.
-pub const ADJUSTED_BLOCKS_MIN: usize = 4;
+const BLOCKS_MIN: usize = 4;
 
 /// What a trial did, and what a probe of the machine took around it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,7 +46,7 @@ pub fn adjust(blocks: &[ObservedBlock], better: Better, comparisons: u32) -> Opt
         blocks.iter().map(|block| block.b).collect(),
     ];
     let is_known = |of: &Observed| [of.value, of.probe].iter().all(|value| value.is_finite() && *value > 0.0);
-    if blocks.len() < ADJUSTED_BLOCKS_MIN || !sides.iter().flatten().all(is_known) {
+    if blocks.len() < BLOCKS_MIN || !sides.iter().flatten().all(is_known) {
         return None;
     }
     let centred = |side: &Vec<Observed>| -> Vec<(f64, f64)> {

@@ -39,7 +39,7 @@ mod totals;
 mod turn;
 mod usl;
 
-pub use adjust::{ADJUSTED_BLOCKS_MIN, Adjusted, Observed, ObservedBlock, adjust};
+pub use adjust::{Adjusted, Observed, ObservedBlock, adjust};
 pub use call_counts::{CallCounts, Class, Imbalance};
 pub use clock::{Monotonic, thread_cpu, unix_nanoseconds, unix_seconds};
 pub use clocked::{ClockedSums, FacetTotals, StatementSum};

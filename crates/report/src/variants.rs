@@ -338,8 +338,8 @@ pub(crate) fn common_line(document: &Document, experiment: &Experiment) -> Strin
     if common.is_empty() { blocks } else { format!("{}; {blocks}", common.join(", ")) }
 }
 
-/// How sure the ratios are; `in_short` says of all A/A controls together what they gave. What the blocks could have found, for what the intervals are adjusted, the A/A controls and how the
-/// permitted losses were kept.
+/// How sure the ratios are: what the blocks could have found, for what the intervals are adjusted, the A/A controls and how the
+/// permitted losses were kept. `in_short` gives one range for all A/A controls, of which a table has each.
 pub(crate) fn confidence(all: &[ByMetric<'_>], in_short: bool) -> Vec<String> {
     let several = all.len() > 1;
     let of = |by: &ByMetric<'_>| if several { format!(" in {}", by.metric.name) } else { String::new() };

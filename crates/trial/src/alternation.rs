@@ -5,6 +5,7 @@
 //! two subjects is known several times as well as from trials that follow one another. Each subject keeps accounts of its own;
 //! the stored data is audited once, against what all of them were answered.
 
+use crate::follow::look;
 use crate::headline::fill;
 use crate::job::{Before, Job, Measured, UNSETTLED, not_audited};
 use crate::processes::Throttling;
@@ -420,19 +421,11 @@ struct Turn<'a> {
 
 impl<W: Driven> Observer<W> for Turn<'_> {
     fn look(&mut self) {
-        if self.interrupt.requested() {
-            self.stop.request();
-        }
-        if self.failure.is_none()
-            && let Some(how) = self.server.as_mut().and_then(|server| server.ended())
-        {
-            self.failure = Some(how);
-            self.stop.request();
-        }
+        look(self.interrupt, self.server.as_mut(), &mut self.failure, &self.stop);
     }
 
     fn is_settled(&mut self) -> bool {
-        !self.waits || steady::is_settled(&self.watch.engine_counts([&result::LOG_WRITTEN, &["commits"]]))
+        !self.waits || steady::is_engine_settled(self.watch)
     }
 
     fn opened(&mut self) {

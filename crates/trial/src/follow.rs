@@ -6,7 +6,7 @@ use crate::job::Job;
 use crate::reporter::{SliceView, TrialReporter};
 use crate::steady;
 use anyhow::{Result, bail};
-use deploy::Server;
+use deploy::{Interrupt, Server};
 use drive::{Observer, Stop};
 use measure::Monotonic;
 use model::Nanos;
@@ -19,6 +19,24 @@ const SLICES_WRITTEN_ALL: u32 = 60;
 
 /// Slices that are written again with the ones after them.
 const SLICES_AGAIN: usize = 8;
+
+/// Stops the load where the user asks for it, or the server has ended: how is its `failure`.
+pub(crate) fn look(
+    interrupt: &Interrupt,
+    server: Option<&mut Server>,
+    failure: &mut Option<String>,
+    stop: &Stop,
+) {
+    if interrupt.requested() {
+        stop.request();
+    }
+    if failure.is_none()
+        && let Some(how) = server.and_then(Server::ended)
+    {
+        *failure = Some(how);
+        stop.request();
+    }
+}
 
 /// Watches a trial from the outside: progress, partial results, a server that dies, a user who stops.
 pub(crate) struct Follow<'a, 'j, W: Driven> {
@@ -77,21 +95,11 @@ impl<W: Driven> Follow<'_, '_, W> {
 
 impl<W: Driven> Observer<W> for Follow<'_, '_, W> {
     fn look(&mut self) {
-        if self.job.interrupt.requested() {
-            self.stop.request();
-        }
-        if self.server_failure.is_none()
-            && let Some(how) = self.server.as_mut().and_then(|server| server.ended())
-        {
-            self.server_failure = Some(how);
-            self.stop.request();
-        }
+        look(self.job.interrupt, self.server.as_deref_mut(), &mut self.server_failure, &self.stop);
     }
 
     fn is_settled(&mut self) -> bool {
-        self.watch.as_ref().is_none_or(|watch| {
-            steady::is_settled(&watch.engine_counts([&result::LOG_WRITTEN, &["commits"]]))
-        })
+        self.watch.as_ref().is_none_or(steady::is_engine_settled)
     }
 
     fn opened(&mut self) {

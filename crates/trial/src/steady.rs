@@ -3,6 +3,9 @@
 //! PostgreSQL logs a page whole when it is changed for the first time after a checkpoint, and a trial begins right after one.
 //! So the log of a commit is twice as long at first as it is half a minute later, for longer on the slower side of a comparison.
 
+use measure::Monotonic;
+use observe::Watch;
+
 /// Readings from which anything can be told: one a second.
 const READINGS_MIN: usize = 5;
 /// What the log of a commit may differ by between the last two quarters of the work, as a share.
@@ -15,9 +18,14 @@ const ERRORS: f64 = 2.0;
 /// Chance that is more than this excuses nothing: where commits are so few, it takes longer until something can be told.
 const CHANCE_MAX: f64 = 0.15;
 
+/// Whether the engine that is watched has settled.
+pub(crate) fn is_engine_settled(watch: &Watch<Monotonic>) -> bool {
+    is_settled(&watch.engine_counts([&result::LOG_WRITTEN, &["commits"]]))
+}
+
 /// Whether the log of a commit was the same in the last two quarters of the work so far. `readings` are running totals, oldest
 /// first: bytes of log and commits. None at all are those of an engine that counts neither, and then there is nothing to wait for.
-pub(crate) fn is_settled(readings: &[[f64; 2]]) -> bool {
+fn is_settled(readings: &[[f64; 2]]) -> bool {
     let (Some([_, first]), Some([_, last])) = (readings.first(), readings.last()) else { return true };
     let quarter = (last - first) / 4.0;
     if readings.len() < READINGS_MIN || quarter < 1.0 {

@@ -69,6 +69,14 @@ fn the_length_follows_the_body_and_a_clock_is_asked_for_where_it_is_wanted() {
     }
 }
 
+/// What [`requests_of`] checks of the bytes of a plain answer holds for one in chunks after an interim one too.
+#[test]
+fn bytes_of_an_answer_are_those_of_its_interim_ones_and_its_chunks_too() {
+    let chunked = "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\
+        transfer-encoding: chunked\r\n\r\n4\r\n{\"su\r\n5\r\nm\":1}\r\n0\r\n\r\n";
+    assert_eq!(requests_of::<Toy>(&[(Add { a: 1, b: 0 }, false)], chunked).len(), 1);
+}
+
 #[test]
 fn a_call_in_words_of_http_has_its_method_its_id_and_its_headers_and_no_body_where_there_is_none() {
     let calls = [

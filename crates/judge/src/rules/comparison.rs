@@ -175,9 +175,9 @@ fn later_costs(of: &Compared<'_>) -> Option<Rule> {
         );
     }
     match (equal.is_empty(), unknown.is_empty()) {
-        (_, true) => fine("both sides leave as much to be done later (log bytes and dead rows per call)"),
+        (_, true) => fine("both sides leave about as many log bytes and dead rows per call"),
         (false, false) => note(format!(
-            "both sides leave as many {}; {} per call are unknown",
+            "both sides leave about as many {} per call; {} per call are unknown",
             listed(&equal),
             listed(&unknown)
         )),
