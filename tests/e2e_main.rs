@@ -36,6 +36,7 @@ mod e2e_stores;
 mod e2e_subjects;
 mod e2e_topics;
 mod e2e_toy;
+mod e2e_transport;
 mod e2e_turns;
 mod e2e_verify;
 mod e2e_workdir;

@@ -116,16 +116,50 @@ fn where_rounds_would_mislead_whole_trials_are_measured_and_the_reason_is_said()
                 "the data is next to the results: {speed}"
             );
         }
-        // At a rate that is given throughput says nothing, so others are compared.
-        let metric = &document["experiment"]["metric"]["name"];
-        assert_eq!(metric == "throughput", more == "--trials", "{metric}");
         let notes = document["notes"].to_string();
         assert_eq!(notes.contains("not in turn: "), why.is_some(), "{notes}");
         assert!(notes.contains(why.unwrap_or_default()), "{notes}");
     };
     whole("--trials", None);
-    whole("--rate 200", Some("calls that are due at a given rate would wait for the next turn"));
     whole("--metric p99.9", Some("the p99.9 is of rare events"));
+}
+
+#[test]
+fn sides_take_turns_at_a_given_rate_which_both_keep() {
+    let workdir = Workdir::loaded();
+    let ran = workdir
+        .run(&format!("{BOTH} --rate 100 --blocks 1 --no-control --duration 2s --warmup 200ms --json"));
+    let document = parse(&ran.out);
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    for trial in list(&document["trials"]) {
+        assert_eq!(list(&trial["rounds"]).len(), 2, "{trial}");
+        let due = trial["overall"]["call_counts"]["due"].as_u64().unwrap();
+        assert!((100..300).contains(&due), "100 calls/s for 2 s: {due}");
+        let demand = &trial["demand"];
+        assert!(demand["offered"].as_u64().unwrap() >= due, "{demand}");
+        let backlog = list(&trial["rules"]).iter().find(|rule| rule["name"] == "backlog");
+        assert_ne!(backlog.unwrap()["severity"], "bad", "{backlog:?}");
+    }
+    // At a rate that is given throughput says nothing, so others are compared.
+    assert_eq!(document["experiment"]["metric"]["name"], "p99");
+}
+
+#[test]
+fn a_rate_far_beyond_capacity_ends_with_the_first_round() {
+    let workdir = Workdir::loaded();
+    let ran = workdir.run(&format!(
+        "{BOTH} --rate 200000 --blocks 3 --no-control --duration 400ms --warmup 0s --drain 500ms --json"
+    ));
+    let document = parse(&ran.out);
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    let trials = list(&document["trials"]);
+    assert_eq!(trials.len(), 2, "no further block is measured: {ran:?}");
+    for trial in trials {
+        assert_eq!((&trial["state"], list(&trial["rounds"]).len()), (&"failed".into(), 1));
+        let failure = trial["failure"].as_str().unwrap();
+        assert!(failure.contains("the rate is far beyond its capacity"), "{failure}");
+        assert_eq!(orders(trial)["check"], "passed");
+    }
 }
 
 #[test]

@@ -88,7 +88,8 @@ impl Answers {
     }
 }
 
-fn placed(lines: usize) -> Vec<u8> {
+/// The outcome of a New-Order of so many lines.
+pub fn outcome(lines: usize) -> Outcome {
     let lines = lines.max(LINES_MIN);
     let (i_price, c_discount, w_tax, d_tax) =
         (Cents(4_567), BasisPoints(1_234), BasisPoints(1_000), BasisPoints(500));
@@ -102,7 +103,7 @@ fn placed(lines: usize) -> Vec<u8> {
         brand_generic: Text::from("G").expect("one letter fits"),
         ol_amount,
     };
-    let outcome = Outcome::Placed(Placed {
+    Outcome::Placed(Placed {
         o_id: 3_001,
         o_entry_d: 1_700_000_000,
         c_last: text("BARBARBAR"),
@@ -112,9 +113,12 @@ fn placed(lines: usize) -> Vec<u8> {
         d_tax,
         total_amount,
         lines: std::iter::repeat_n(line, lines).collect::<ArrayVec<_, LINES_MAX>>(),
-    });
+    })
+}
+
+fn placed(lines: usize) -> Vec<u8> {
     let mut body = Vec::new();
-    Tpcc::encode_outcome(&outcome, &mut body);
+    Tpcc::encode_outcome(&outcome(lines), &mut body);
     answer("200 OK", &body)
 }
 

@@ -1,6 +1,7 @@
 //! Servers next to a bench.
 
 use crate::cli;
+use model::Nanos;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
@@ -28,6 +29,17 @@ impl Server {
         BufReader::new(stdout).read_line(&mut text).expect("the server says where it listens");
         let url = text.split_whitespace().last().unwrap_or_default().to_owned();
         Server { child, url }
+    }
+
+    /// CPU time of its threads so far; zero where the system does not report.
+    pub fn cpu(&self) -> Nanos {
+        let threads =
+            std::fs::read_dir(format!("/proc/{}/task", self.child.id())).into_iter().flatten().flatten();
+        let used = |thread: std::fs::DirEntry| {
+            let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+            text.split_whitespace().next()?.parse::<u64>().ok()
+        };
+        Nanos(threads.filter_map(used).sum())
     }
 
     /// Ours, on a catalogue of scale 1 that is loaded again at `db`; with `taskset` in front of it, on a core of its own.

@@ -90,6 +90,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
                 "consumer",
                 "admin",
                 "server",
+                "transport",
                 "adapter-*",
                 "workload-*",
                 "pair-*",
@@ -115,6 +116,8 @@ fn rule(unit: &Unit) -> Option<Rule> {
         }
         // Topics of a broker, whatever is in their records.
         "broker" => Rule { ours: &["model", "sql", "measure"], never: &[HTTP, RANDOMNESS] },
+        // Both ends of a connection, whatever is said on it.
+        "transport" => Rule { ours: &["model"], never: &[DRIVERS, HTTP, RANDOMNESS] },
         // The document stands under everybody.
         "model" | "result" => Rule { ours: &[], never: &[DRIVERS, HTTP, RUNTIMES] },
         "contract" => Rule { ours: &["model"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
@@ -217,7 +220,17 @@ fn rule(unit: &Unit) -> Option<Rule> {
             never: &[DRIVERS, RANDOMNESS],
         },
         "server" => Rule {
-            ours: &["model", "contract", "sql", "measure", "admin", "adapter-*", "workload-*", "pair-*"],
+            ours: &[
+                "model",
+                "contract",
+                "sql",
+                "measure",
+                "admin",
+                "transport",
+                "adapter-*",
+                "workload-*",
+                "pair-*",
+            ],
             never: &[RANDOMNESS],
         },
         // All drivers and all workloads meet here, and nothing of a trial but its loop.
@@ -242,6 +255,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
             let ours = &["model", "contract", "workload", "sql", "measure", "result"];
             Rule { ours, never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] }
         }
+        "adapter-http" => Rule { ours: &["model", "contract", "transport"], never: &[DRIVERS, RANDOMNESS] },
         _ if name.starts_with("adapter-") => {
             Rule { ours: &["model", "contract", "sql", "slow-storage"], never: &[RANDOMNESS] }
         }

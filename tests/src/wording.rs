@@ -58,6 +58,7 @@ const READ: &[&str] = &[
     "schedule",
     "server",
     "sql",
+    "transport",
     "trial",
     "verify",
 ];

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
+use transport::{Dialer, ExtraEndpoint};
 
 /// Version of the HTTP contract, for all workloads.
 const CONTRACT_VERSION: u32 = 1;
@@ -35,6 +36,9 @@ pub struct About {
     /// Its limits by name, if it cares to say: `connections_max`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, u64>,
+    /// Where it listens besides TCP, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<ExtraEndpoint>,
     /// What is behind it.
     pub stack: Stack,
     /// Calls that it still completes although they were answered as in doubt, if it knows.
@@ -85,7 +89,7 @@ pub(crate) async fn check<W: Wire>(
         let found = about.scale;
         return Err(unusable(format!("its data has scale {found}, wanted is {scale}")));
     }
-    let connection = Connection::open(socket).await.map_err(unreachable)?;
+    let connection = Connection::open(&Dialer::Tcp(socket)).await.map_err(unreachable)?;
     let (status, _) = get(connection, address, "/health", ANSWER_MAX).await.map_err(unusable)?;
     if status != 200 {
         return Err(unreachable(format!("not ready: /health answered with status {status}")));
@@ -97,7 +101,7 @@ pub(crate) async fn check<W: Wire>(
 pub(crate) async fn ask(address: &Address, socket: SocketAddr) -> Result<About, OpenError> {
     let what = || format!("http://{address}");
     let unusable = |why: String| OpenError::Unusable { what: what(), why };
-    let connection = Connection::open(socket).await;
+    let connection = Connection::open(&Dialer::Tcp(socket)).await;
     let connection = connection.map_err(|why| OpenError::Unreachable { what: what(), why })?;
     let (status, body) = get(connection, address, "/about", ANSWER_MAX).await.map_err(unusable)?;
     if status != 200 {
@@ -142,7 +146,7 @@ mod tests {
         let socket = listener.local_addr().unwrap();
         let address: Address = Address::parse(&format!("http://{socket}")).unwrap();
         let answer = runtime.block_on(async {
-            let connection = Connection::open(socket).await.unwrap();
+            let connection = Connection::open(&Dialer::Tcp(socket)).await.unwrap();
             get(connection, &address, "/about", Duration::from_millis(10)).await
         });
         assert_eq!(answer.unwrap_err(), "/about was not answered within 0.01 s");

@@ -18,7 +18,7 @@ impl Address {
         let Some(rest) = url.strip_prefix("http://") else {
             return Err(match url.split_once("://") {
                 Some(("https", _)) => {
-                    "https is not spoken, the cost of TLS is not what is measured; use http://".into()
+                    "https is not supported; use http://, or start the server with --transport tls".into()
                 }
                 Some((scheme, _)) => format!("unknown scheme `{scheme}`; use http://host:port"),
                 None => "no scheme; use http://host:port".into(),
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_bad_address_is_explained() {
         for (url, why) in [
-            ("https://127.0.0.1:8080", "https is not spoken"),
+            ("https://127.0.0.1:8080", "https is not supported"),
             ("ftp://127.0.0.1:8080", "unknown scheme `ftp`"),
             ("127.0.0.1:8080", "no scheme"),
             ("http://127.0.0.1", "no port"),

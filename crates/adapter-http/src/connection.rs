@@ -5,13 +5,12 @@ use crate::head::{self, Framing, Head};
 use model::CallWork;
 use std::future::poll_fn;
 use std::io::ErrorKind;
-use std::net::SocketAddr;
 use std::ops::Range;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
+use transport::{Dialer, Stream};
 
 /// A connection that is not there after this time is not going to be.
 const CONNECT_MAX: Duration = Duration::from_secs(5);
@@ -25,7 +24,7 @@ const BUFFER_BYTES: usize = 8 << 10;
 /// An open connection and the buffer for its answers.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    stream: TcpStream,
+    stream: Stream,
     buffer: Vec<u8>,
     filled: usize,
     /// Bytes received since the latest request began.
@@ -67,13 +66,11 @@ impl Connection {
     ///
     /// # Errors
     /// What the system says, or that it took too long.
-    pub(crate) async fn open(address: SocketAddr) -> Result<Connection, String> {
-        let stream = match tokio::time::timeout(CONNECT_MAX, TcpStream::connect(address)).await {
+    pub(crate) async fn open(dialer: &Dialer) -> Result<Connection, String> {
+        let stream = match tokio::time::timeout(CONNECT_MAX, dialer.open()).await {
             Ok(stream) => stream.map_err(|error| error.to_string())?,
             Err(_) => return Err(format!("no connection within {} s", CONNECT_MAX.as_secs())),
         };
-        // Nagle would hold a request back until the previous answer's acknowledgement has been sent.
-        stream.set_nodelay(true).map_err(|error| error.to_string())?;
         Ok(Connection { stream, buffer: vec![0; BUFFER_BYTES], filled: 0, received: 0 })
     }
 
@@ -95,11 +92,12 @@ impl Connection {
         })
     }
 
-    /// Ready when the server has closed it, or sent what nothing had asked for.
+    /// Ready when the server has closed it, or sent what nothing had asked for. Only of TCP: of others it is never ready.
     pub(crate) fn poll_ended(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let Stream::Tcp(stream) = &self.stream else { return Poll::Pending };
         let mut first = [0; 1];
         // An error is an end too.
-        self.stream.poll_peek(cx, &mut ReadBuf::new(&mut first)).map(drop)
+        stream.poll_peek(cx, &mut ReadBuf::new(&mut first)).map(drop)
     }
 
     /// How many bytes the latest answer came in, interim ones and the framing of chunks included.
@@ -143,20 +141,23 @@ impl Connection {
         }
     }
 
-    async fn send(&self, request: &[u8]) -> Result<(), Broken> {
+    async fn send(&mut self, request: &[u8]) -> Result<(), Broken> {
         let mut sent = 0;
-        while sent < request.len() {
-            match self.stream.try_write(&request[sent..]) {
-                Ok(bytes) => sent += bytes,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    self.stream.writable().await.map_err(|_| Broken::Lost)?;
+        poll_fn(|cx| {
+            let mut stream = Pin::new(&mut self.stream);
+            while sent < request.len() {
+                match ready!(stream.as_mut().poll_write(cx, &request[sent..])) {
+                    Ok(0) => return Poll::Ready(Err(Broken::Lost)),
+                    Ok(bytes) => sent += bytes,
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(_) if sent == 0 => return Poll::Ready(Err(Broken::Unsent)),
+                    Err(_) => return Poll::Ready(Err(Broken::Lost)),
                 }
-                Err(_) if sent == 0 => return Err(Broken::Unsent),
-                Err(_) => return Err(Broken::Lost),
             }
-        }
-        Ok(())
+            // TLS may keep what it has encrypted until it is flushed; the others have nothing to flush.
+            stream.poll_flush(cx).map_err(|_| Broken::Lost)
+        })
+        .await
     }
 
     async fn receive_head(&mut self) -> Result<Head, Broken> {

@@ -1,10 +1,9 @@
 //! A service over HTTP/1.1 as a session: what is measured through HTTP goes through here.
 //!
 //! Knows HTTP and the contract's headers and problem documents; knows no workload (that is [`contract::Wire`]),
-//! keeps no time and has no deadline (the driver drops a call that takes too long). Plain HTTP only: the cost
-//! of TLS is another question.
+//! keeps no time and has no deadline (the driver drops a call that takes too long).
 //!
-//! A call that goes well costs one write, one read and no allocation:
+//! A call that goes well on a kept connection over TCP costs one write, one read and no allocation:
 //! the request is encoded behind a prepared head, and the answer is parsed where it was received.
 
 mod about;
@@ -19,11 +18,12 @@ mod server_timing;
 mod session;
 
 use connection::Connection;
-use contract::Wire;
-use model::{Home, OpenError, Stack, Target};
+use contract::{Endpoint, Wire};
+use model::{Home, HttpOptions, OpenError, Stack, Target};
 use request::Prepared;
 use std::marker::PhantomData;
 use std::net::SocketAddr;
+use transport::Dialer;
 
 pub use about::{About, Expected};
 pub use address::Address;
@@ -35,6 +35,8 @@ pub use session::HttpSession;
 pub struct HttpTarget<W: Wire> {
     address: Address,
     socket: SocketAddr,
+    dialer: Dialer,
+    options: HttpOptions,
     about: About,
     workload: PhantomData<fn() -> W>,
 }
@@ -58,7 +60,10 @@ impl<W: Wire> HttpTarget<W> {
         let mut last = unreachable(&address, "the name has no address".into());
         for socket in sockets {
             match about::check::<W>(&address, socket, expected).await {
-                Ok(about) => return Ok(HttpTarget { address, socket, about, workload: PhantomData }),
+                Ok(about) => {
+                    let (dialer, options) = (Dialer::Tcp(socket), HttpOptions::default());
+                    return Ok(HttpTarget { address, socket, dialer, options, about, workload: PhantomData });
+                }
                 // A name may stand for several addresses, of which one has our server (localhost: ::1 and
                 // 127.0.0.1).
                 Err(error @ OpenError::Unreachable { .. }) => last = error,
@@ -66,6 +71,17 @@ impl<W: Wire> HttpTarget<W> {
             }
         }
         Err(last)
+    }
+
+    /// The same server, whose sessions reach it in another way.
+    ///
+    /// # Errors
+    /// [`OpenError::Unusable`] if it does not listen there.
+    pub fn through(mut self, options: HttpOptions) -> Result<HttpTarget<W>, OpenError> {
+        self.dialer = Dialer::to(self.socket, self.about.transport.as_ref(), options.transport)
+            .map_err(|why| OpenError::Unusable { what: format!("http://{}", self.address), why })?;
+        self.options = options;
+        Ok(self)
     }
 
     /// What the server reported.
@@ -82,7 +98,11 @@ impl<W: Wire> HttpTarget<W> {
     pub fn request(&self, call: &W::Call) -> Vec<u8> {
         let mut request = Vec::new();
         let endpoint = &W::ENDPOINTS[W::kind(call)];
-        Prepared::new(&self.address, endpoint.method).write::<W>(call, false, &mut request);
+        Prepared::new(&self.address, endpoint.method, self.options.connections).write::<W>(
+            call,
+            false,
+            &mut request,
+        );
         request
     }
 
@@ -105,16 +125,19 @@ impl<W: Wire> Target<W> for HttpTarget<W> {
 
     async fn open(&self, _worker: u32) -> Result<HttpSession<W>, OpenError> {
         let connection =
-            Connection::open(self.socket).await.map_err(|why| unreachable(&self.address, why))?;
-        let requests =
-            W::ENDPOINTS.iter().map(|endpoint| Prepared::new(&self.address, endpoint.method)).collect();
-        Ok(HttpSession::new(self.socket, connection, requests))
+            Connection::open(&self.dialer).await.map_err(|why| unreachable(&self.address, why))?;
+        let connections = self.options.connections;
+        let prepared = |endpoint: &Endpoint| Prepared::new(&self.address, endpoint.method, connections);
+        let requests = W::ENDPOINTS.iter().map(prepared).collect();
+        Ok(HttpSession::new(self.dialer.clone(), connections, connection, requests))
     }
 
     /// The server's own stack, seen through HTTP.
     fn stack(&self) -> Stack {
         let server = format!("{} {}", self.about.name, self.about.version);
-        Stack { route: "http".into(), server: Some(server), ..self.about.stack.clone() }
+        let mut stack = Stack { route: "http".into(), server: Some(server), ..self.about.stack.clone() };
+        stack.settings.extend(self.options.settings());
+        stack
     }
 
     /// Asks the server, if it knows; none where it does not answer, since it completes nothing then. Must not be called on a runtime.

@@ -7,6 +7,7 @@ use model::OpenError;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::task::{Context, Poll};
+use transport::Dialer;
 
 /// A connection on which anything may be asked.
 #[derive(Debug)]
@@ -53,7 +54,7 @@ impl Headers for Reply<'_> {
 impl Raw {
     pub(crate) async fn open(socket: SocketAddr) -> Result<Raw, OpenError> {
         let unreachable = |why| OpenError::Unreachable { what: format!("http://{socket}"), why };
-        Ok(Raw { connection: Connection::open(socket).await.map_err(unreachable)? })
+        Ok(Raw { connection: Connection::open(&Dialer::Tcp(socket)).await.map_err(unreachable)? })
     }
 
     /// Ready when the server has closed the connection, or sent what nothing had asked for.

@@ -2,6 +2,7 @@
 
 use crate::Address;
 use contract::{Method, Wire};
+use model::Connections;
 use std::io::Write;
 
 /// Places for the digits of `content-length`.
@@ -23,10 +24,11 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Requests by a method.
-    pub(crate) fn new(address: &Address, method: Method) -> Prepared {
+    /// Requests by a method, on a connection that is kept or not.
+    pub(crate) fn new(address: &Address, method: Method, connections: Connections) -> Prepared {
         let kind = if method.has_body() { "content-type: application/json\r\n" } else { "" };
-        let behind = format!(" HTTP/1.1\r\nhost: {address}\r\n{kind}").into_bytes();
+        let close = if connections == Connections::PerCall { "connection: close\r\n" } else { "" };
+        let behind = format!(" HTTP/1.1\r\nhost: {address}\r\n{close}{kind}").into_bytes();
         let behind_clocked = [&behind[..], b"stackmark-clock: statements\r\n"].concat();
         let before = format!("{} ", method.name()).into_bytes();
         Prepared { before, behind, behind_clocked, has_body: method.has_body() }

@@ -7,11 +7,11 @@ use crate::raw::Reply;
 use crate::request::Prepared;
 use crate::server_timing::read_statements;
 use contract::{Answer, Wire};
-use model::{CallWork, DefectKind, Doubt, Fault, Refusal, Session, StatementTimes};
+use model::{CallWork, Connections, DefectKind, Doubt, Fault, Refusal, Session, StatementTimes};
 use std::fmt::Write;
 use std::marker::PhantomData;
-use std::net::SocketAddr;
 use std::ops::Range;
+use transport::Dialer;
 
 /// Bytes that a request of an ordinary call fits in.
 const REQUEST_BYTES: usize = 512;
@@ -23,7 +23,8 @@ const REQUEST_BYTES: usize = 512;
 /// as unreachable, and the owner opens a new session through the target. No call is ever sent twice.
 #[derive(Debug)]
 pub struct HttpSession<W: Wire> {
-    socket: SocketAddr,
+    dialer: Dialer,
+    connections: Connections,
     connection: Connection,
     line: Line,
     requests: Vec<Prepared>,
@@ -50,12 +51,20 @@ enum Line {
 }
 
 impl<W: Wire> HttpSession<W> {
-    pub(crate) fn new(socket: SocketAddr, connection: Connection, requests: Vec<Prepared>) -> HttpSession<W> {
+    pub(crate) fn new(
+        dialer: Dialer,
+        connections: Connections,
+        connection: Connection,
+        requests: Vec<Prepared>,
+    ) -> HttpSession<W> {
         let statements = StatementTimes::default();
-        let (line, request) = (Line::Ready, Vec::with_capacity(REQUEST_BYTES));
+        // The one that was opened to see whether the server is there is no call's own.
+        let line = if connections == Connections::PerCall { Line::Closing } else { Line::Ready };
+        let request = Vec::with_capacity(REQUEST_BYTES);
         let answered = None;
         HttpSession {
-            socket,
+            dialer,
+            connections,
             connection,
             line,
             requests,
@@ -91,9 +100,14 @@ impl<W: Wire> HttpSession<W> {
     /// Opens the connection again, as nothing is under way on it.
     #[cold]
     async fn reconnect(&mut self, work: &mut CallWork) -> Result<(), Fault> {
-        let opened = Connection::open(self.socket).await;
-        self.connection = opened.map_err(|_| Fault::Refused(Refusal::Unreachable))?;
+        self.connect().await?;
         work.reconnects += 1;
+        Ok(())
+    }
+
+    async fn connect(&mut self) -> Result<(), Fault> {
+        let opened = Connection::open(&self.dialer).await;
+        self.connection = opened.map_err(|_| Fault::Refused(Refusal::Unreachable))?;
         Ok(())
     }
 }
@@ -140,6 +154,8 @@ impl<W: Wire> Session<W> for HttpSession<W> {
         self.line = Line::Broken;
         match before {
             Line::Broken => return Err(Fault::Refused(Refusal::Unreachable)),
+            // As planned, and no repair.
+            Line::Closing if self.connections == Connections::PerCall => self.connect().await?,
             Line::Closing => self.reconnect(work).await?,
             Line::Ready => {}
         }
@@ -162,7 +178,8 @@ impl<W: Wire> Session<W> for HttpSession<W> {
             Err(Broken::Contract(why)) => return Err(Fault::defect(DefectKind::BadAnswer, why)),
         };
         self.answered = Some((answer.status, answer.body.clone(), answer.close));
-        self.line = if answer.close { Line::Closing } else { Line::Ready };
+        let closes = answer.close || self.connections == Connections::PerCall;
+        self.line = if closes { Line::Closing } else { Line::Ready };
         *work += answer.work;
         work.sent_bytes += self.request.len() as u32;
         work.received_bytes += self.connection.received() as u32;

@@ -11,6 +11,7 @@ mod values;
 mod verify;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use model::Transport;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -425,6 +426,9 @@ pub(crate) struct Serve {
     /// Listen address; port 0 picks a free one.
     #[arg(long, env = "STACKMARK_LISTEN", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
+    /// Listen on a unix socket (`unix`) or with TLS (`tls`) as well, and report at /about where.
+    #[arg(long, env = "STACKMARK_TRANSPORT", default_value = "tcp")]
+    pub(crate) transport: Transport,
     /// Destination of messages, in styles `dual-write` and `log-first`: `file:PATH`, `kafka://[USER@]HOST:PORT/TOPIC` or `null`.
     #[arg(long, env = "STACKMARK_SINK", hide_env_values = true)]
     pub(crate) sink: Option<String>,

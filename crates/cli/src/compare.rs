@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 use deploy::subjects::{self, Route, Subject};
 use deploy::{BrokerSpec, RelayOptions, Spec};
 use drive::Arrivals;
-use model::{Nanos, Tier};
+use model::{HttpOptions, Nanos, Tier};
 use result::{Block, BlockTrial, Comparison, Interval, Party, RunKind, Side, State, Verdict};
 use schedule::plan::{self as planned, Criterion, Experiment, Variant};
 use schedule::{CommandOutcome, Interleaved};
@@ -25,6 +25,8 @@ use workload_tpcc::Tpcc;
 const BLOCKS_QUICK: u32 = 3;
 /// The measured time of a side in each block, where sides make calls in turn.
 const TURNS_MEASURED: Nanos = Nanos::from_secs(12);
+/// Calls in a block that have a p99, with some to spare: 1,000 are enough.
+const CALLS_FOR_P99: f64 = 1_200.0;
 /// The longest that `--precision` goes on for without `--time`.
 const PRECISION_TIME: Nanos = Nanos::from_secs(20 * 60);
 /// Differences within this share do not matter unless the user says otherwise.
@@ -121,7 +123,8 @@ pub(crate) fn compare<W: Driven>(
         experiment.alternate()?;
         let in_turn = experiment.variants.iter().all(|variant| variant.plan.rounds.is_some());
         if args.plan.duration.is_none() && in_turn {
-            experiment.variants.iter_mut().for_each(|variant| variant.plan.measured = TURNS_MEASURED);
+            let measured = turns_measured(&sides.plan);
+            experiment.variants.iter_mut().for_each(|variant| variant.plan.measured = measured);
             experiment.alternate()?;
         }
     }
@@ -163,6 +166,12 @@ pub(crate) fn adjusted(mut experiment: Experiment, args: &args::Experiment) -> R
         experiment.alternate()?;
     }
     Ok(experiment)
+}
+
+/// How long sides that take turns are measured in each block: at a low rate until there are enough calls for a p99.
+fn turns_measured(plan: &drive::Plan) -> Nanos {
+    let for_p99_s = plan.arrivals.rate().map_or(0.0, |rate| CALLS_FOR_P99 / rate.0);
+    Nanos((for_p99_s * 1e9) as u64).max(TURNS_MEASURED).min(plan.measured.max(TURNS_MEASURED))
 }
 
 fn make_quick(experiment: &mut Experiment) {
@@ -211,6 +220,10 @@ impl<W: Driven> Sides<W> {
             );
         }
         let sides = [self.a, self.b];
+        let served: Vec<_> = sides.iter().filter(|side| side.route() == Route::Http).collect();
+        for side in if served.is_empty() { sides.iter().collect() } else { served } {
+            side.check_http(self.server.http())?;
+        }
         check_message_options(&self.server, &self.engine, &self.data.stores, &sides, false)?;
         can_be_limited(&self.engine, &sides, false, self.data.stores.shards)
     }
@@ -231,6 +244,8 @@ impl<W: Driven> Sides<W> {
             plan: self.plan.clone(),
             pool: server.pool,
             server_threads: server.threads,
+            // A direct side has no server to reach.
+            http: if subject.route() == Route::Http { server.http } else { HttpOptions::default() },
             server_limits: limits.map(|limits| limits.to_string()),
             // A side without a relay has nothing to set up.
             relaying: match subject.has_relay(self.data.stores.shards as usize) || subject.publishes() {

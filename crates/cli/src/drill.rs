@@ -9,7 +9,7 @@ use crate::ui::Ui;
 use anyhow::{Context, Result, bail};
 use deploy::{BrokerSpec, Deployment, Interrupt, RelayOptions, ServerSettings, SinkKind, Spec, Subject};
 use drill::{Asked, COMPONENTS, Component, Parts};
-use model::Nanos;
+use model::{HttpOptions, Nanos};
 use result::{Drill, FaultAction, RunKind, State};
 use schedule::{CommandOutcome, pool};
 use sql::Dialect;
@@ -122,6 +122,7 @@ pub(crate) fn drill<W: Driven>(
             relaying,
             pool: pool(None, args.clients),
             threads: serve::threads_default(),
+            http: HttpOptions::default(),
         },
     };
     let mut keep = |drill: &Drill| {

@@ -45,7 +45,13 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
     let in_use: Vec<in_use::InUse> = in_use.collect::<Result<_>>()?;
     // A server that loads its own data has what is asked for once it has been asked.
     let wanted = data.asked.map(u64::from).filter(|_| own.is_none());
+    if args.url.is_some() && args.server.transport.is_some() {
+        bail!(
+            "--transport is for a server that is started here; the one behind --url is reached over plain HTTP"
+        );
+    }
     let remote = args.url.as_deref().map(|url| reach::<W>(url, wanted)).transpose()?;
+    let remote = remote.map(|server| server.through(args.server.http())).transpose()?;
     let clients = args.plan.clients.unwrap_or(CLIENTS);
     let scale = match (&data.existing, &remote) {
         _ if own.is_some() => data.splittable(data.asked.unwrap_or(W::SCALE_DEFAULT), subject)?,
@@ -83,6 +89,9 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
     let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
     let mut spec = data.spec(dialect, &args.engine);
     subject.check_clients(plan.workers)?;
+    if args.url.is_none() {
+        subject.check_http(args.server.http())?;
+    }
     can_be_limited(&args.engine, &[subject], args.url.is_some(), data.stores.shards)?;
     check_message_options(&args.server, &args.engine, &data.stores, &[subject], args.url.is_some())?;
     spec.broker = broker_for(subject, &args.server, &args.engine, &data.stores)?;
@@ -383,6 +392,7 @@ pub(crate) fn server_settings(args: &ServerArgs, engine: &EngineArgs, clients: u
         relaying: args.relaying(engine.limits_of(Limited::Relay)),
         pool: pool(args.pool, clients),
         threads: args.server_threads.unwrap_or_else(serve::threads_default),
+        http: args.http(),
     }
 }
 

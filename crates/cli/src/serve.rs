@@ -60,6 +60,7 @@ pub(crate) fn serve<W: Driven>(args: &args::Serve, ui: &Ui) -> Result<CommandOut
 fn bind(args: &args::Serve, scale: u64, ui: &Ui) -> Result<Bound> {
     let bound = Server::bind(Settings {
         listen: args.listen,
+        transport: args.transport,
         workers: args.server_threads.unwrap_or_else(threads_default),
         sessions: args.pool,
         scale,

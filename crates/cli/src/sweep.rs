@@ -52,6 +52,7 @@ pub(crate) fn under_load<W: Driven>(
         trial::reachable(subject, databases)?;
     }
     let scale = found.scale(data, &[subject], clients, ui)?;
+    subject.check_http(server.http())?;
     let settings = server_settings(server, engine, 1);
     let mut spec = found.spec(subject.how.dialect, engine);
     spec.broker = run::broker_for(subject, server, engine, &found.stores)?;
@@ -66,6 +67,7 @@ pub(crate) fn under_load<W: Driven>(
         served: subject.route() == Route::Http,
         pool: server.pool,
         server_threads: settings.threads,
+        http: settings.http,
         server_limits: settings.limits.map(|limits| limits.to_string()),
         relaying: settings.relaying,
         in_flight,

@@ -37,6 +37,11 @@ pub(crate) fn verify<W: Driven>(what: Verified<'_>, args: &args::Verify, ui: &Ui
     {
         bail!("{option} has no effect on verify: it discards messages\nhint: leave {option} out");
     }
+    if args.server.transport.is_some() || args.server.connections.is_some() {
+        bail!(
+            "verify always uses TCP and opens its own connections\nhint: leave --transport and --connections out"
+        );
+    }
     let stores = Stores::of(&args.db, args.shards.shards)?;
     let interrupt = Interrupt::listen()?;
     let (found, folder) = match what {

@@ -3,6 +3,7 @@
 
 use crate::DeployError;
 use crate::mistake;
+use model::Transport;
 use serde::Deserialize;
 use sql::Dialect;
 use std::ffi::{OsStr, OsString};
@@ -48,6 +49,8 @@ struct Written {
     start: Spanned<Vec<String>>,
     ready_s_max: Option<Spanned<u64>>,
     stop_s_max: Option<Spanned<u64>>,
+    #[serde(default)]
+    transports: Vec<Spanned<Transport>>,
     serves: Spanned<Vec<Spanned<WrittenOffer>>>,
 }
 
@@ -69,6 +72,8 @@ pub struct Manifest {
     pub language: String,
     /// What it serves, at least one.
     pub serves: Vec<Offer>,
+    /// Where it can listen besides TCP.
+    pub transports: Vec<Transport>,
     pub(crate) ready_max: Duration,
     pub(crate) stop_max: Duration,
     build: Option<Spanned<Vec<String>>>,
@@ -205,7 +210,7 @@ impl Manifest {
             let end = text.trim_end().len();
             wrong(&error.span().unwrap_or(end..end), error.message())
         })?;
-        let Written { name, language, build, start, ready_s_max, stop_s_max, serves } = written;
+        let Written { name, language, build, start, ready_s_max, stop_s_max, transports, serves } = written;
         let name_at = name.span();
         let name = name.into_inner();
         if !is_name(&name, "") {
@@ -229,6 +234,14 @@ impl Manifest {
             given => Ok(Duration::from_secs(given.map_or(usual, Spanned::into_inner))),
         };
         let (ready_max, stop_max) = (seconds(ready_s_max, READY_S)?, seconds(stop_s_max, STOP_S)?);
+        let mut known = Vec::new();
+        for transport in transports {
+            let name = *transport.get_ref();
+            if name == Transport::Tcp || known.contains(&name) {
+                return Err(wrong(&transport.span(), "list each transport besides tcp once: unix, tls"));
+            }
+            known.push(name);
+        }
         let serves_at = serves.span();
         let offer = |written: Spanned<WrittenOffer>| {
             let at = written.span();
@@ -255,6 +268,7 @@ impl Manifest {
             name,
             language,
             serves,
+            transports: known,
             ready_max,
             stop_max,
             build,

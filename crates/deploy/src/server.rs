@@ -3,7 +3,7 @@
 use crate::group::{Group, LOOK};
 use crate::{DeployError, Manifest, RelayOptions};
 use measure::Monotonic;
-use model::Clock;
+use model::{Clock, HttpOptions, Transport};
 use sql::{DbUrl, ServerUrl};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -20,6 +20,8 @@ use std::time::Duration;
 pub const PASSWORD: &str = "STACKMARK_DB_PASSWORD";
 /// The variable that hands over the address of a database.
 pub const DATABASE: &str = "STACKMARK_DB";
+/// The variable that names where a server listens besides TCP.
+const TRANSPORT: &str = "STACKMARK_TRANSPORT";
 /// Building takes no longer: what does is stuck.
 const BUILD_MAX: Duration = Duration::from_secs(1_800);
 /// A free port of the loopback.
@@ -54,6 +56,8 @@ pub struct ServerSettings {
     pub pool: u32,
     /// Threads besides those of its connections, at least 1.
     pub threads: usize,
+    /// How calls reach it.
+    pub http: HttpOptions,
 }
 
 /// What a server is to serve.
@@ -72,7 +76,8 @@ pub struct Order<'a> {
 impl ServerSettings {
     /// For a process that has one connection.
     pub fn of_one(limits: Option<rig::Limits>) -> ServerSettings {
-        ServerSettings { limits, relaying: RelayOptions::default(), pool: 1, threads: 1 }
+        let (relaying, http) = (RelayOptions::default(), HttpOptions::default());
+        ServerSettings { limits, relaying, pool: 1, threads: 1, http }
     }
 }
 
@@ -300,6 +305,9 @@ pub(crate) fn environment(order: &Order<'_>, settings: &ServerSettings) -> Vec<(
         ("STACKMARK_THREADS".to_owned(), settings.threads.to_string()),
         ("STACKMARK_LISTEN".to_owned(), LISTEN.to_owned()),
     ];
+    if settings.http.transport != Transport::Tcp {
+        variables.push((TRANSPORT.to_owned(), settings.http.transport.to_string()));
+    }
     if !order.how.is_empty() {
         variables.push(("STACKMARK_HOW".to_owned(), order.how.to_owned()));
     }

@@ -7,6 +7,7 @@ use crate::{
     DeployError, Manifest, Offer, Order, RelayOptions, Server, ServerSettings, SinkAddress, server_sources,
 };
 use anyhow::{Context, Result, bail};
+use model::{HttpOptions, Transport};
 use sql::{DbUrl, Dialect};
 use std::borrow::Cow;
 use std::io::Write;
@@ -130,6 +131,29 @@ impl Subject {
         let own = |subject: &Subject| subject.served.map(|served| served.manifest.own_name());
         // No two servers have one name of their own but as revisions.
         self.server() != other.server() && own(self) == own(other)
+    }
+
+    /// Fails where its calls cannot be made so.
+    ///
+    /// # Errors
+    /// It is direct, or its server does not listen there.
+    pub fn check_http(&self, options: HttpOptions) -> Result<()> {
+        if options == HttpOptions::default() {
+            return Ok(());
+        }
+        let Some(served) = self.served else {
+            bail!("--transport and --connections are for subjects through HTTP; {} is direct", self.path)
+        };
+        let Manifest { name, transports, .. } = served.manifest;
+        if options.transport != Transport::Tcp && !transports.contains(&options.transport) {
+            let known = std::iter::once(&Transport::Tcp).chain(transports).map(Transport::to_string);
+            bail!(
+                "the server `{name}` does not offer the transport {}; it has {}\nhint: list it under `transports` in the server's manifest if it can (docs/servers.md)",
+                options.transport,
+                known.collect::<Vec<_>>().join(", ")
+            );
+        }
+        Ok(())
     }
 
     /// Its path, as if its server were not taken from a revision.

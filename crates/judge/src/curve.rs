@@ -36,16 +36,31 @@ pub fn served_share(trial: &Trial) -> f64 {
         return 0.0;
     }
     let due = call_counts.due as f64;
-    let late = trial.demand.map_or(0.0, |demand| demand.committed_late as f64);
-    let service_s = trial
-        .overall
-        .latency(Class::Committed)
-        .map_or(0.0, |latency| latency.service.unwrap_or(latency.response).mean_ns / 1e9);
-    // By Little's law, so many are under way at any moment; twice that, since the moment may be a busy one.
-    let in_flight = 2.0 * due / trial.measured_s * service_s;
     let beyond_plan: u64 = trial.kinds.iter().map(KindTally::declined_beyond_plan).sum();
-    let answered = call_counts.committed + call_counts.declined.saturating_sub(beyond_plan);
-    (answered as f64 - (late - in_flight).max(0.0)) / due
+    let answered = (call_counts.committed + call_counts.declined.saturating_sub(beyond_plan)) as f64;
+    if !trial.rounds.is_empty() {
+        return answered / due - left_in_rounds(trial);
+    }
+    let late = trial.demand.map_or(0.0, |demand| demand.committed_late as f64);
+    // By Little's law, so many are under way at any moment; twice that, since the moment may be a busy one.
+    (answered - (late - 2.0 * under_way(trial)).max(0.0)) / due
+}
+
+/// Calls that are under way at any moment, on average, by Little's law.
+fn under_way(trial: &Trial) -> f64 {
+    let latency = trial.overall.latency(Class::Committed);
+    let service_s = latency.map_or(0.0, |latency| latency.service.unwrap_or(latency.response).mean_ns / 1e9);
+    trial.overall.call_counts.due as f64 / trial.measured_s.max(f64::MIN_POSITIVE) * service_s
+}
+
+/// By how many more calls came due in rounds than ended in them, as a share of those due, beyond what chance gives: what is under way at
+/// the two ends of a round differs by as much as its square root. A backlog that grows within rounds is worked off between them.
+pub(crate) fn left_in_rounds(trial: &Trial) -> f64 {
+    let call_counts = &trial.overall.call_counts;
+    let due = (call_counts.due as f64).max(1.0);
+    let ended = trial.committed() + call_counts.started.saturating_sub(call_counts.committed) as f64;
+    let chance = 3.0 * (2.0 * trial.rounds.len() as f64 * (under_way(trial) + 1.0)).sqrt();
+    ((due - ended - chance) / due).max(0.0)
 }
 
 /// Whether calls were due at a rate and the trial served them in time: its throughput says nothing then.

@@ -431,6 +431,11 @@ pub fn demand_sentence(trial: &Trial) -> Option<String> {
     let per_s = |calls: f64| format!("{}/s", figures::short(calls / trial.measured_s));
     let waiting = match (demand.backlog_before, demand.backlog_after) {
         (0, 0) => "no call was left waiting".to_owned(),
+        (before, after) if !trial.rounds.is_empty() => format!(
+            "{} waited for a client at the ends of the rounds and {} at their beginnings",
+            figures::counted(after, "call"),
+            figures::count(before)
+        ),
         (before, after) => format!(
             "{} waited for a client at the end of the interval and {} at its beginning",
             figures::counted(after, "call"),

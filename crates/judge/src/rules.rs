@@ -42,7 +42,7 @@ pub use load::SHORTEST_S;
 type Judge = fn(&Trial) -> Option<Rule>;
 
 /// By name, in the order of reports.
-const RULES: [(&str, Judge); 27] = [
+const RULES: [(&str, Judge); 28] = [
     ("call-accounting", accounting::call_accounting),
     ("audit", accounting::audit),
     ("saturation", saturation::saturation),
@@ -50,6 +50,7 @@ const RULES: [(&str, Judge); 27] = [
     ("little", pace::little),
     ("outcome-mix", accounting::outcome_mix),
     ("limits", pace::limits),
+    ("backlog", pace::backlog),
     ("steady", pace::steady),
     ("regime", regime::regime),
     ("checkpoints", checkpoints::checkpoints),

@@ -120,6 +120,13 @@ pub struct Ended {
     pub faults: u64,
 }
 
+impl Ended {
+    /// However they ended.
+    pub fn all(&self) -> u64 {
+        self.committed + self.declined + self.faults
+    }
+}
+
 impl Times {
     fn new(kept: TimesKept) -> Times {
         let service = match kept {

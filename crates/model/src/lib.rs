@@ -6,6 +6,7 @@
 mod caught;
 mod erased;
 mod fault;
+mod http_options;
 mod key;
 mod ledger;
 mod mix;
@@ -24,6 +25,7 @@ use std::future::Future;
 pub use caught::{DRIVER_PANICKED, caught, panic_message};
 pub use erased::{AnySession, AnyTarget};
 pub use fault::{Conflict, Defect, DefectKind, Doubt, Fault, Refusal, SAID_MAX, Said};
+pub use http_options::{Connections, HttpOptions, Transport};
 pub use key::Key;
 pub use ledger::LedgerFinding;
 pub use mix::{Mix, MixError};

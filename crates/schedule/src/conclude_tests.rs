@@ -25,6 +25,7 @@ fn variant(name: &str, subject: &str, base: Option<usize>) -> Variant {
         plan: drive::Plan { workers: 8, ..drive::Plan::default() },
         pool: 8,
         server_threads: 1,
+        http: model::HttpOptions::default(),
         server_limits: None,
         relaying: deploy::RelayOptions::default(),
         spec: Spec::of_wishes(Dialect::Sqlite, 1, &[], &EngineOptions::default()),

@@ -11,6 +11,8 @@ use sql::Dialect;
 pub const FACTORS: &[&str] = &[
     "route",
     "server",
+    "transport",
+    "connections",
     "revision",
     "adapter",
     "style",
@@ -83,6 +85,8 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
     let pool_asked = [base, other].iter().any(|variant| variant.asked.iter().any(|(name, _)| name == "pool"));
     note(sessions(base) != sessions(other) && (pool_asked || !clients), "pool");
     note(served && base.server_threads != other.server_threads, "server");
+    note(served && base.http.transport != other.http.transport, "transport");
+    note(served && base.http.connections != other.http.connections, "connections");
     note(base.server_limits != other.server_limits, "limits");
     let relays = [&base.relaying, &other.relaying];
     note(relays[0].limits != relays[1].limits, "limits");

@@ -441,6 +441,7 @@ mod tests {
             plan: drive::Plan::default(),
             pool: 8,
             server_threads: 1,
+            http: model::HttpOptions::default(),
             server_limits: None,
             relaying: deploy::RelayOptions::default(),
             spec: Spec::of_wishes(Dialect::Sqlite, 1, &[], &EngineOptions::default()),

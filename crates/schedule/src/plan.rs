@@ -3,6 +3,7 @@
 
 use anyhow::Result;
 use deploy::{RelayOptions, Spec};
+use model::HttpOptions;
 use serde::{Deserialize, Serialize};
 use sql::Dialect;
 
@@ -94,6 +95,9 @@ pub struct Variant {
     pub pool: u32,
     /// Threads of a server besides its sessions.
     pub server_threads: usize,
+    /// How calls reach a server.
+    #[serde(default)]
+    pub http: HttpOptions,
     /// What a server that is started here may use: `cpu=1,mem=1GiB`.
     pub server_limits: Option<String>,
     /// A relay that is started here.

@@ -119,6 +119,7 @@ mod tests {
             plan: drive::Plan { measured: Nanos::from_secs(12), ..drive::Plan::default() },
             pool: 1,
             server_threads: 1,
+            http: model::HttpOptions::default(),
             server_limits: None,
             relaying: RelayOptions::default(),
             spec: Spec::of_wishes(Dialect::Sqlite, 1, &[], &EngineOptions::default()),

@@ -108,8 +108,8 @@ fn why_whole(variant: &Variant) -> Result<Option<String>> {
     let style = subject.how.style;
     let why = if plan.arrivals == Arrivals::Paced {
         Some("clients that think between their calls are not idle when their turn ends")
-    } else if plan.arrivals.is_open() {
-        Some("calls that are due at a given rate would wait for the next turn")
+    } else if !plan.stages.is_empty() {
+        Some("the rate changes with time, which rounds would cut up")
     } else if plan.calls.is_some() {
         Some("the window ends with a number of calls")
     } else if plan.deferred.is_some() || subject.has_relay(stores) || subject.publishes() {

@@ -3,6 +3,7 @@
 use crate::plan::Variant;
 use deploy::{RelayOptions, Spec};
 use drive::{Arrivals, RatePerSecond};
+use model::HttpOptions;
 use serde::{Deserialize, Serialize};
 
 /// One subject, and what is the same under every load: all that can be wrong before a folder is made, with every default
@@ -22,6 +23,9 @@ pub struct UnderLoad {
     pub pool: Option<u32>,
     /// Threads of a server besides its sessions.
     pub server_threads: usize,
+    /// How calls reach a server.
+    #[serde(default)]
+    pub http: HttpOptions,
     /// What a server that is started here may use: `cpu=1,mem=1GiB`.
     pub server_limits: Option<String>,
     /// A relay that is started here.
@@ -93,6 +97,7 @@ impl UnderLoad {
             pool: self.pool_of(plan.workers),
             plan,
             server_threads: self.server_threads,
+            http: self.http,
             server_limits: self.server_limits.clone(),
             relaying: self.relaying.clone(),
             spec: self.spec.clone(),

@@ -3,6 +3,7 @@
 use crate::settings::Limits;
 use model::Stack;
 use serde::Serialize;
+use transport::ExtraEndpoint;
 
 /// Version of the HTTP contract, for all workloads.
 pub(crate) const CONTRACT_VERSION: u32 = 1;
@@ -23,6 +24,9 @@ pub(crate) struct About {
     pub workers: usize,
     pub pid: u32,
     pub limits: Limits,
+    /// Where it listens besides TCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transport: Option<ExtraEndpoint>,
     /// Read back from the target.
     pub stack: Stack,
     /// Calls that are still completed although they were answered as in doubt.

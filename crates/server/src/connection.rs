@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tower::Service as _;
+use transport::Stream;
 
 /// Header lines of a request.
 const HEADERS_MAX: usize = 64;
@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// Serves a connection until the client closes it, breaks HTTP or is too slow, or the server stops.
 pub(crate) async fn serve(
-    stream: TcpStream,
+    stream: Stream,
     router: Router,
     service: Arc<Service>,
     mut stopping: watch::Receiver<bool>,
@@ -140,7 +140,7 @@ impl Pulse {
 
 /// A stream that tells when bytes come in.
 struct Watched {
-    stream: TcpStream,
+    stream: Stream,
     pulse: Arc<Pulse>,
 }
 

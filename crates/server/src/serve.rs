@@ -19,8 +19,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
+use transport::{ExtraListener, Incoming, Stream};
 
 /// Connections that may wait to be taken, as far as the system allows. The default of the standard library,
 /// 128, makes the 129th of many clients that connect at once wait a second for its next try.
@@ -130,14 +131,18 @@ impl Bound {
     ) -> Result<(), ServeError> {
         let Bound { listener, addr, settings } = self;
         let limits = settings.limits.clone();
-        let about = about(&settings, &*served);
-        let listener = TcpListener::from_std(listener)
-            .map_err(|error| ServeError::Bind { listen: addr, why: explain(&error) })?;
+        let failed = |error: std::io::Error| ServeError::Bind { listen: addr, why: explain(&error) };
+        let also = ExtraListener::on(settings.transport, addr).map_err(|error| ServeError::Bind {
+            listen: addr,
+            why: format!("the transport {}: {}", settings.transport, explain(&error)),
+        })?;
+        let about = About { transport: also.described(), ..about(&settings, &*served) };
+        let listener = TcpListener::from_std(listener).map_err(failed)?;
         let drain_max = limits.drain_max;
         let service = Arc::new(Service::new(served, sessions, about, limits, clock, operator));
-        let stopping = accept(&listener, &service, shutdown).await;
+        let stopping = accept((&listener, &also), &service, shutdown).await;
         // From here on new connections are refused by the system, and calls by the handlers.
-        drop(listener);
+        drop((listener, also));
         service.stopping.store(true, Ordering::Relaxed);
         let cut_off = drain(stopping, &service, drain_max).await;
         let closed = service.sessions.close(if cut_off == 0 { drain_max } else { Nanos::ZERO }).await;
@@ -190,6 +195,7 @@ fn about(settings: &Settings, served: &dyn Served) -> About {
         workers: settings.workers,
         pid: std::process::id(),
         limits: settings.limits.clone(),
+        transport: None,
         stack: served.stack(),
         unfinished: 0,
     }
@@ -208,7 +214,7 @@ fn explain(error: &std::io::Error) -> String {
 
 /// Takes connections until `shutdown` is ready. Connections end when they see the change of what is returned.
 async fn accept(
-    listener: &TcpListener,
+    (listener, also): (&TcpListener, &ExtraListener),
     service: &Arc<Service>,
     mut shutdown: Shutdown<'_>,
 ) -> watch::Sender<bool> {
@@ -219,10 +225,11 @@ async fn accept(
         let accepted = tokio::select! {
             biased;
             () = &mut shutdown => return stopping,
-            accepted = listener.accept() => accepted,
+            accepted = listener.accept() => accepted.map(|(stream, _)| Incoming::Tcp(stream)),
+            accepted = also.accept() => accepted,
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
+        let incoming = match accepted {
+            Ok(incoming) => incoming,
             Err(error) if is_clients(&error) => continue,
             Err(error) => {
                 service.operator.remark(&format!("could not take a connection: {error}"));
@@ -231,14 +238,14 @@ async fn accept(
             }
         };
         let Ok(place) = places.clone().try_acquire_owned() else {
-            tokio::spawn(turn_away(stream));
+            tokio::spawn(turn_away(incoming, service.limits.head_read_max));
             continue;
         };
-        // An answer is one write: waiting for more would only delay it.
-        let _ = stream.set_nodelay(true);
         let (router, service, seen) = (router.clone(), service.clone(), seen.clone());
         tokio::spawn(async move {
-            connection::serve(stream, router, service, seen).await;
+            if let Some(stream) = ready(incoming, service.limits.head_read_max).await {
+                connection::serve(stream, router, service, seen).await;
+            }
             drop(place);
         });
     }
@@ -250,8 +257,18 @@ fn is_clients(error: &std::io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
 
-/// Says 503 to a connection over the limit, without reading anything.
-async fn turn_away(mut stream: TcpStream) {
+/// A connection on which requests may come, unless its client breaks off or takes too long.
+async fn ready(incoming: Incoming, max: Nanos) -> Option<Stream> {
+    tokio::time::timeout(max.into(), incoming.ready()).await.ok()?.ok()
+}
+
+/// Says 503 to a connection over the limit, without reading a request.
+async fn turn_away(incoming: Incoming, max: Nanos) {
+    // A handshake would cost more than the connection that is turned away.
+    if matches!(incoming, Incoming::Tls(..)) {
+        return;
+    }
+    let Some(mut stream) = ready(incoming, max).await else { return };
     let body = Problem::refused(Refusal::Shedding).to_json();
     let head = format!(
         "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\nretry-after: 1\r\n\

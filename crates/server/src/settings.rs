@@ -1,6 +1,6 @@
 //! What a server is started with, and what can stop it from serving.
 
-use model::{Nanos, OpenError};
+use model::{Nanos, OpenError, Transport};
 use serde::Serialize;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -42,6 +42,8 @@ impl Operator {
 pub struct Settings {
     /// Where to listen; port 0 picks a free one. Loopback unless told otherwise.
     pub listen: SocketAddr,
+    /// Where it listens besides.
+    pub transport: Transport,
     /// Threads that speak HTTP, at least 1.
     pub workers: usize,
     /// Sessions to the engine, at least 1: the pool.
@@ -57,6 +59,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
+            transport: Transport::Tcp,
             workers: 2,
             sessions: 8,
             scale: 1,
@@ -70,6 +73,7 @@ impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Settings")
             .field("listen", &self.listen)
+            .field("transport", &self.transport)
             .field("workers", &self.workers)
             .field("sessions", &self.sessions)
             .field("scale", &self.scale)

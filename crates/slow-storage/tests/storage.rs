@@ -149,7 +149,7 @@ fn after_a_power_cut(settings: &str, committed: i64, mut lost: impl FnMut() -> b
     // As of a process that is killed: nothing of it is tidied up.
     std::mem::forget(connection);
     cut_power(&file, || !lost()).unwrap();
-    // Elsewhere: SQLite keeps in a process what it knows of a file by its inode, and the connection is in this one.
+    // ExtraEndpoint: SQLite keeps in a process what it knows of a file by its inode, and the connection is in this one.
     let (elsewhere, copy) = empty();
     for ending in ["", "-wal", "-journal"] {
         let from = folder.path().join(format!("a.db{ending}"));

@@ -179,7 +179,7 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
             Route::Direct => (None, targets::target_over(job.subject.how, &urls, size)?, job.plan.workers),
             Route::Http => {
                 let server = job.serve(&SinkAddress::Null)?.context("it has no server")?;
-                let target = reach_started::<W>(&server, job.databases.scale())?;
+                let target = reach_started::<W>(&server, job.databases.scale(), job.server.http)?;
                 target.about().admits(job.plan.workers).map_err(anyhow::Error::msg)?;
                 let pool = target.about().pool;
                 (Some(server), of_server(target), pool)
@@ -230,7 +230,7 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
             }
         };
         if self.failure.is_none() {
-            self.failure.clone_from(&trial.failure);
+            self.failure = trial.failure.clone().or_else(|| self.backlog(&trial));
         }
         self.uncounted += trial.warmed;
         // Of one that was cut short, what it counted is kept, and its rate is none of a round.
@@ -240,6 +240,8 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
         }
         match &mut self.whole {
             Some(whole) => whole.absorb(trial),
+            // At a given rate a client makes few calls, and how many it has made is no measure of how warm its session is.
+            None if self.job.plan.arrivals.is_open() => self.whole = Some(trial),
             None => {
                 let call_counts = trial.totals.call_counts();
                 let calls = (call_counts.committed + call_counts.declined).max(1) as f64;
@@ -249,6 +251,24 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
                 self.whole = Some(trial);
             }
         }
+    }
+
+    /// Why there is no use in another round, if most calls that were due in the first one had not ended with it: each would take as
+    /// long. In a later one that may be a pause of the engine.
+    fn backlog(&self, trial: &drive::Trial<W>) -> Option<String> {
+        let call_counts = trial.totals.call_counts();
+        let ended: u64 = trial.totals.kinds.iter().map(|kind| kind.ended.all()).sum();
+        let left = call_counts.due.saturating_sub(ended);
+        let is_first = self.whole.is_none() && !trial.interrupted;
+        let is_behind = self.job.plan.arrivals.is_open() && is_first && 2 * left > call_counts.due;
+        is_behind.then(|| {
+            format!(
+                "{left} of the {} calls that were due in a round of {:.1} s had not ended with it: the rate is far beyond its capacity; \
+                 lower it, or measure whole trials with `--trials`",
+                call_counts.due,
+                trial.span.as_secs_f64()
+            )
+        })
     }
 
     /// Puts what there is so far into its document.

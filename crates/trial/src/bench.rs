@@ -100,6 +100,7 @@ impl<'a, W: Driven> TrialRunner<'a, W> {
             relaying: variant.relaying.clone(),
             pool: variant.pool,
             threads: variant.server_threads,
+            http: variant.http,
         };
         variant.plan.validate(W::KINDS)?;
         let index = self.deployed_at(&variant.spec)?;

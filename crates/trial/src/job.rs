@@ -168,8 +168,8 @@ impl<W: Driven> Job<'_, W> {
         let mut started = self.serve(sink)?;
         let scale = self.databases.scale();
         let target = match (&started, self.url) {
-            (Some(server), _) => reach_started::<W>(server, scale)?,
-            (None, Some(url)) => reach::<W>(url, Some(scale.into()))?,
+            (Some(server), _) => reach_started::<W>(server, scale, self.server.http)?,
+            (None, Some(url)) => reach::<W>(url, Some(scale.into()))?.through(self.server.http)?,
             (None, None) => unreachable!("started when no address is given"),
         };
         target.about().admits(self.plan.workers).map_err(anyhow::Error::msg)?;

@@ -3,7 +3,7 @@
 use adapter_http::{Expected, HttpTarget};
 use anyhow::{Result, anyhow};
 use deploy::Server;
-use model::{AnyTarget, RetryPolicy, RetryingTarget};
+use model::{AnyTarget, HttpOptions, RetryPolicy, RetryingTarget};
 use targets::{Driven, TrialTarget};
 
 /// A server as what a trial is run on.
@@ -18,8 +18,13 @@ pub fn reach<W: Driven>(url: &str, scale: Option<u64>) -> Result<HttpTarget<W>> 
 }
 
 /// The same of a server that was started here: what it has to say about a failure is in its log.
-pub(crate) fn reach_started<W: Driven>(server: &Server, scale: u32) -> Result<HttpTarget<W>> {
-    reach(server.url(), Some(scale.into())).map_err(|error| anyhow!("{error:#}{}", server.log_tail()))
+pub(crate) fn reach_started<W: Driven>(
+    server: &Server,
+    scale: u32,
+    options: HttpOptions,
+) -> Result<HttpTarget<W>> {
+    let reached = reach(server.url(), Some(scale.into())).and_then(|target| Ok(target.through(options)?));
+    reached.map_err(|error| anyhow!("{error:#}{}", server.log_tail()))
 }
 
 /// Why the server of a trial is not the one that it began with, if so: it ended, or was started again.

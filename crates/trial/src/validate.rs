@@ -69,8 +69,9 @@ pub fn conformance<W: Driven>(
         Route::Direct => hold::<W>(&targets::target_over(subject.how, &urls, size)?, size)?,
         Route::Http => {
             let log = folder.path().join("server.log");
+            let options = server.http;
             let server = subject.serve(&urls, server, &SinkAddress::Null, &log, interrupt.flag())?;
-            let target = reach_started::<W>(&server, W::scale(size))?;
+            let target = reach_started::<W>(&server, W::scale(size), options)?;
             let found = hold::<W>(&of_server(target), size)?;
             server.stop()?;
             found

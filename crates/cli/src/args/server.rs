@@ -3,6 +3,7 @@
 use super::values::{span, threads};
 use clap::Args;
 use deploy::{RelayOptions, SinkKind};
+use model::{Connections, HttpOptions, Transport};
 use relay::Polling;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,6 +17,13 @@ pub(crate) struct ServerArgs {
     /// Threads of the HTTP server besides its sessions [default: half the cores].
     #[arg(long, value_parser = threads)]
     pub(crate) server_threads: Option<usize>,
+    /// What carries HTTP to a server that is started here: `tcp`, `unix` (a unix socket) or `tls` (TLS 1.3 over TCP) [default: tcp].
+    #[arg(long)]
+    pub(crate) transport: Option<Transport>,
+    /// Connections of clients to the HTTP server: `keep` (one for all calls of a client) or `per-call` (each call opens one) [default:
+    /// keep].
+    #[arg(long)]
+    pub(crate) connections: Option<Connections>,
     /// Destination of messages: `file` is a file in the folder of the run; `kafka` creates a topic for each trial, on a private broker or
     /// on the one given by `--db broker=ADDRESS`; `null` discards them [default: file].
     #[arg(long)]
@@ -36,6 +44,13 @@ pub(crate) struct ServerArgs {
 }
 
 impl ServerArgs {
+    pub(crate) fn http(&self) -> HttpOptions {
+        HttpOptions {
+            transport: self.transport.unwrap_or_default(),
+            connections: self.connections.unwrap_or_default(),
+        }
+    }
+
     pub(crate) fn relaying(&self, limits: Option<rig::Limits>) -> RelayOptions {
         let RelayOptions { sink, batch, partitions, .. } = RelayOptions::default();
         RelayOptions {

@@ -29,8 +29,9 @@ const BYTES_MAX: u64 = 1 << 20;
 const FOLDER: &str = "experiments";
 
 /// Experiments that come with the program, by name.
-pub(crate) const BUILT_IN: [(&str, &str); 9] = [
+pub(crate) const BUILT_IN: [(&str, &str); 10] = [
     ("http-tax", include_str!("../../../../experiments/http-tax.toml")),
+    ("http-settings", include_str!("../../../../experiments/http-settings.toml")),
     ("drivers", include_str!("../../../../experiments/drivers.toml")),
     ("embedded", include_str!("../../../../experiments/embedded.toml")),
     ("durability", include_str!("../../../../experiments/durability.toml")),

@@ -65,8 +65,17 @@ const SHARED: [Shared; 2] = [
 /// second factor. Where several factors are meant, see [`intended_by_all`].
 pub fn intended_by(factor: &str) -> &'static [&'static str] {
     match factor {
-        "route" => &["stack.route", "stack.server", "plan.generator_threads"],
+        // What carries HTTP is a part of it.
+        "route" => &[
+            "stack.route",
+            "stack.server",
+            "stack.settings.transport",
+            "stack.settings.connections",
+            "plan.generator_threads",
+        ],
         "server" => &["stack.server"],
+        "transport" => &["stack.settings.transport"],
+        "connections" => &["stack.settings.connections"],
         // Whatever a change makes of the program, and of its work; but for what was set for it, such as sessions, and for what
         // a commit survives.
         "revision" => &[

@@ -1,6 +1,7 @@
 //! What sets the rate, whether clients and times agree with it, and whether it held.
 
 use super::{bad, clients, fine, hint, listed, note, warning, whole_percent};
+use crate::curve::{SERVED_SHARE, left_in_rounds};
 use crate::figures;
 use measure::{Steadiness, steadiness};
 use result::{Arrivals, Class, Rule, Tally, Trial};
@@ -13,6 +14,8 @@ const LITTLE_MARGIN: f64 = 0.05;
 const SLOW_SHARE: f64 = 0.20;
 /// And by this many times the usual deviation (1.48 × the median one, which for normal scatter is one standard deviation).
 const SLOW_DEVIATIONS: f64 = 4.0;
+/// With more of the calls left at the end of their round, response times of rounds say nothing about those of a whole trial.
+const LEFT_MAX: f64 = 0.05;
 /// Committed calls per second below which counting alone scatters too much for single slices to be called slow.
 const SLOW_RATE_MIN: f64 = 25.0;
 
@@ -47,6 +50,25 @@ fn busy(trial: &Trial) -> Option<f64> {
     // By Little's law throughput ÷ (clients ÷ think) = think ÷ (think + response), so the share of their time that
     // clients spend inside calls tells how far throughput is below what the pace allows.
     Some(occupied(trial, Times::Response)?.clients / f64::from(trial.plan.clients.max(1)))
+}
+
+/// Whether calls that were due at a rate were served in the rounds in which they were due. What a round leaves is worked off after
+/// it, so a backlog that would grow in a whole trial is cut with each turn.
+pub(super) fn backlog(trial: &Trial) -> Option<Rule> {
+    if trial.rounds.is_empty() || !trial.plan.arrivals.is_open() {
+        return None;
+    }
+    let left = left_in_rounds(trial);
+    if left <= 1.0 - SERVED_SHARE {
+        return fine("the calls that were due in a round ended in it but for those under way");
+    }
+    let sentence = format!(
+        "{} of the calls that were due in a round had not ended with it, more than are under way at any moment; a round begins without the \
+         backlog of the last one, so response times would be longer in a whole trial",
+        figures::percent(left)
+    );
+    let advice = "lower the rate, or measure whole trials with `--trials`";
+    if left > LEFT_MAX { bad(sentence, advice) } else { warning(sentence, advice) }
 }
 
 /// Clients = throughput × (response + think): in a closed loop, throughput and response time are one fact.

@@ -24,7 +24,7 @@ const fn row(rule: &'static str, severity: Severity, words: &'static str, fire: 
 }
 
 /// Every rule of trials, in the order of the code. "Complains" is a warning or worse, but for those that only inform.
-const ROWS: [Row; 27] = [
+const ROWS: [Row; 28] = [
     row("call-accounting", Bad, "call counts do not add up", |trial| {
         trial.overall.call_counts.committed -= 1
     }),
@@ -44,6 +44,11 @@ const ROWS: [Row; 27] = [
     }),
     row("limits", Warning, "p90 of payment is 7 s (limit 5 s)", |trial| {
         trial.kinds[1].limit = Some(Limit::new(5_000_000_000, Some(7_000_000_000)));
+    }),
+    row("backlog", Bad, "of the calls that were due in a round had not ended with it", |trial| {
+        trial.plan.arrivals = Arrivals::Constant { rate_per_s: 100.0 };
+        trial.rounds = vec![result::Round { t_s: 0.0, rate_per_s: 100.0 }; 2];
+        trial.overall.call_counts.due += trial.overall.call_counts.started / 9;
     }),
     row("steady", Warning, "not steady", |trial| {
         measured(trial).filter(|slice| slice.t_s >= 40.0).for_each(|slice| {

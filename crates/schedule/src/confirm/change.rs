@@ -286,6 +286,7 @@ mod tests {
             plan: drive::Plan { workers: 8, ..drive::Plan::default() },
             pool: 8,
             server_threads: 1,
+            http: model::HttpOptions::default(),
             server_limits: None,
             relaying: deploy::RelayOptions::default(),
             spec: Spec::of_wishes(dialect, 1, &[], &EngineOptions::default()),

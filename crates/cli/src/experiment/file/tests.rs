@@ -367,7 +367,7 @@ fn what_a_variant_has_wrong_is_said_with_its_line() {
             "4:1",
             "`pool` is for a server, and tpcc/sqlite/rusqlite is direct",
         ),
-        ("subject = \"sqlite\"\nserver-threads = 3", "4:1", "is direct"),
+        ("subject = \"sqlite\"\ntransport = \"unix\"", "4:1", "is direct"),
         ("subject = \"sqlite/axum+rusqlite\"\npool = 0", "4:8", "0 is not in 1 to 4096"),
         ("subject = \"sqlite/axum+rusqlite\"\npool = [2, 5000]", "4:12", "5000 is not in 1 to 4096"),
         ("subject = \"sqlite/axum+rusqlite\"\npool = []", "4:8", "an empty list"),
@@ -535,7 +535,7 @@ fn an_experiment_is_found_by_its_name_or_its_path() {
     let found = find("pool-size", &any).unwrap();
     assert_eq!((found.name.as_str(), found.variants.len()), ("pool-size", 4));
     let error = find("pool-sice", &any).unwrap_err().to_string();
-    assert!(error.contains("nearest: `pool-size`") && error.contains("http-tax, drivers"), "{error}");
+    assert!(error.contains("nearest: `pool-size`") && error.contains("http-settings, drivers"), "{error}");
     let error = format!("{:#}", find("nowhere/http-tax.toml", &any).unwrap_err());
     assert!(error.contains("could not read nowhere/http-tax.toml"), "{error}");
 }

@@ -23,6 +23,8 @@ const OWN: &[&str] = &[
     "factor",
     "pool",
     "server-threads",
+    "transport",
+    "connections",
     "sink",
     "polling",
     "batch",
@@ -74,7 +76,7 @@ impl Common<'_> {
         let mut words = Words::default();
         for entry in entries {
             let key = entry.key.as_str();
-            let at_server = ["pool", "server-threads"].contains(&key);
+            let at_server = ["pool", "server-threads", "transport", "connections"].contains(&key);
             if at_server && subject.route() == Route::Direct {
                 return Err(source.wrong(&entry.key_span, no_server(key, subject)));
             }
@@ -124,6 +126,7 @@ impl Common<'_> {
         let args = words.line(source, span)?;
         let plan = words.plan::<W>(source, span, &args.plan, self.scale)?;
         let server = server_settings(&args.server, &args.engine, plan.workers);
+        subject.check_http(server.http).map_err(|error| source.wrong(span, error.to_string()))?;
         let text_of = |who| args.engine.limits_of(who).map(|limits| limits.to_string());
         let no_stores = Stores::of(&[], None)?;
         check_message_options(&args.server, &args.engine, &no_stores, &[subject], false)
@@ -151,6 +154,7 @@ impl Common<'_> {
             plan,
             pool: server.pool,
             server_threads: server.threads,
+            http: server.http,
             server_limits: text_of(Limited::Server),
             relaying: server.relaying,
             spec,

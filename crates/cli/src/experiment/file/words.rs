@@ -75,6 +75,8 @@ fn type_of(key: &str) -> Type {
         "durability" => Type::Text("\"delayed\""),
         "limit" => Type::Text("\"cpu=1,mem=1GiB\""),
         "sink" => Type::Text("\"null\""),
+        "transport" => Type::Text("\"unix\""),
+        "connections" => Type::Text("\"per-call\""),
         "polling" => Type::Text("\"500ms\""),
         key if workloads::all().flat_map(|row| row.parameters).any(|parameter| parameter.name == key) => {
             Type::Whole
