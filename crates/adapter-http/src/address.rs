@@ -18,7 +18,7 @@ impl Address {
         let Some(rest) = url.strip_prefix("http://") else {
             return Err(match url.split_once("://") {
                 Some(("https", _)) => {
-                    "https is not supported; use http://, or start the server with --transport tls".into()
+                    "https is not supported here; use http:// (--transport tls is for servers that Stackmark starts)".into()
                 }
                 Some((scheme, _)) => format!("unknown scheme `{scheme}`; use http://host:port"),
                 None => "no scheme; use http://host:port".into(),

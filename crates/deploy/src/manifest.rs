@@ -511,6 +511,14 @@ serves = [
         check("about", "why", 5, "unknown field `why`");
         check("serves = [\n", "serves = []\nother = [\n", 5, "unknown field `other`");
         check("language", "stop_s_max = 0\nlanguage", 2, "it must be 1 to 600 s");
+        check(
+            "language",
+            "transports = [\"tcp\"]\nlanguage",
+            2,
+            "list each transport besides tcp once: unix, tls",
+        );
+        check("language", "transports = [\"tls\", \"tls\"]\nlanguage", 2, "besides tcp once");
+        check("language", "transports = [\"quic\"]\nlanguage", 2, "unknown variant `quic`");
         check("language", "build = [\"no-such-builder\"]\nlanguage", 2, "no program `no-such-builder`");
     }
 

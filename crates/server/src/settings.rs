@@ -42,7 +42,7 @@ impl Operator {
 pub struct Settings {
     /// Where to listen; port 0 picks a free one. Loopback unless told otherwise.
     pub listen: SocketAddr,
-    /// Where it listens besides.
+    /// What carries HTTP besides TCP, on which it always listens.
     pub transport: Transport,
     /// Threads that speak HTTP, at least 1.
     pub workers: usize,

@@ -3,7 +3,12 @@
 use crate::rogue::{Peer, answer, ok, posing};
 use crate::toy::{Add, Sum, Toy};
 use adapter_http::{Expected, HttpSession, HttpTarget};
-use model::{CallWork, Conflict, DefectKind, Doubt, Fault, Nanos, Refusal, Session, Target, Workload};
+use model::{
+    CallWork, Conflict, Connections, DefectKind, Doubt, Fault, HttpOptions, Nanos, Refusal, Session, Target,
+    Transport, Workload,
+};
+use std::cell::RefCell;
+use std::rc::Rc;
 
 const CALL: Add = Add { a: 1, b: 2 };
 const RIGHT: &str = r#"{"sum":3}"#;
@@ -324,5 +329,54 @@ fn an_announced_close_costs_nothing_but_a_new_connection() {
         for _ in 0..5 {
             assert_eq!(run(&mut session).await, Ok(Sum { sum: 3 }));
         }
+    });
+}
+
+#[test]
+fn each_call_opens_a_connection_where_that_is_asked_for() {
+    for (connections, opened) in [(Connections::Keep, 1), (Connections::PerCall, 5)] {
+        with_servers(async {
+            let calls = Rc::new(RefCell::new(Vec::new()));
+            let kept = Rc::clone(&calls);
+            // It closes nothing itself.
+            let url = posing(move |mut peer: Peer, _| {
+                let kept = Rc::clone(&kept);
+                async move {
+                    let mut of_connection = Vec::new();
+                    loop {
+                        of_connection.push(peer.head.contains("connection: close"));
+                        kept.borrow_mut().push(of_connection.clone());
+                        peer.send(ok(RIGHT)).await;
+                        if peer.request().await.is_none() {
+                            return;
+                        }
+                    }
+                }
+            })
+            .await;
+            let target = HttpTarget::<Toy>::reach(&url, &Expected::default()).await.unwrap();
+            let options = HttpOptions { connections, ..HttpOptions::default() };
+            let mut session = target.through(options).unwrap().open(0).await.unwrap();
+            for _ in 0..5 {
+                let mut work = CallWork::default();
+                assert_eq!(session.run(&CALL, &mut work).await, Ok(Sum { sum: 3 }));
+                assert_eq!(work.reconnects, 0);
+            }
+            let calls = calls.borrow();
+            let firsts: Vec<_> = calls.iter().filter(|calls| calls.len() == 1).collect();
+            assert_eq!((calls.len(), firsts.len()), (5, opened), "{connections}");
+            assert!(firsts.iter().all(|calls| calls[0] == (connections == Connections::PerCall)));
+        });
+    }
+}
+
+#[test]
+fn a_transport_that_the_server_does_not_offer_cannot_be_used() {
+    with_servers(async {
+        let url = posing(|_, _| async {}).await;
+        let target = HttpTarget::<Toy>::reach(&url, &Expected::default()).await.unwrap();
+        let refused = target.through(HttpOptions { transport: Transport::Unix, ..HttpOptions::default() });
+        let why = refused.unwrap_err().to_string();
+        assert!(why.contains("its /about has no endpoint for the transport unix"), "{why}");
     });
 }
