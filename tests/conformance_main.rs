@@ -2,6 +2,7 @@
 //!
 //! One program, so that what they share is compiled once and each engine is started, and loaded, once.
 
+mod conformance_answers;
 mod conformance_banks;
 mod conformance_bites;
 mod conformance_booking;

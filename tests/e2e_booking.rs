@@ -3,6 +3,7 @@
 use crate::e2e_bad_input::refused;
 use crate::e2e_workdir::{Running, Workdir, assert_good, parse, write};
 use serde_json::{Value, json};
+use stackmark_tests::calls::assert_answers_match;
 
 fn run(workdir: &Workdir, line: &str) -> Value {
     let ran = workdir.run(line);
@@ -112,6 +113,8 @@ fn an_outbox_is_published_and_held_to_what_was_booked() {
         let messages: u64 = line.iter().map(|second| second["messages"].as_u64().unwrap()).sum();
         assert!((1..=booked(&document)).contains(&messages), "{published}");
         assert_eq!(checks, all);
+        // What is measured by itself reads by the same statements, and is asked because its style is another.
+        assert_answers_match(&document["trials"][0], "booking");
         let settings = document["trials"][0]["stack"]["settings"].to_string();
         for (name, value) in [("sink", "file"), ("polling", "100ms"), ("batch", "50")] {
             let setting = json!({"name": format!("outbox {name}"), "value": value}).to_string();

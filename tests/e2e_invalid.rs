@@ -59,7 +59,7 @@ fn a_stored_result_that_lost_what_it_acknowledged_gets_no_ratio() {
         let (code, found, [text, markdown, html]) = compared(a, b);
         assert_eq!(code, 1, "{text}");
         assert!(found["ratio"].is_null() && found["blocks"][0]["ratio"].is_null(), "{found}");
-        let why = format!("No ratio: {lost} is invalid (the audit of `orders placed` failed");
+        let why = format!("No ratio: {lost} is invalid (the audit `closing-order-status` failed");
         assert!(found["sentence"].as_str().unwrap().starts_with(&why), "{found}");
         assert!(unwrapped(&text).contains(&why) && text.contains("FAILED"), "{text}");
         assert!(!text.contains(" keeps ") && !text.contains("ratio B/A"), "{text}");

@@ -114,7 +114,13 @@ impl Workdir {
 
     /// Starts a server on `bench.db` and waits until it listens.
     pub(crate) fn serve(&self) -> (Running, String) {
-        let server = self.start("serve tpcc --db sqlite:bench.db --listen 127.0.0.1:0 --pool 4");
+        self.serve_workload("tpcc", "bench.db")
+    }
+
+    /// The same for a workload and its database.
+    pub(crate) fn serve_workload(&self, workload: &str, database: &str) -> (Running, String) {
+        let line = format!("serve {workload} --db sqlite:{database} --listen 127.0.0.1:0 --pool 4");
+        let server = self.start(&line);
         server.until("it listens", || server.out().ends_with('\n'));
         let url = server.out().trim().strip_prefix("listening on ").unwrap().to_owned();
         (server, url)

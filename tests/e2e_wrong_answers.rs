@@ -1,6 +1,6 @@
 //! A server that answers wrongly shows in the call counts, and never in the throughput.
 
-use crate::e2e_impostor::{Asked, Reply, answer, before, changed};
+use crate::e2e_impostor::{Asked, Reply, answer, before, changed, forward};
 use crate::e2e_workdir::{Ran, Workdir, parse};
 use serde_json::Value;
 use std::fs;
@@ -20,10 +20,33 @@ impl Lied {
         options: &str,
         twist: impl Fn(&Asked, &dyn Fn() -> Vec<u8>) -> Reply + Send + Sync + 'static,
     ) -> Lied {
+        Lied::of("tpcc", &format!("--clients 2 {options}"), twist)
+    }
+
+    /// The same with another workload.
+    fn of(
+        workload: &str,
+        options: &str,
+        twist: impl Fn(&Asked, &dyn Fn() -> Vec<u8>) -> Reply + Send + Sync + 'static,
+    ) -> Lied {
+        Lied::of_server(workload, options, |_| twist)
+    }
+
+    /// The same where what it does depends on the address of the real one.
+    fn of_server<T: Fn(&Asked, &dyn Fn() -> Vec<u8>) -> Reply + Send + Sync + 'static>(
+        workload: &str,
+        options: &str,
+        twist: impl FnOnce(&str) -> T,
+    ) -> Lied {
         let workdir = Workdir::loaded();
-        let (_server, real) = workdir.serve();
+        let database = if workload == "tpcc" { "bench.db" } else { "other.db" };
+        if workload != "tpcc" {
+            assert_eq!(workdir.run(&format!("load {workload} --db sqlite:{database} --golden")).code(), 0);
+        }
+        let (_server, real) = workdir.serve_workload(workload, database);
+        let twist = twist(real.strip_prefix("http://").unwrap());
         let url = before(&real, twist);
-        let line = format!("run tpcc --url {url} --db sqlite:bench.db --warmup 0s --clients 2 {options}");
+        let line = format!("run {workload} --url {url} --db sqlite:{database} --warmup 0s {options}");
         let ran = workdir.run(&line);
         // A run that could not take place at all has no result.
         let text = fs::read_to_string(workdir.only_run().join("result.json"));
@@ -45,6 +68,22 @@ impl Lied {
         assert_eq!(trial["headline"]["value"]["value"], 0.0);
         assert!(self.book(column) > 0 && self.book(column) == self.book("started"), "{}", self.ran.out);
         self.workdir.assert_sound("bench.db");
+    }
+
+    /// No call had a wrong answer, and the questions after the last one show that they are answered otherwise than stored.
+    #[track_caller]
+    fn shows_when_it_is_asked(&self, audit: &str) {
+        assert_eq!(self.ran.code(), 1, "{:?}", self.ran);
+        let trial = &self.document["trials"][0];
+        let audits = trial["audits"].as_array().unwrap();
+        let named: Vec<&Value> = audits.iter().filter(|found| found["family"] == "responses").collect();
+        let failed: Vec<&Value> = named.iter().copied().filter(|found| found["check"] == "failed").collect();
+        assert!(failed.len() == 1 && failed[0]["name"] == audit, "{named:?}\n{:?}", self.ran);
+        assert!(
+            failed[0]["violations"][0].as_str().is_some_and(|what| what.contains("answered {")),
+            "{failed:?}"
+        );
+        assert!(named.len() >= 2 && self.ran.out.contains(audit), "{:?}", self.ran);
     }
 
     /// The trial was ended by a wrong answer.
@@ -151,4 +190,91 @@ fn calls_that_are_shed_are_refused() {
         Reply::Bytes(answer("503 Service Unavailable", "application/problem+json", problem))
     })
     .counts_none_but("refused");
+}
+
+/// A change of the answers at a path.
+type Change = (&'static str, fn(&mut Value));
+
+#[test]
+fn what_no_answer_gives_away_shows_when_the_data_is_compared_with_them() {
+    let lies: [(&str, Change, &str); 5] = [
+        (
+            "tpcc",
+            ("/tpcc/order-status", |json| {
+                json["c_balance"] = (json["c_balance"].as_i64().unwrap() + 1).into()
+            }),
+            "closing-order-status",
+        ),
+        (
+            "tpcc",
+            ("/tpcc/order-status", |json| {
+                let amount = &mut json["lines"][0]["ol_amount"];
+                *amount = (amount.as_i64().unwrap() + 1).into();
+            }),
+            "closing-order-status",
+        ),
+        (
+            "tpcc",
+            ("/tpcc/stock-level", |json| {
+                // A threshold that no stock is below shows at once.
+                let low = json["low_stock"].as_i64().unwrap();
+                json["low_stock"] = (low + i64::from(low > 0)).into();
+            }),
+            "closing-stock-level",
+        ),
+        (
+            "catalogue",
+            ("/foods?", |json| {
+                if let Some(food) = json["foods"].get_mut(0) {
+                    food["price"] = (food["price"].as_i64().unwrap() + 1).into();
+                }
+            }),
+            "closing-foods-list",
+        ),
+        (
+            "catalogue",
+            ("/categories", |json| json["categories"][0]["name"] = "another name".into()),
+            "closing-categories",
+        ),
+    ];
+    for (workload, (path, change), audit) in lies {
+        let options = if workload == "tpcc" { "--calls 300" } else { "--calls 300 --clients 1" };
+        let lied = Lied::of(workload, options, move |asked, pass_on| {
+            let honest = pass_on();
+            let is_it = match path {
+                "/categories" => asked.path == path && asked.method() == "GET",
+                path => asked.path.starts_with(path) && asked.method() != "PUT",
+            };
+            let good = honest.starts_with(b"HTTP/1.1 200");
+            Reply::Bytes(if is_it && good { changed(&honest, change) } else { honest })
+        });
+        lied.shows_when_it_is_asked(audit);
+    }
+}
+
+/// It answers each booking as booked, and forwards it when something is read for the first time: that is when the last call has
+/// been answered.
+#[test]
+fn what_is_acknowledged_before_it_is_stored_is_invalid_though_it_is_stored_in_the_end() {
+    let kept = std::sync::Mutex::new(Vec::new());
+    let lied = Lied::of_server("booking", "--calls 60 --clients 2 --mix book=100", move |real| {
+        let real = real.to_owned();
+        move |asked, pass_on| {
+            let mut kept = kept.lock().unwrap();
+            if asked.method() == "POST" {
+                let mut booking = asked.body();
+                booking["id"] = asked.header("idempotency-key").into();
+                kept.push(asked.whole());
+                return Reply::Bytes(answer("201 Created", "application/json", &booking.to_string()));
+            }
+            kept.drain(..).for_each(|booking| drop(forward(&real, &booking)));
+            Reply::Bytes(pass_on())
+        }
+    });
+    assert_eq!(lied.ran.code(), 1, "{:?}", lied.ran);
+    let ledger = lied.document["trials"][0]["ledger"].as_array().unwrap();
+    let failed: Vec<&Value> = ledger.iter().filter(|found| found["check"] == "failed").collect();
+    let words = "Calls were acknowledged before they were stored. When the last one had been answered: ";
+    assert!(!failed.is_empty(), "{:?}", lied.ran);
+    assert!(failed.iter().all(|found| found["sentence"].as_str().unwrap().starts_with(words)), "{failed:?}");
 }

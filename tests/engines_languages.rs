@@ -7,6 +7,7 @@ use rig::Engine;
 use rig::for_tests::fixture;
 use serde_json::Value;
 use sql::ServerUrl;
+use stackmark_tests::calls::assert_answers_match;
 use stackmark_tests::languages::{self, ByHand, FOLDERS, OURS, Offer, is_made, manifest};
 use std::collections::BTreeMap;
 use targets::Driven;
@@ -69,6 +70,7 @@ fn measured(server: &Server, url: &str, name: &str, offer: &Offer) {
     );
     let audited: Vec<&Value> = trial["audits"].as_array().unwrap().iter().collect();
     assert!(!audited.is_empty() && audited.iter().all(|audit| audit["check"] != "failed"), "{audited:?}");
+    assert_answers_match(trial, workload);
 }
 
 /// What calls take that our server answers one statement at a time, in that style. It keeps every rule, or this panics.

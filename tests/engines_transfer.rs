@@ -6,6 +6,7 @@ use rig::Engine;
 use rustix::process::Signal;
 use serde_json::Value;
 use sql::ServerUrl;
+use stackmark_tests::calls::assert_answers_match;
 use stackmark_tests::languages::{self, ByHand, Offer, is_made};
 
 fn driver(engine: Engine) -> &'static str {
@@ -52,6 +53,7 @@ fn is_sound(server: &Server, in_all: bool) {
         assert!(committed(trial, "cross-transfer") > 0 && committed(trial, "transfer") > 0, "{trial:#}");
         assert_eq!(trial["settled"]["pending_last"], 0, "{trial:#}");
         assert_eq!(trial["stack"]["style"].as_str(), how.rsplit('/').next());
+        assert_answers_match(trial, "transfer");
     }
     let ran = server.run(&workdir, &format!("verify --idle 0s transfer/{engine}/axum+{driver}/2pc {both}"));
     assert_eq!(ran.code(), 0, "{ran:?}");

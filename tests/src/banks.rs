@@ -45,6 +45,14 @@ impl Injected for Tpcb {
             &["account-history"],
         ),
         Injector::edits(
+            "a neighbour's account gets the amount, and history says so",
+            &[
+                (Stmt::AddToAccount.id(), "aid = ?1", "aid = ?1 - (?1 + 1) % 2"),
+                (Stmt::InsertHistory.id(), "?3,", "?3 - (?3 + 1) % 2,"),
+            ],
+            &["account-spread", "ledger"],
+        ),
+        Injector::edits(
             "tellers get nothing",
             &[(Stmt::AddToTeller.id(), "tbalance + ", "tbalance + 0 * ")],
             &["balance-sums", "teller-history", "ledger"],

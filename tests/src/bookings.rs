@@ -146,6 +146,15 @@ impl Injected for Bookings {
             &["outbox-rows"],
         ),
         Injector::after(
+            "a booking of another run appears, with its tickets",
+            &[
+                "insert into booking (run, worker, sequence, event, user_id, quantity, created) select 8, 1, 1, min(id), 7, 1, 1 \
+                 from event where available > 0 and limited = 0",
+                "update event set available = available - 1 where id = (select event from booking where run = 8)",
+            ],
+            &["ledger"],
+        ),
+        Injector::after(
             "an event is gone",
             &["delete from event where id = 24"],
             &["booking-shape", "row-counts"],

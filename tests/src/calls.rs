@@ -102,7 +102,7 @@ pub fn drive_tpcc<T: Target<Tpcc>>(
     calls: u64,
     seed: u64,
 ) -> Trial<Tpcc> {
-    let known = Knowledge::of(Data::new(store.size, LOAD_SEED));
+    let known = Knowledge::of(Data::new(store.size, LOAD_SEED), Some(&store.tallies()), false);
     let inputs = |worker| inputs(store, seed, worker).remembering(&known);
     drive(target, workers, calls, inputs, || Ledger::new(store.size))
 }
@@ -227,4 +227,21 @@ impl<T: Target<Tpcc>> Target<Tpcc> for Recorded<T> {
     fn stack(&self) -> Stack {
         self.target.stack()
     }
+}
+
+/// A subject of a workload has been asked what its calls left behind, by each kind of reading call, and answers as the data is
+/// stored.
+///
+/// # Panics
+/// Where that is not so.
+#[track_caller]
+pub fn assert_answers_match(trial: &serde_json::Value, workload: &str) {
+    let kinds = match workload {
+        "tpcb" => 0,
+        "catalogue" => 5,
+        _ => 2,
+    };
+    let audits = trial["audits"].as_array().expect("they are a list");
+    let asked: Vec<_> = audits.iter().filter(|audit| audit["family"] == "responses").collect();
+    assert!(asked.len() == kinds && asked.iter().all(|audit| audit["check"] == "passed"), "{asked:#?}");
 }

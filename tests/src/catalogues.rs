@@ -62,6 +62,15 @@ impl Injected for FoodCatalogue {
             &["ledger"],
         ),
         Injector::after(
+            "a change of one category is that of another",
+            &[
+                "update category set version = version - 1 where id = (select one from (select max(id) as one from category where \
+                 version > 1) as changed)",
+                "update category set version = version + 1 where id = 1",
+            ],
+            &["ledger"],
+        ),
+        Injector::after(
             "an item is gone",
             &["delete from template_item where template = 1 and day = 1 and meal = 1 and item = 1"],
             &["row-counts"],

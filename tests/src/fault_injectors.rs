@@ -1,11 +1,15 @@
 //! Everybody who does wrong, and what must notice: for each audit of the stored data and each measure of the ledger at
 //! least one.
 
+mod shape;
+
 use crate::sabotage::{Edit, Edits, Trick, spelled};
 use crate::tamper::Tampering;
 use model::Cents;
 use sql::Dialect;
-use workload_tpcc::{Call, Cardinality, Outcome, Payment, Stmt};
+use workload_tpcc::{Call, Outcome, Payment, Stmt};
+
+pub use shape::SHAPE;
 
 /// One way to do wrong.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +64,7 @@ const REPLACING: &[Edit] = &[
         "?9)",
         "?9) on conflict (ol_w_id, ol_d_id, ol_o_id, ol_number) do update set ol_i_id = excluded.ol_i_id, \
          ol_supply_w_id = excluded.ol_supply_w_id, ol_delivery_d = null, ol_quantity = excluded.ol_quantity, \
-         ol_amount = excluded.ol_amount",
+         ol_amount = excluded.ol_amount, ol_dist_info = excluded.ol_dist_info",
     ),
 ];
 
@@ -90,7 +94,7 @@ pub const EXACT: &[FaultInjector] = &[
             (Stmt::InsertOrderLine, "?7, ?8, ?9", "1, (?8 - 0.00) / (?7 + 0), ?9"),
             (Stmt::UpdateStock, "s_ytd + ?4", "s_ytd + case when ?4 > 1 then 1 else ?4 end"),
         ],
-        &["ledger: order amounts", "ledger: stock of the warehouse"],
+        &["ledger: order amounts", "ledger: stock of the warehouse", "ledger: contents of order lines"],
     ),
     // Payment.
     FaultInjector {
@@ -158,6 +162,7 @@ pub const EXACT: &[FaultInjector] = &[
             "warehouse-history",
             "district-history",
             "bad-credit-data",
+            "ledger: contents of payments",
         ],
     ),
     behind(
@@ -166,7 +171,13 @@ pub const EXACT: &[FaultInjector] = &[
             (Call::Payment(call), Ok(Outcome::Paid(paid))) => pay_again(dialect, call, paid.customer.c_id),
             _ => Vec::new(),
         }),
-        &["ledger: payments", "ledger: money received", "bad-credit-data", "ledger: customers who paid"],
+        &[
+            "ledger: payments",
+            "ledger: money received",
+            "bad-credit-data",
+            "ledger: contents of payments",
+            "payment-texts",
+        ],
     ),
     behind(
         "twice the amount is paid",
@@ -177,7 +188,7 @@ pub const EXACT: &[FaultInjector] = &[
             }
             other => other,
         }),
-        &["payment-amounts", "ledger: money received"],
+        &["payment-amounts", "ledger: money received", "ledger: contents of payments"],
     ),
     edits(
         "who pays gets bad credit",
@@ -200,23 +211,15 @@ pub const EXACT: &[FaultInjector] = &[
             "ledger: order lines",
             "ledger: orders delivered",
             "ledger: orders placed",
-            "ledger: carriers of orders",
-            "ledger: customers of orders",
-            "ledger: customers of orders, squared",
-            "ledger: items of lines",
-            "ledger: order numbers",
+            "ledger: contents of deliveries",
+            "ledger: contents of orders",
+            "ledger: contents of order lines",
         ],
     ),
     edits(
         "every other order number is left out",
         &[(Stmt::ClaimOrderId, "d_next_o_id + 1", "d_next_o_id + 2")],
-        &[
-            "new-order-gaps",
-            "order-numbers",
-            "ledger: orders delivered",
-            "ledger: orders placed",
-            "ledger: order numbers",
-        ],
+        &["new-order-gaps", "order-numbers", "ledger: orders delivered", "ledger: orders placed"],
     ),
     edits_of(
         "the district's next order number runs ahead",
@@ -227,7 +230,6 @@ pub const EXACT: &[FaultInjector] = &[
             "order-numbers",
             "ledger: orders delivered",
             "ledger: orders placed",
-            "ledger: order numbers",
         ],
     ),
     edits(
@@ -244,38 +246,44 @@ pub const EXACT: &[FaultInjector] = &[
             "line-ranges",
             "order-line-counts",
             "stock-counters",
-            "ledger: items of lines",
+            "ledger: contents of order lines",
         ],
     ),
     edits(
         "orders say one line more or less, by turns",
         &[(Stmt::InsertOrder, "?5, ?6", "?5 + 1 - 2 * (?3 % 2), ?6")],
-        &["district-line-counts", "order-line-counts", "ledger: order lines"],
+        &["district-line-counts", "order-line-counts", "ledger: order lines", "ledger: contents of orders"],
     ),
     edits(
         "orders say one line less",
         &[(Stmt::InsertOrder, "?5, ?6", "?5 - 1, ?6")],
-        &["district-line-counts", "order-line-counts", "ledger: order lines"],
+        &["district-line-counts", "order-line-counts", "ledger: order lines", "ledger: contents of orders"],
     ),
     edits(
         "lines are numbered from two",
         &[(Stmt::InsertOrderLine, "?3, ?4,", "?3, ?4 + 1,")],
-        &["line-ranges"],
+        &["line-ranges", "ledger: contents of order lines"],
     ),
     edits(
         "lines name items that are not sold",
         &[(Stmt::InsertOrderLine, "?4, ?5,", "?4, ?5 + 1000000,")],
-        &["unknown-items", "stock-counters", "sold-without-stock", "ledger: items of lines"],
+        &["unknown-items", "stock-counters", "sold-without-stock", "ledger: contents of order lines"],
     ),
     edits(
         "lines name a supplier that is not there",
         &[(Stmt::InsertOrderLine, "?5, ?6,", "?5, ?6 + 1000,")],
-        &["all-local", "stock-counters", "sold-without-stock", "remote-lines"],
+        &[
+            "all-local",
+            "stock-counters",
+            "sold-without-stock",
+            "remote-lines",
+            "ledger: contents of order lines",
+        ],
     ),
     edits(
         "every order says that it is local",
         &[(Stmt::InsertOrder, "?5, ?6", "?5, 1 + 0 * ?6")],
-        &["all-local"],
+        &["all-local", "ledger: contents of orders"],
     ),
     edits(
         "lines cost a cent too much",
@@ -318,29 +326,58 @@ pub const EXACT: &[FaultInjector] = &[
     edits(
         "the order is another customer's",
         &[(Stmt::InsertOrder, "?3, ?4,", "?3, ?4 % 30 + 1,")],
-        &["ledger: customers of orders", "ledger: customers of orders, squared"],
+        &["ledger: contents of orders"],
     ),
     edits(
         "another item is stored than the one that was taken from stock and charged",
         &[(Stmt::InsertOrderLine, "?4, ?5,", "?4, ?5 % 100 + 1,")],
-        &["ledger: items of lines", "line-amounts", "stock-counters"],
+        &["ledger: contents of order lines", "line-amounts", "stock-counters", "line-texts"],
     ),
     edits(
         "history says that another customer paid",
         &[(Stmt::InsertHistory, "?2, ?3,", "?2, ?3 % 30 + 1,")],
-        &["ledger: customers who paid", "bad-credit-data", "customer-balances", "payment-counters"],
+        &["ledger: contents of payments", "bad-credit-data", "customer-balances", "payment-counters"],
+    ),
+    edits(
+        "history says that the customer is one of another district",
+        &[(Stmt::InsertHistory, "?1, ?2,", "?1, ?2 % 10 + 1,")],
+        &["ledger: contents of payments", "bad-credit-data", "customer-balances", "payment-counters"],
+    ),
+    edits(
+        "history cuts the names of warehouse and district",
+        &[(Stmt::InsertHistory, "?6, ?7", "?6, substr(?7, 2)")],
+        &["payment-texts"],
+    ),
+    edits(
+        "lines are labelled for another district",
+        &[(Stmt::InsertOrderLine, "?8, ?9", "?8, lower(?9)")],
+        &["line-texts"],
+    ),
+    edits(
+        "lines name the other warehouse as their supplier",
+        &[(Stmt::InsertOrderLine, "?5, ?6,", "?5, 3 - ?6,")],
+        &["all-local", "stock-counters", "ledger: contents of order lines", "remote-lines", "line-texts"],
+    ),
+    behind(
+        "other orders are said to be delivered than were",
+        Trick::Lie(|_, outcome| {
+            if let Outcome::Delivered(delivered) = outcome {
+                delivered.o_ids.iter_mut().flatten().for_each(|o_id| *o_id += 1_000);
+            }
+        }),
+        &["ledger: contents of deliveries"],
     ),
     edits(
         "another carrier delivers",
         &[(Stmt::CarryOrder, "o_carrier_id = ?4", "o_carrier_id = ?4 % 10 + 1")],
-        &["ledger: carriers of orders"],
+        &["ledger: contents of deliveries"],
     ),
     behind(
         "orders that were loaded are given to another customer",
         Trick::behind(|_, _, _, _| {
             vec!["update orders set o_c_id = 1 where o_w_id = 1 and o_d_id = 1 and o_id in (22, 23)".into()]
         }),
-        &["order-customers", "ledger: customers of orders", "ledger: customers of orders, squared"],
+        &["order-customers", "ledger: contents of orders"],
     ),
     edits(
         "names are kept as the service likes to write them, and found all the same",
@@ -364,10 +401,8 @@ pub const EXACT: &[FaultInjector] = &[
             "order-line-counts",
             "ledger: order lines",
             "ledger: orders placed",
-            "ledger: customers of orders",
-            "ledger: customers of orders, squared",
-            "ledger: items of lines",
-            "ledger: order numbers",
+            "ledger: contents of orders",
+            "ledger: contents of order lines",
         ],
     ),
     behind(
@@ -394,8 +429,7 @@ pub const EXACT: &[FaultInjector] = &[
             "order-line-counts",
             "order-numbers",
             "ledger: order lines",
-            "ledger: customers of orders",
-            "ledger: customers of orders, squared",
+            "ledger: contents of orders",
         ],
     ),
     behind(
@@ -433,7 +467,8 @@ pub const EXACT: &[FaultInjector] = &[
             "line-ranges",
             "orphaned-lines",
             "stock-counters",
-            "ledger: items of lines",
+            "ledger: contents of order lines",
+            "line-texts",
         ],
     ),
     // Delivery.
@@ -466,7 +501,7 @@ pub const EXACT: &[FaultInjector] = &[
                   where ol_w_id = o_w_id and ol_d_id = o_d_id and ol_o_id = o_id)",
             ),
         ],
-        &["carriers", "delivery-counters", "delivery-dates", "ledger: carriers of orders"],
+        &["carriers", "delivery-counters", "delivery-dates", "ledger: contents of deliveries"],
     ),
     edits(
         "the newest order is delivered instead of the oldest",
@@ -481,21 +516,19 @@ pub const EXACT: &[FaultInjector] = &[
             "ledger: order amounts",
             "ledger: orders placed",
             "ledger: order lines",
-            "ledger: customers of orders",
-            "ledger: customers of orders, squared",
-            "ledger: items of lines",
-            "ledger: order numbers",
+            "ledger: contents of orders",
+            "ledger: contents of order lines",
         ],
     ),
     tampers(
         "a payment is acknowledged and never committed",
         Tampering::ForgetsCommit(Stmt::InsertHistory.id(), 5),
-        &["ledger: payments", "ledger: money received", "ledger: customers who paid"],
+        &["ledger: payments", "ledger: money received", "ledger: contents of payments"],
     ),
     tampers(
         "a delivery is acknowledged and never committed",
         Tampering::ForgetsCommit(Stmt::DeleteNewOrder.id(), 5),
-        &["ledger: orders delivered", "ledger: carriers of orders"],
+        &["ledger: orders delivered", "ledger: contents of deliveries"],
     ),
     // No one asked.
     behind(
@@ -510,44 +543,6 @@ pub const EXACT: &[FaultInjector] = &[
             )]
         }),
         &["cardinality"],
-    ),
-];
-
-/// Those whose work shows in the shape of data of the standard's size only. The inputs are as they should be.
-pub const SHAPE: &[FaultInjector] = &[
-    behind(
-        "the service works at home only, whatever it is asked for",
-        Trick::Instead(|call| match call {
-            Call::NewOrder(mut call) => {
-                call.lines.iter_mut().for_each(|line| line.supply_w_id = call.w_id);
-                Call::NewOrder(call)
-            }
-            Call::Payment(call) => Call::Payment(Payment { c_w_id: call.w_id, ..call }),
-            other => other,
-        }),
-        &["remote-lines", "remote-payments"],
-    ),
-    behind(
-        "the service sells all items alike, to all customers alike",
-        Trick::Instead(|call| match call {
-            Call::NewOrder(mut call) => {
-                let items = Cardinality::standard(1).items;
-                for line in call.lines.iter_mut().filter(|line| line.i_id <= items) {
-                    // Shifted by what differs from order to order.
-                    line.i_id = (line.i_id + call.c_id * 7_919 + call.d_id * 104_729) % items + 1;
-                }
-                call.c_id = (call.c_id * 2_003 + call.lines[0].i_id) % 3_000 + 1;
-                Call::NewOrder(call)
-            }
-            other => other,
-        }),
-        &[
-            "item-skew",
-            "customer-skew",
-            "ledger: items of lines",
-            "ledger: customers of orders",
-            "ledger: customers of orders, squared",
-        ],
     ),
 ];
 

@@ -193,7 +193,7 @@ pub fn the_mix_is_sound_on_both_routes<B: TestEngine, W: Injected>() {
         let mut target = target::<B, W>(&loaded_db, W::Form::default(), &Injector::NONE);
         target.policy = PATIENT;
         let (size, streams) = (W::SIZE, Streams { seed: 3, run: 7, ..Streams::default() });
-        let inputs = W::inputs(&size, &streams);
+        let inputs = workload::inputs::<W>(&size, &streams);
         let ledger = || W::new_ledger(&W::SIZE);
         let trial = match route {
             Route::Direct => drive(target, SESSIONS, W::MIX_CALLS, inputs, ledger),
@@ -215,7 +215,8 @@ fn driven<B: TestEngine, W: Injected>(injector: &Injector<W>) -> DrivenDb<W> {
     let mut ledger = W::new_ledger(&W::SIZE);
     runtime().block_on(async {
         let mut session = target.open(0).await.expect("data that was just loaded");
-        let mut inputs = W::inputs(&W::SIZE, &Streams { seed: 11, run: 7, ..Streams::default() })(0);
+        let mut inputs =
+            workload::inputs::<W>(&W::SIZE, &Streams { seed: 11, run: 7, ..Streams::default() })(0);
         let mut calls = 0;
         while calls < W::CALLS {
             let mut call = inputs.draw();

@@ -117,6 +117,38 @@ pub const DEFECTS: &[Defect] = &[
         "more items are reported below the threshold than possible",
     ),
     lies(
+        "a district is skipped that has orders to deliver",
+        |_, outcome| {
+            if let Outcome::Delivered(delivered) = outcome {
+                delivered.o_ids[3] = None;
+            }
+        },
+        "a district is skipped although orders wait for delivery",
+    ),
+    lies(
+        "now and then the order before is said to be delivered",
+        |_, outcome| {
+            if let Outcome::Delivered(delivered) = outcome {
+                delivered
+                    .o_ids
+                    .iter_mut()
+                    .flatten()
+                    .filter(|o_id| **o_id % 4 == 0)
+                    .for_each(|o_id| *o_id -= 1);
+            }
+        },
+        "an order is delivered twice",
+    ),
+    lies(
+        "an order is said to be delivered that came delivered",
+        |_, outcome| {
+            if let Outcome::Delivered(delivered) = outcome {
+                delivered.o_ids[0] = Some(1);
+            }
+        },
+        "an order is delivered that was loaded as delivered",
+    ),
+    lies(
         "a payment by name says that another customer paid",
         |call, outcome| {
             if let (Call::Payment(call), Outcome::Paid(paid)) = (call, outcome)

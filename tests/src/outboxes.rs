@@ -99,7 +99,7 @@ impl Office {
         let target =
             target_over::<Bookings>(how, &[self.loaded_db.place()], &self.size).expect("it was just loaded");
         let streams = Streams { seed: 3, run: RUN, ..Streams::default() };
-        let inputs = Bookings::inputs(&self.size, &streams);
+        let inputs = workload::inputs::<Bookings>(&self.size, &streams);
         let trial = drive(target, SESSIONS, CALLS, inputs, Ledger::new);
         assert_eq!(trial.failure, None);
         trial.ledger

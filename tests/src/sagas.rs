@@ -368,6 +368,7 @@ pub const WRONGS: &[Wrong] = &[
         acts: [
             &[
                 "insert into forgotten (sort, run, worker, transfers, units, mixed) select 1, run, worker, 1, amount, sequence + 1 from transfer",
+                "insert into forgotten (sort, run, worker, transfers, units, mixed) select 13, run, worker, 1, amount, sequence + 1 from transfer",
                 "insert into forgotten (sort, run, worker, transfers, units, mixed) select 8, run, worker, 1, amount, sequence + 1 from transfer",
                 "delete from transfer",
             ],

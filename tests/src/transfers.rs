@@ -30,6 +30,24 @@ impl Injected for Transfers {
             &[(Stmt::MoveMoney.id(), "then balance - ?3 else", "then balance - ?3 + ?3 else")],
             &["account-entries", "ledger"],
         ),
+        Injector::after(
+            "a transfer has gone to a neighbour of its target, with its entry and the money",
+            &[
+                "update entry set account = account + 1 - 2 * ((account - 1) % 2) where amount > 0 and sequence = (select one from \
+                 (select min(sequence) as one from transfer where state = 1 and source + source % 2 <> target + target % 2) as first_one)",
+                "update account set balance = balance - (select amount from transfer where state = 1 and sequence = (select one from \
+                 (select min(sequence) as one from transfer where state = 1 and source + source % 2 <> target + target % 2) as a)) where id = \
+                 (select target from transfer where sequence = (select one from (select min(sequence) as one from transfer where \
+                 state = 1 and source + source % 2 <> target + target % 2) as b))",
+                "update account set balance = balance + (select amount from transfer where state = 1 and sequence = (select one from \
+                 (select min(sequence) as one from transfer where state = 1 and source + source % 2 <> target + target % 2) as a)) where id = \
+                 (select target + 1 - 2 * ((target - 1) % 2) from transfer where sequence = (select one from (select min(sequence) as \
+                 one from transfer where state = 1 and source + source % 2 <> target + target % 2) as b))",
+                "update transfer set target = target + 1 - 2 * ((target - 1) % 2) where sequence = (select one from (select \
+                 min(sequence) as one from transfer where state = 1 and source + source % 2 <> target + target % 2) as first_one)",
+            ],
+            &["ledger"],
+        ),
         Injector::tampered(
             "some transfers are acknowledged and never committed",
             Tampering::ForgetsCommit(Stmt::InsertEntries.id(), 20),
@@ -72,6 +90,26 @@ impl Injected for Transfers {
             "a transfer was declined although there was enough",
             &["update transfer set balance = amount where state = 2"],
             &["transfer-shape"],
+        ),
+        Injector::after(
+            "a transfer of another run appears, whole",
+            &[
+                "insert into transfer (run, worker, sequence, source, target, amount, state, balance, created) values (8, 1, 1, 3, \
+                 4, 1, 1, 1, 1)",
+                "insert into entry (run, worker, sequence, source, account, amount) values (8, 1, 1, 3, 3, -1)",
+                "insert into entry (run, worker, sequence, source, account, amount) values (8, 1, 1, 3, 4, 1)",
+                "update account set balance = balance - 1 where id = 3",
+                "update account set balance = balance + 1 where id = 4",
+            ],
+            &["ledger"],
+        ),
+        Injector::after(
+            "a declined transfer of another run appears",
+            &[
+                "insert into transfer (run, worker, sequence, source, target, amount, state, balance, created) values (8, 1, 1, 3, \
+                 4, 10000000000, 2, 1, 1)",
+            ],
+            &["ledger"],
         ),
         Injector::after(
             "an account is gone",

@@ -108,7 +108,7 @@ pub(crate) fn answer_as_one(bank: &Bank, how: How) {
 fn all_statements_are_clocked(bank: &Bank, how: How) {
     let target = bank.target(how);
     let streams = Streams { seed: 4, run: 8, ..Streams::default() };
-    let mut inputs = Transfers::inputs(&bank.size, &streams)(0);
+    let mut inputs = workload::inputs::<Transfers>(&bank.size, &streams)(0);
     runtime().block_on(async {
         let mut session = target.open(0).await.expect("the engine lets us in");
         for _ in 0..CLOCKED_CALLS {
@@ -126,7 +126,7 @@ fn all_statements_are_clocked(bank: &Bank, how: How) {
 /// What many sessions at once were told.
 pub(crate) fn many_at_once(bank: &Bank, how: How) -> Ledger {
     let streams = Streams { seed: 3, run: 7, ..Streams::default() };
-    let inputs = Transfers::inputs(&bank.size, &streams);
+    let inputs = workload::inputs::<Transfers>(&bank.size, &streams);
     let trial = drive(bank.target(how), SESSIONS, MIX_CALLS, inputs, Ledger::new);
     assert_eq!(trial.failure, None);
     trial.ledger

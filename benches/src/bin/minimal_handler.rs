@@ -121,7 +121,7 @@ fn declines(running: &Running) -> Result<(), String> {
 /// Calls of one kind by a worker.
 fn inputs<W: Benchmark>(size: &W::Extent, only: &str, worker: u32) -> W::Inputs {
     let mix = Mix::of(W::KINDS, &[(only.to_owned(), 1.0)]).expect("it is a kind of the workload");
-    W::inputs(size, &Streams { seed: 1, mix: mix.as_ref(), ..Streams::default() })(worker)
+    workload::inputs::<W>(size, &Streams { seed: 1, mix: mix.as_ref(), ..Streams::default() })(worker)
 }
 
 /// A server in another language: how it is started, and the minimal handler next to it.

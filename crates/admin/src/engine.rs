@@ -183,6 +183,10 @@ pub(crate) trait Conn: Send {
     fn batch(&mut self, statements: &str) -> Result<(), Cause>;
     /// The first `rows_max` rows of a query, whose parameters are written `?1`, `?2`, …
     fn rows(&mut self, sql: &str, params: &[i64], rows_max: usize) -> Result<Rows, Cause>;
+    /// Says that this connection is one of a run, where the engine's sessions are listed without their names.
+    fn is_of_run(&mut self) {}
+    /// Begins a transaction that reads what is committed now, until the connection ends; false where it cannot.
+    fn hold(&mut self) -> Result<bool, Cause>;
     /// Writes names and values into the table of the record, over those of the same names.
     fn note(&mut self, pairs: &[(&str, &str)]) -> Result<(), Cause>;
     fn canceller(&self) -> Canceller;

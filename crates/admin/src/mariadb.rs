@@ -132,6 +132,7 @@ impl Server for Database {
         let mut session = self.open()?;
         let got = session.rows(&format!("select get_lock({RUN_LOCK}, 0)"), &[], 1)?;
         if got.first().and_then(|row| row.first()?.int()) == Some(1) {
+            session.is_of_run();
             return Ok(Held::Ours(Hold(Box::new(session))));
         }
         let who = format!(

@@ -110,7 +110,7 @@ impl<W: Driven> Drawn<W> {
         let mix = args.mix.of::<W>()?;
         let skew = args.mix.skew_of::<W>()?;
         let streams = Streams { seed: args.seed, mix: mix.as_ref(), skew, ..Streams::default() };
-        let inputs = W::inputs(&size, &streams);
+        let inputs = workload::inputs::<W>(&size, &streams);
         let mut clients: Vec<(W::Inputs, String)> =
             (0..args.clients).map(|client| (inputs(client), String::new())).collect();
         let mut answers = W::rehearsal(&size);

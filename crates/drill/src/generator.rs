@@ -51,7 +51,15 @@ pub struct Order {
 
 impl Order {
     pub(crate) fn streams(&self) -> Streams<'_> {
-        Streams { seed: self.seed, load: Some(self.load), run: self.run, mix: self.mix.as_ref(), skew: None }
+        // Faults may take what was acknowledged: that is found in the data, and reported.
+        Streams {
+            seed: self.seed,
+            load: Some(self.load),
+            run: self.run,
+            mix: self.mix.as_ref(),
+            skew: None,
+            lossy: true,
+        }
     }
 }
 
@@ -121,7 +129,7 @@ fn load<W: Driven>(
         ..Plan::default()
     };
     let streams = order.streams();
-    let inputs = W::inputs(size, &streams);
+    let inputs = workload::inputs::<W>(size, &streams);
     let mut nobody = |_: &TrialProgress<'_, W>| {};
     let (clock, ledger) = (Monotonic::start(), || W::new_ledger(size));
     let trial = W::drive(&plan, &telling, &inputs, &ledger, clock, stop, &mut nobody)?;

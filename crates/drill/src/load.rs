@@ -64,7 +64,7 @@ pub(crate) type After = Option<(Struck, Aftermath)>;
 impl<W: Driven> Load<W> {
     pub(crate) fn of(process: Generator, clock: Monotonic, order: &Order, size: &W::Extent) -> Load<W> {
         let streams = order.streams();
-        let inputs = W::inputs(size, &streams);
+        let inputs = workload::inputs::<W>(size, &streams);
         Load {
             process,
             clock,

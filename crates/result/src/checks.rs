@@ -63,6 +63,8 @@ worded! {
         Consistency = "consistency",
         /// The shape of the data that the run left behind.
         Shape = "shape",
+        /// What a subject answers, against what is stored.
+        Responses = "responses",
     }
 }
 

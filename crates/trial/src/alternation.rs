@@ -8,6 +8,7 @@
 use crate::follow::look;
 use crate::headline::fill;
 use crate::job::{Before, Job, Measured, UNSETTLED, not_audited};
+use crate::last_answer::{LastAnswer, hold_to};
 use crate::processes::Throttling;
 use crate::reach::{of_server, reach_started};
 use crate::reporter::{SliceView, TrialReporter};
@@ -21,6 +22,7 @@ use observe::{Watch, Watched};
 use result::{Document, LedgerCheck, Role, State, Trial};
 use std::sync::Arc;
 use targets::{Driven, Style, TrialTarget};
+use workload::Benchmark;
 
 /// The first turn of all parties but the first begins with this share of the warm-up: the engine is warm by then, and only
 /// sessions and servers are not.
@@ -39,6 +41,8 @@ struct Party<'j, 'a, W: Driven> {
     stack: Stack,
     /// The number of its run.
     run: u64,
+    /// Where the numbers of its workers begin, whose calls are those of further workers of one run.
+    first_worker: u32,
     target: Arc<TrialTarget<W>>,
     generator: Box<dyn LoadGenerator<W>>,
     server: Option<Server>,
@@ -73,8 +77,9 @@ pub(crate) fn alternate<W: Driven>(
     let mut errors: Vec<Option<anyhow::Error>> = Vec::with_capacity(jobs.len());
     let mut parties: Vec<Party<'_, '_, W>> = Vec::with_capacity(jobs.len());
     let mut workers = 0;
-    for (((job, before), document), number) in jobs.iter().zip(befores).zip(documents).zip(0..) {
-        match Party::open(job, before, document, (started + number, workers)) {
+    let knowledge = W::knowledge(&first.databases.size, &first.streams(started), Some(&before));
+    for (((job, given), document), number) in jobs.iter().zip(befores).zip(documents).zip(0..) {
+        match Party::open(job, given, document, (started + number, workers), knowledge.clone()) {
             Ok(party) => {
                 workers += job.plan.workers;
                 parties.push(party);
@@ -94,7 +99,9 @@ pub(crate) fn alternate<W: Driven>(
     let watch = first.watch(watched, clock)?;
     let rounds = first.plan.rounds.context("its plan has no rounds")?;
     let mut turns = Turns { watch, clock, rounds, written: None, interrupt: first.interrupt };
+    let last = LastAnswer::prepare(&first.databases.urls());
     turns.take(&mut parties, seed)?;
+    let at_last = last.evidence::<W>();
 
     let mut ledger = W::new_ledger(&first.databases.size);
     let (mut ended, mut lost) = (Vec::new(), false);
@@ -112,7 +119,8 @@ pub(crate) fn alternate<W: Driven>(
     }
     // What a round acknowledged that is lost may be stored too.
     let claims = W::claims(&ledger, !lost);
-    audit_together(first, &names, ended, (&before, &audited_before), &claims);
+    let stored = (&before, at_last.as_ref());
+    audit_together(first, &names, ended, (stored, &audited_before), &claims);
     Ok(errors.into_iter().map(|error| error.map_or(Ok(()), Err)).collect())
 }
 
@@ -129,17 +137,23 @@ struct Ended<'j, W: Driven> {
     claims: W::Claims,
 }
 
+/// What was stored before the first call, and when the last one had been answered.
+type Stored<'a, W> = (&'a <W as Benchmark>::Evidence, Option<&'a <W as Benchmark>::Evidence>);
+
 /// Audits what is stored, once for all trials, and judges them.
 fn audit_together<W: Driven>(
     first: &Job<'_, W>,
     subjects: &[&str],
     ended: Vec<Ended<'_, W>>,
-    (before, audited_before): (&W::Evidence, &[result::Audit]),
+    ((before, at_last), audited_before): (Stored<'_, W>, &[result::Audit]),
     claims: &W::Claims,
 ) {
     let clock = Monotonic::start();
     announce(first.reporter, "auditing");
-    let checked = validate::after(first.databases, before, audited_before, claims, first.interrupt);
+    let mut checked = validate::after(first.databases, before, audited_before, claims, first.interrupt);
+    if let (Ok(checked), Some(at_last)) = (&mut checked, at_last) {
+        hold_to(&mut checked.ledger, W::ledger_checks(before, at_last, claims));
+    }
     let stored = validate::evidence::<W>(&first.databases.urls());
     for Ended { trial, style, run, claims } in ended {
         match checked.as_ref().and_then(|checked| Ok((checked, stored.as_ref()?))) {
@@ -172,6 +186,7 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
         before: Before,
         document: &'j mut Document,
         (run, earlier): (u64, u32),
+        knowledge: W::Knowledge,
     ) -> Result<Party<'j, 'a, W>> {
         job.begin(before, document)?;
         let (urls, size) = (job.databases.urls(), &job.databases.size);
@@ -191,7 +206,7 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
         }
         job.folder.put_document(document)?;
         let (streams, target) = (job.streams(run), Arc::new(target));
-        let (inputs, first) = (W::inputs(size, &streams), earlier);
+        let (inputs, first) = (W::inputs(size, &streams, knowledge), earlier);
         let inputs = |worker| inputs(first + worker);
         // A slice is a round, so that a rate is of one window.
         let plan = drive::Plan { slice: job.plan.round_measured(), ..job.plan.clone() };
@@ -202,6 +217,7 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
             document,
             stack,
             run,
+            first_worker: earlier,
             target,
             generator,
             server,
@@ -287,6 +303,13 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
         if let Err(error) = self.generator.close() {
             self.failure.get_or_insert_with(|| format!("{:#}", anyhow::Error::new(error)));
         }
+        let made = self.whole.as_ref().map_or(0, |whole| whole.totals.call_counts().started);
+        let is_sound = made > 0 && self.failure.is_none() && !self.job.interrupt.requested();
+        let closing = if is_sound {
+            self.job.closing(&self.target, self.run, (self.first_worker, made))
+        } else {
+            Vec::new()
+        };
         drop(self.target);
         let throttling =
             Throttling { server: self.server.as_ref().and_then(Server::throttling), ..Throttling::default() };
@@ -297,6 +320,7 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
         let planned = self.job.plan.rounds.map_or(0, |rounds| rounds.number as usize);
         let is_cut = self.failure.is_none() && self.rounds.len() < planned;
         trial.rounds = self.rounds;
+        trial.audits.extend(closing);
         let claims = match self.whole {
             Some(whole) => {
                 let whole = drive::Trial { interrupted: whole.interrupted || is_cut, ..whole };

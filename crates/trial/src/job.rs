@@ -1,9 +1,11 @@
 //! One trial, from a loaded database to a document: connect, look, drive, look again, audit.
 
 use crate::announced;
+use crate::closing::Closing;
 use crate::folder::{ClaimsFile, Folder, Progress};
 use crate::follow::Follow;
 use crate::headline::{described, fill, nothing_completed};
+use crate::last_answer::{LastAnswer, hold_to};
 use crate::own::Own;
 use crate::processes::Throttling;
 use crate::reach::{gone, of_server, reach, reach_started};
@@ -85,8 +87,12 @@ struct Ended<W: Driven> {
     measured: Measured<W>,
     /// How what was still on its way came to its end, while the server was there to see to it.
     settled: Result<Option<Settled>>,
+    /// What was stored when the last call had been answered.
+    at_last: Option<W::Evidence>,
     /// The number of the run, which its keys are made of.
     run: u64,
+    /// What the subject answers after the last call, against what is stored.
+    closing: Vec<result::Audit>,
     /// When it was measured.
     within: settle::Interval,
     /// What the relay reports in the end.
@@ -213,7 +219,7 @@ impl<W: Driven> Job<'_, W> {
         let size = &self.databases.size;
         let run = measure::unix_nanoseconds();
         let streams = self.streams(run);
-        let inputs = W::inputs(size, &streams);
+        let inputs = W::inputs(size, &streams, W::knowledge(size, &streams, before));
         let stop = Stop::new();
         let mut follow = Follow {
             job: self,
@@ -233,9 +239,13 @@ impl<W: Driven> Job<'_, W> {
         };
         // It stays until the data has settled: what it left undecided is decided by it.
         let target = Arc::new(target);
+        // Where a relay goes on, what is stored changes rightly.
+        let holds = self.audited && !self.subject.how.style.is_relayed();
+        let last = holds.then(|| LastAnswer::prepare(&self.databases.urls()));
         let driven =
             W::drive(&self.plan, &target, &inputs, &|| W::new_ledger(size), clock, &stop, &mut follow);
         let ended = Monotonic::start();
+        let at_last = last.and_then(LastAnswer::evidence::<W>);
         let Follow {
             watch, following, server_failure, write_failure, mut progress, document, unsettled, ..
         } = follow;
@@ -267,10 +277,39 @@ impl<W: Driven> Job<'_, W> {
             }
             _ => Ok(None),
         };
+        let is_sound = self.audited
+            && driven.failure.is_none()
+            && server_failure.is_none()
+            && !self.interrupt.requested();
+        let made = driven.totals.call_counts().started;
+        let closing = if is_sound { self.closing(&target, run, (0, made)) } else { Vec::new() };
         // Counted since the engine was started, of which this trial is the greater part; of a fresh engine all of it.
         let throttling = Throttling { engines: self.deployment.engine_throttling(), ..Throttling::default() };
         let measured = Measured { trial: driven, observation, stack, server_failure, throttling };
-        Ok(Ended { measured, settled, run, within, relayed: None })
+        Ok(Ended { measured, settled, at_last, run, closing, within, relayed: None })
+    }
+
+    /// Asks the subject what its calls have left behind, while it still can be asked. `made` are its calls; its clients have the
+    /// numbers from `first` on.
+    pub(crate) fn closing(
+        &self,
+        target: &TrialTarget<W>,
+        run: u64,
+        (first, made): (u32, u64),
+    ) -> Vec<result::Audit> {
+        self.reporter.doing("comparing answers with the data");
+        let closing = Closing {
+            target,
+            is_direct: self.subject.route() == Route::Direct,
+            how: self.subject.how,
+            urls: &self.databases.urls(),
+            size: &self.databases.size,
+            streams: &self.streams(run),
+            clients: first..first + self.plan.workers,
+            made: made / u64::from(self.plan.workers.max(1)),
+            interrupt: self.interrupt,
+        };
+        closing.audits()
     }
 
     /// Observes processes, the disks of the stores and the engine.
@@ -312,6 +351,7 @@ impl<W: Driven> Job<'_, W> {
             run,
             mix: self.plan.mix.as_ref(),
             skew: self.plan.skew,
+            lossy: false,
         }
     }
 
@@ -338,12 +378,16 @@ impl<W: Driven> Job<'_, W> {
     }
 
     fn finish(&self, trial: &mut Trial, ended: Ended<W>, before: Option<&W::Evidence>) -> Result<()> {
-        let Ended { measured, settled, run, within, relayed } = ended;
+        let Ended { measured, settled, at_last, run, closing, within, relayed } = ended;
         let ledger = self.put_measured(trial, measured);
+        trial.audits.extend(closing);
         if let Some(before) = before {
             let clock = Monotonic::start();
             if let Err(error) = self.audit(trial, before, settled, (run, within, relayed), &ledger) {
                 not_audited(trial, &error);
+            }
+            if let Some(at_last) = at_last {
+                hold_to(&mut trial.ledger, W::ledger_checks(before, &at_last, &W::claims(&ledger, true)));
             }
             self.checked_s.set(clock.now().as_secs_f64());
         } else {
@@ -388,6 +432,9 @@ impl<W: Driven> Job<'_, W> {
         trial.gaps = driven.gaps.iter().map(|gap| gap.within(driven.warmed)).collect();
         trial.data.bytes_end = self.bytes();
         trial.deferred = self.plan.deferred.and_then(|_| W::deferred(&driven.ledger, &driven.totals));
+        if self.plan.deferred.is_none() {
+            trial.notes.extend(W::skipped(&driven.ledger));
+        }
         trial.defects = driven.defects;
         trial.notes.extend(observation.not_observed.iter().map(|what| format!("not observed: {what}")));
         trial.failure = driven.failure.or(server_failure);

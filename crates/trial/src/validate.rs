@@ -2,7 +2,7 @@
 
 use crate::reach::{of_server, reach_started};
 use crate::{Folder, RunReporter};
-use admin::{AuditGroup, AuditQuery, AuditRows, store};
+use admin::{AuditGroup, AuditQuery, AuditRows, Reading, store};
 use anyhow::{Context, Result};
 use deploy::database::LoadOptions;
 use deploy::{
@@ -141,6 +141,12 @@ pub fn evidence<W: Driven>(urls: &[DbUrl]) -> Result<W::Evidence> {
     let each = urls.iter().enumerate();
     let each = each.map(|(shard, url)| of_one(url).map_err(|error| at(error, shard, urls.len())));
     Ok(W::join(each.collect::<Result<_>>()?))
+}
+
+/// What one store reports at the moment that is held.
+pub(crate) fn evidence_of<W: Driven>(reading: &mut Reading) -> Result<W::Evidence> {
+    let rows = reading.rows(&W::evidence_query(reading.url().dialect())?)?;
+    W::evidence(&rows)
 }
 
 /// What audits are made of besides the data.

@@ -87,7 +87,7 @@ fn inputs<W: Driven>(size: &W::Extent, seed: u64, kind: usize) -> W::Inputs {
     let only = [(W::KINDS[kind].name.to_owned(), 1.0)];
     // A workload of one kind has no other mix.
     let mix = Mix::of(W::KINDS, &only).ok().flatten();
-    W::inputs(size, &Streams { seed, run: seed, mix: mix.as_ref(), ..Streams::default() })(0)
+    workload::inputs::<W>(size, &Streams { seed, run: seed, mix: mix.as_ref(), ..Streams::default() })(0)
 }
 
 pub(crate) fn drawn<W: Driven>(size: &W::Extent, seed: u64, kind: usize) -> Vec<W::Call> {

@@ -13,8 +13,8 @@ use sql::{Catalogue, Dialect, SqlForm, Value};
 use std::sync::Arc;
 use workload::keyed::Effect;
 use workload::{
-    Benchmark, ForeignDatabase, Inquiry, Look, Of, Parameter, Past, Rehearsal, Streams, input_checks,
-    ledger_checks, message_checks,
+    Benchmark, ForeignDatabase, Inquiry, Look, Of, Parameter, Past, Registers, Rehearsal, Streams,
+    input_checks, ledger_checks, message_checks,
 };
 
 /// Whether a relay publishes what calls in a style leave in the outbox.
@@ -71,6 +71,7 @@ impl Benchmark for Bookings {
     const OF_LOAD: &'static [&'static str] = &["row-counts", "event-shape"];
     type Context = Cardinality;
     type Evidence = Vec<Tally>;
+    type Knowledge = Arc<Registers>;
     type Claims = Claims;
 
     fn standard(scale: u32) -> Cardinality {
@@ -127,10 +128,21 @@ impl Benchmark for Bookings {
         Ok(crate::schema(dialect)?)
     }
 
-    fn inputs(size: &Cardinality, streams: &Streams<'_>) -> impl Fn(u32) -> Inputs {
+    fn knowledge(size: &Cardinality, streams: &Streams<'_>, before: Option<&Vec<Tally>>) -> Arc<Registers> {
+        if streams.lossy {
+            return Arc::new(Registers::none());
+        }
+        let fresh = before.is_some_and(|before| Self::is_fresh(before, size));
+        Arc::new(Registers::new(size.events.into(), fresh.then_some(size.stock.into())))
+    }
+
+    fn inputs(size: &Cardinality, streams: &Streams<'_>, tickets: Arc<Registers>) -> impl Fn(u32) -> Inputs {
         let (size, seed, run, mix) = (*size, streams.seed, streams.run, streams.mix.cloned());
         let skewed = streams.skew.map(|skew| Arc::new(Skewed::over(size.events, skew)));
-        move |worker| Inputs::new(size, seed, run, worker, mix.as_ref()).skewed(skewed.clone())
+        move |worker| {
+            let inputs = Inputs::new(size, seed, run, worker, mix.as_ref());
+            inputs.skewed(skewed.clone()).remembering(&tickets)
+        }
     }
 
     fn rehearsal(size: &Cardinality) -> Option<Rehearsal<Bookings>> {
@@ -241,6 +253,16 @@ impl Benchmark for Bookings {
 
     fn deferred(_ledger: &Ledger, _totals: &measure::Totals) -> Option<Deferred> {
         None
+    }
+
+    fn closing(call: &Call) -> Option<Call> {
+        Some(match call {
+            Call::Book { booking, .. } if booking.key.sequence % 2 == 0 => {
+                Call::ReadBooking { key: booking.key }
+            }
+            Call::Book { booking, .. } => Call::ReadEvent { id: booking.event },
+            Call::ReadBooking { .. } | Call::ReadEvent { .. } => *call,
+        })
     }
 }
 

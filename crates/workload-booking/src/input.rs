@@ -4,6 +4,7 @@ use crate::{Booking, Bookings, Call, Cardinality, Decline, Outcome, Purpose};
 use model::random::Random;
 use model::{Key, Mix, Skewed, Workload};
 use std::sync::Arc;
+use workload::{Drawn, Registers};
 
 /// The path of the run's random streams, apart from those of other workloads.
 const CLIENT: u64 = 600;
@@ -37,6 +38,12 @@ pub struct Inputs {
     oldest: usize,
     /// An event and the tickets it had left when this worker saw it last, by the event's last digits.
     seen: [(u32, u32); RECENT],
+    /// The tickets that events have left; absent where answers are held to their calls and to earlier answers to the same client.
+    tickets: Option<Arc<Registers>>,
+    /// What was known of the event when the last call was drawn.
+    drawn: Drawn,
+    /// Whether the last call is a booking that may have been made before.
+    again: bool,
 }
 
 /// A booking that was asked for.
@@ -45,6 +52,8 @@ struct Recent {
     booking: Booking,
     /// Whether it was acknowledged.
     booked: bool,
+    /// Whether it may have been made without that, or is being made.
+    open: bool,
 }
 
 impl Inputs {
@@ -60,7 +69,16 @@ impl Inputs {
             acknowledged: Vec::with_capacity(RECENT),
             oldest: 0,
             seen: [(0, 0); RECENT],
+            tickets: None,
+            drawn: Drawn::default(),
+            again: false,
         }
+    }
+
+    /// The same, whose answers are held to what bookings of all clients have left of the tickets.
+    #[must_use]
+    pub fn remembering(self, tickets: &Arc<Registers>) -> Inputs {
+        Inputs { tickets: Some(Arc::clone(tickets)), ..self }
     }
 
     /// The same, with events drawn by a skew over as many.
@@ -86,7 +104,7 @@ impl Inputs {
         let booking = Booking { key: self.next, event, user, quantity };
         // The place of the one that is forgotten.
         let place = self.next.sequence as usize % RECENT;
-        let recent = Recent { booking, booked: false };
+        let recent = Recent { booking, booked: false, open: false };
         match self.recent.get_mut(place) {
             Some(old) => *old = recent,
             None => self.recent.push(recent),
@@ -121,6 +139,70 @@ impl Inputs {
         self.oldest = (self.oldest + 1) % RECENT;
     }
 
+    fn next_call(&mut self) -> Call {
+        match self.mix.draw(&mut self.random) {
+            0 => self.book(),
+            1 => match self.latest() {
+                Some(Recent { booking, booked, .. }) => {
+                    let purpose = if booked { Purpose::Repeat } else { Purpose::Retry };
+                    Call::Book { purpose, booking }
+                }
+                None => self.book(),
+            },
+            2 => match self.readable() {
+                Some(key) => Call::ReadBooking { key },
+                None => self.book(),
+            },
+            _ => Call::ReadEvent { id: self.event() },
+        }
+    }
+
+    /// Notes what is known of the event of a call that was drawn.
+    fn note(&mut self, call: &Call) {
+        let Some(tickets) = &self.tickets else { return };
+        (self.drawn, self.again) = (Drawn::default(), false);
+        match call {
+            Call::Book { purpose: Purpose::New | Purpose::Retry, booking } => {
+                let place = booking.key.sequence as usize % RECENT;
+                let Some(recent) = self.recent.get_mut(place) else { return };
+                self.again = std::mem::replace(&mut recent.open, true);
+                let draw = if self.again { Registers::draw_again } else { Registers::draw };
+                self.drawn = draw(tickets, booking.event.into(), -i64::from(booking.quantity));
+            }
+            // An earlier answer is only repeated.
+            Call::Book { .. } | Call::ReadBooking { .. } => {}
+            Call::ReadEvent { id } => self.drawn = tickets.draw((*id).into(), 0),
+        }
+    }
+
+    /// Holds an answer to what bookings have left of the tickets.
+    fn check_tickets(&mut self, call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
+        let Some(tickets) = &self.tickets else { return Ok(()) };
+        let left = match outcome {
+            Outcome::Event { available, .. } | Outcome::Declined(Decline::SoldOut { available }) => {
+                Some(i64::from(*available))
+            }
+            _ => None,
+        };
+        let (possible, resolved) = match (call, outcome) {
+            (Call::Book { .. }, Outcome::Booked(_)) => (tickets.done(self.drawn, None), true),
+            // The earlier one may still be under way.
+            (Call::Book { .. }, Outcome::Declined(_)) if self.again => {
+                (tickets.can_hold(&self.drawn, left), false)
+            }
+            (Call::Book { .. }, Outcome::Declined(_)) => (tickets.declined(self.drawn, left), true),
+            (Call::ReadEvent { .. }, _) => (tickets.done(self.drawn, left), false),
+            _ => (true, false),
+        };
+        if let (Call::Book { booking, .. }, true) = (call, resolved)
+            && let Some(recent) = self.recent.get_mut(booking.key.sequence as usize % RECENT)
+            && recent.booking.key == booking.key
+        {
+            recent.open = false;
+        }
+        if possible { Ok(()) } else { Err("the available tickets are not what bookings have left of them") }
+    }
+
     /// Tickets only become fewer.
     fn see(&mut self, event: u32, available: u32) -> Result<(), &'static str> {
         let seen = &mut self.seen[event as usize % RECENT];
@@ -135,25 +217,14 @@ impl Inputs {
 
 impl model::Inputs<Bookings> for Inputs {
     fn draw(&mut self) -> Call {
-        match self.mix.draw(&mut self.random) {
-            0 => self.book(),
-            1 => match self.latest() {
-                Some(Recent { booking, booked }) => {
-                    let purpose = if booked { Purpose::Repeat } else { Purpose::Retry };
-                    Call::Book { purpose, booking }
-                }
-                None => self.book(),
-            },
-            2 => match self.readable() {
-                Some(key) => Call::ReadBooking { key },
-                None => self.book(),
-            },
-            _ => Call::ReadEvent { id: self.event() },
-        }
+        let call = self.next_call();
+        self.note(&call);
+        call
     }
 
     /// What was booked stays booked, and what is read of a booking is what was asked for.
     fn check(&mut self, call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
+        self.check_tickets(call, outcome)?;
         match (call, outcome) {
             (Call::ReadEvent { id }, Outcome::Event { stock, available }) => {
                 if *stock != self.size.stock {
@@ -175,7 +246,7 @@ impl model::Inputs<Bookings> for Inputs {
         let recent = match self.recent.get_mut(place).filter(|recent| recent.booking.key == key) {
             Some(recent) => recent,
             None => match self.acknowledged.iter().find(|booking| booking.key == key) {
-                Some(booking) => &mut Recent { booking: *booking, booked: true },
+                Some(booking) => &mut Recent { booking: *booking, booked: true, open: false },
                 None => return Ok(()),
             },
         };
@@ -329,5 +400,81 @@ mod tests {
             assert!((purpose != Purpose::Repeat || is_booked) && (purpose != Purpose::Retry || !is_booked));
         }
         assert!(repeated > 50 && retried > 50, "{repeated} {retried}");
+    }
+
+    const UNLEFT: Result<(), &str> = Err("the available tickets are not what bookings have left of them");
+
+    /// A client whose answers are compared with events of `left` tickets, and its first booking.
+    fn remembering(left: i64) -> (Inputs, Call, Booking) {
+        let size = Cardinality::tiny();
+        let tickets = Arc::new(Registers::new(size.events.into(), Some(left)));
+        let mut inputs = Inputs::new(size, 1, 1, 0, None);
+        loop {
+            if let call @ Call::Book { purpose: Purpose::New, booking } = inputs.draw() {
+                let mut inputs = inputs.remembering(&tickets);
+                inputs.note(&call);
+                return (inputs, call, booking);
+            }
+        }
+    }
+
+    /// What is read of an event by a client that has nothing under way.
+    fn reads(inputs: &mut Inputs, id: u32, available: i64) -> Result<(), &'static str> {
+        inputs.seen = [(0, 0); RECENT];
+        let call = Call::ReadEvent { id };
+        inputs.note(&call);
+        let stock = inputs.size.stock;
+        inputs.check(&call, &Outcome::Event { stock, available: available as u32 })
+    }
+
+    #[test]
+    fn tickets_follow_from_bookings_that_were_answered() {
+        let (mut inputs, call, booking) = remembering(20);
+        let rest = 20 - i64::from(booking.quantity);
+        assert_eq!(inputs.check(&call, &Outcome::Booked(booking)), Ok(()));
+        assert_eq!(reads(&mut inputs, booking.event, 20), UNLEFT);
+        assert_eq!(reads(&mut inputs, booking.event, rest), Ok(()));
+        // An answer that is repeated takes no more.
+        let repeat = Call::Book { purpose: Purpose::Repeat, booking };
+        inputs.note(&repeat);
+        assert_eq!(inputs.check(&repeat, &Outcome::Booked(booking)), Ok(()));
+        assert_eq!(reads(&mut inputs, booking.event, rest), Ok(()));
+    }
+
+    #[test]
+    fn a_booking_in_doubt_may_be_made_whatever_its_retry_is_answered() {
+        let (mut inputs, _, booking) = remembering(20);
+        let rest = 20 - i64::from(booking.quantity);
+        let retry = Call::Book { purpose: Purpose::Retry, booking };
+        inputs.note(&retry);
+        let declined = Outcome::Declined(Decline::AlreadyBooked);
+        inputs.check_tickets(&retry, &declined).unwrap();
+        for available in [20, rest] {
+            assert_eq!(reads(&mut inputs, booking.event, available), Ok(()), "the first may be under way");
+        }
+        inputs.note(&retry);
+        assert_eq!(inputs.check(&retry, &Outcome::Booked(booking)), Ok(()));
+        assert_eq!(reads(&mut inputs, booking.event, 20), UNLEFT);
+        assert_eq!(reads(&mut inputs, booking.event, rest), Ok(()));
+    }
+
+    #[test]
+    fn a_booking_that_was_declined_takes_nothing_and_its_retry_may() {
+        let sold_out = Outcome::Declined(Decline::SoldOut { available: 0 });
+        let (mut inputs, call, booking) = remembering(20);
+        assert_eq!(inputs.check(&call, &sold_out), UNLEFT);
+        let (mut inputs, call, _) = remembering(0);
+        assert_eq!(inputs.check(&call, &sold_out), Ok(()));
+        assert_eq!(reads(&mut inputs, booking.event, 0), Ok(()));
+        let (mut inputs, call, booking) = remembering(20);
+        assert_eq!(
+            inputs.check(&call, &Outcome::Declined(Decline::AlreadyBooked)).is_ok(),
+            inputs.size.is_limited(booking.event)
+        );
+        assert_eq!(reads(&mut inputs, booking.event, 20), Ok(()));
+        let retry = Call::Book { purpose: Purpose::Retry, booking };
+        inputs.note(&retry);
+        assert_eq!(inputs.check(&retry, &Outcome::Booked(booking)), Ok(()));
+        assert_eq!(reads(&mut inputs, booking.event, 20 - i64::from(booking.quantity)), Ok(()));
     }
 }

@@ -5,6 +5,7 @@ use crate::{Booking, Bookings, Call, Outcome, Purpose};
 use model::{Fault, LedgerFinding, Workload, total};
 use serde::{Deserialize, Serialize};
 use workload::keyed::{Answered, Effect, Keyed, KeyedClaims, Stored, Sums, Words, finding};
+use workload::mixed;
 
 /// Kinds of call.
 pub(crate) const KINDS: usize = 4;
@@ -12,16 +13,12 @@ pub(crate) const KINDS: usize = 4;
 /// What acknowledged and doubtful calls imply.
 pub type Claims = KeyedClaims;
 
-/// The largest prime below 2^31.
-const PRIME: i64 = 2_147_483_647;
-
 /// What a booking is summed as. Its key and what it is for are multiplied, as in the query `tallies`: a booking that is lost, or for
 /// another event, user or quantity, changes the sum, and so do two that have each other's.
 pub(crate) const fn effect(booking: &Booking) -> Effect {
     let Booking { key, event, user, quantity } = *booking;
-    let of_key = (key.sequence as i64 + 1) * 48_271 % PRIME;
-    let of_row = (event as i64 * 16_807 + user as i64 * 69_621 + quantity as i64 * 40_692) % PRIME;
-    Effect { key, amount: quantity as i64, mixed: of_key * of_row % PRIME, place: event }
+    let of_row = mixed(key.sequence as i64 + 1, [event as i64, user as i64, quantity as i64]);
+    Effect { key, amount: quantity as i64, mixed: of_row, place: event }
 }
 
 /// The account of a worker, and after absorbing all workers that of the trial.
@@ -132,11 +129,13 @@ pub(crate) fn of_sort(tallies: &[Tally], sort: Sort) -> Vec<Stored> {
 
 const BOOKED: Words = Words { names: ["bookings", "tickets", "keys"], calls: "bookings", units: "tickets" };
 
-/// The ledger audit: each acknowledged booking is there once, none that no call has asked for, and the tickets that events have
+/// The ledger audit: each acknowledged booking is there once, none that no call has asked for, in this run or another, and the tickets that events have
 /// lost since before the run are those of the bookings that came.
 pub fn audit(claims: &Claims, before: &[Tally], after: &[Tally]) -> Vec<LedgerFinding> {
     let mut findings: Vec<_> =
         claims.check_stored(Answered::Completed, &of_sort(after, Sort::Bookings), &BOOKED).into();
+    let [old, new] = [before, after].map(|tallies| of_sort(tallies, Sort::Bookings));
+    findings.extend(claims.check_others("bookings of other runs", &old, &new, &BOOKED));
     let sum = |tallies: &[Tally], sort: Sort| -> i64 {
         total(tallies.iter().filter(|tally| tally.sort == sort).map(|tally| tally.sums.amount))
     };

@@ -1,7 +1,8 @@
 //! The catalogue around its calls.
 
 use crate::{
-    Cardinality, Claims, Data, FoodCatalogue, Inputs, Ledger, Oracle, SCALE_MAX, Stored, audit, input,
+    Call, Cardinality, Claims, Data, FoodCatalogue, Inputs, Ledger, Loaded, Oracle, SCALE_MAX, Stored, audit,
+    input,
 };
 use anyhow::{Context, Result, bail};
 use model::Mix;
@@ -23,6 +24,7 @@ impl Benchmark for FoodCatalogue {
     const OF_INPUTS: &'static [&'static str] = &["food-versions"];
     type Context = Cardinality;
     type Evidence = Vec<Stored>;
+    type Knowledge = Arc<Loaded>;
     type Claims = Claims;
 
     fn standard(scale: u32) -> Cardinality {
@@ -65,10 +67,14 @@ impl Benchmark for FoodCatalogue {
         Ok(crate::schema(dialect)?)
     }
 
-    fn inputs(size: &Cardinality, streams: &Streams<'_>) -> impl Fn(u32) -> Inputs {
-        let (size, seed, templates) = (*size, streams.seed, input::templates(size));
+    fn knowledge(size: &Cardinality, _: &Streams<'_>, _: Option<&Vec<Stored>>) -> Arc<Loaded> {
+        Loaded::of(size)
+    }
+
+    fn inputs(size: &Cardinality, streams: &Streams<'_>, loaded: Arc<Loaded>) -> impl Fn(u32) -> Inputs {
+        let (size, seed) = (*size, streams.seed);
         let mix = streams.mix.cloned().unwrap_or_else(input::standard_mix);
-        move |worker| Inputs::new(size, Arc::clone(&templates), mix.clone(), seed, worker)
+        move |worker| Inputs::new(size, Arc::clone(&loaded), mix.clone(), seed, worker)
     }
 
     fn rehearsal(size: &Cardinality) -> Option<Rehearsal<FoodCatalogue>> {
@@ -99,8 +105,8 @@ impl Benchmark for FoodCatalogue {
     fn evidence(rows: &[Vec<Value>]) -> Result<Vec<Stored>> {
         let read = |row: &Vec<Value>| {
             let row: Option<Vec<i64>> = row.iter().map(Value::int).collect();
-            let [_, rows, versions] = row?[..] else { return None };
-            Some(Stored { rows, versions })
+            let [_, rows, versions, mixed] = row?[..] else { return None };
+            Some(Stored { rows, versions, mixed: Some(mixed) })
         };
         rows.iter().map(|row| read(row).context("a count is not a whole number")).collect()
     }
@@ -136,5 +142,21 @@ impl Benchmark for FoodCatalogue {
 
     fn deferred(_ledger: &Ledger, _totals: &measure::Totals) -> Option<Deferred> {
         None
+    }
+
+    fn closing(call: &Call) -> Option<Call> {
+        Some(match call {
+            Call::CreateCategory { id, .. }
+            | Call::UpdateCategory { id, .. }
+            | Call::DeleteCategory { id, .. } => Call::Category { id: *id },
+            Call::CreateFood { food, .. } => Call::Food { id: food.id },
+            Call::UpdateFood { id, .. } | Call::DeleteFood { id, .. } => Call::Food { id: *id },
+            Call::InsertFoods { foods, .. } => Call::Food { id: foods.iter().next()?.id },
+            Call::Categories
+            | Call::Category { .. }
+            | Call::Foods(_)
+            | Call::Food { .. }
+            | Call::Template { .. } => call.clone(),
+        })
     }
 }

@@ -131,7 +131,7 @@ impl Place {
     }
 }
 
-const FIRST_WORDS: [&str; 16] = [
+pub(crate) const FIRST_WORDS: [&str; 16] = [
     "baked", "boiled", "brown", "creamy", "dried", "fresh", "fried", "green", "grilled", "light", "organic",
     "red", "roasted", "smoked", "white", "whole",
 ];
@@ -146,6 +146,11 @@ pub(crate) fn first_word(bits: u64) -> &'static str {
     FIRST_WORDS[(bits % FIRST_WORDS.len() as u64) as usize]
 }
 
+/// Which of the words the name of a food begins with, by the bits that all of it is drawn from.
+pub(crate) const fn first_word_at(bits: u64) -> usize {
+    ((bits >> 36) % FIRST_WORDS.len() as u64) as usize
+}
+
 impl Facts {
     /// What our own calls and loads make of a food: of its price a function of its version as well, so that the stored data
     /// tells whether a write was lost. An audit knows the same function: `100 + (7 id + 13 version) mod 900`.
@@ -154,7 +159,7 @@ impl Facts {
         let part = |shift: u32, bound: u64| ((bits >> shift) % bound) as u32;
         let (protein, fat, carbs) = (part(0, 400), part(12, 300), part(24, 300));
         let mut name = Name::EMPTY;
-        name.push(first_word(bits >> 36));
+        name.push(FIRST_WORDS[first_word_at(bits)]);
         name.push(" ");
         name.push(SECOND_WORDS[part(40, SECOND_WORDS.len() as u64) as usize]);
         name.push(" ");

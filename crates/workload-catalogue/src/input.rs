@@ -8,11 +8,11 @@ use crate::call::{From, List};
 use crate::ledger::KINDS;
 use crate::outcome::{Decline, Said};
 use crate::{
-    BULK_MAX, Bulk, Call, Cardinality, Category, Digest, Facts, Filter, FoodCatalogue, ID_MAX, Name, NewFood,
-    Order, Outcome, PAGE_SIZE, data,
+    BULK_MAX, Bulk, Call, Cardinality, Category, Digest, Facts, Filter, FoodCatalogue, ID_MAX, Loaded, Name,
+    NewFood, Order, Outcome, PAGE_SIZE, data,
 };
 use model::random::Random;
-use model::{Mix, Wanted, Workload};
+use model::{Mix, Workload};
 use std::sync::Arc;
 
 /// The default mix: of a thousand calls, those of each kind, in the order of [`FoodCatalogue::KINDS`]. As many rows are created
@@ -42,7 +42,7 @@ const HELD: usize = 32;
 #[derive(Debug, Clone)]
 pub struct Inputs {
     size: Cardinality,
-    templates: Arc<[Digest]>,
+    loaded: Arc<Loaded>,
     mix: Mix,
     random: Random,
     foods: Own,
@@ -175,27 +175,12 @@ pub(crate) fn standard_mix() -> Mix {
     Mix::of(FoodCatalogue::KINDS, &weights).ok().flatten().expect("weights of all kinds are a mix")
 }
 
-/// What all templates are answered with, in the order of their ids.
-pub(crate) fn templates(size: &Cardinality) -> Arc<[Digest]> {
-    let digest = |id| match size.template(id, Wanted::Digest).said {
-        Said::Template { digest, .. } => digest,
-        _ => Digest::default(),
-    };
-    (1..=size.templates).map(digest).collect()
-}
-
 impl Inputs {
-    /// The stream of a worker. `templates` are the digests of all of them; `mix` is [`standard_mix`], or another.
-    pub(crate) fn new(
-        size: Cardinality,
-        templates: Arc<[Digest]>,
-        mix: Mix,
-        seed: u64,
-        worker: u32,
-    ) -> Inputs {
+    /// The stream of a worker. `mix` is [`standard_mix`], or another.
+    pub(crate) fn new(size: Cardinality, loaded: Arc<Loaded>, mix: Mix, seed: u64, worker: u32) -> Inputs {
         Inputs {
             size,
-            templates,
+            loaded,
             mix,
             random: Random::stream(seed, &[CLIENT, u64::from(worker)]),
             foods: Own::new(worker),
@@ -399,6 +384,9 @@ impl Inputs {
     /// What was done, against the same; and it is remembered.
     fn check_done(&mut self, call: &Call, said: &Said) -> Result<(), &'static str> {
         match (call, said) {
+            (Call::Categories, Said::Categories { count, .. }) if *count < self.size.categories => {
+                return Err("a category that was loaded is missing");
+            }
             (Call::Categories, Said::Categories { count, digest }) if *count > self.size.categories => {
                 self.categories.begin_at(*digest);
                 self.foods.begin_at(*digest);
@@ -412,11 +400,12 @@ impl Inputs {
                 return self.check_food(*id, *version, *digest);
             }
             (Call::Template { id }, Said::Template { digest, .. })
-                if self.templates.get(*id as usize - 1) != Some(digest) =>
+                if self.loaded.template(*id) != Some(digest) =>
             {
                 return Err("the template is not the one that was loaded");
             }
             (Call::Foods(list), Said::Foods(listed)) => {
+                self.loaded.check(list, listed)?;
                 let full = listed.ends.as_ref().filter(|_| listed.count == list.size);
                 self.onward = full
                     .map(|ends| List { from: From::After(ends.last.key(list.order), ends.last.id), ..*list });
@@ -490,7 +479,7 @@ mod tests {
     use model::Inputs as _;
 
     fn inputs(size: Cardinality, seed: u64, worker: u32) -> Inputs {
-        Inputs::new(size, templates(&size), standard_mix(), seed, worker)
+        Inputs::new(size, Loaded::of(&size), standard_mix(), seed, worker)
     }
 
     fn draw(seed: u64, worker: u32, count: usize) -> Vec<Call> {

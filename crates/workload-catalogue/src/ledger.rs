@@ -4,6 +4,7 @@ use crate::outcome::Said;
 use crate::{Call, FoodCatalogue, Outcome};
 use model::{Fault, LedgerFinding, Workload};
 use serde::{Deserialize, Serialize};
+use workload::mixed;
 
 /// Kinds of call.
 pub(crate) const KINDS: usize = 12;
@@ -21,18 +22,34 @@ pub struct Tally {
     pub versions_made: i64,
     /// Versions of the rows that are removed.
     pub versions_removed: i64,
+    /// The checksum ([`workload::mixed`], id with version) of rows as they are created or become.
+    pub rows_made: i64,
+    /// The checksum of rows that are removed, or as they were before a change.
+    pub rows_removed: i64,
+}
+
+/// What a row adds to the checksum of its table.
+const fn row(id: i64, version: i64) -> i64 {
+    mixed(id, [version])
 }
 
 impl Tally {
-    fn created(count: usize) -> Tally {
-        let count = count as i64;
-        Tally { created: count, versions_made: count, ..Tally::default() }
+    fn created(ids: impl Iterator<Item = i64>) -> Tally {
+        ids.fold(Tally::default(), |all, id| Tally {
+            created: all.created + 1,
+            versions_made: all.versions_made + 1,
+            rows_made: all.rows_made + row(id, 1),
+            ..all
+        })
     }
 
-    const CHANGED: Tally = Tally { created: 0, removed: 0, versions_made: 1, versions_removed: 0 };
+    fn changed(id: i64, version: i64) -> Tally {
+        let (rows_made, rows_removed) = (row(id, version.saturating_add(1)), row(id, version));
+        Tally { versions_made: 1, rows_made, rows_removed, ..Tally::default() }
+    }
 
-    fn removed(version: i64) -> Tally {
-        Tally { removed: 1, versions_removed: version, ..Tally::default() }
+    fn removed(id: i64, version: i64) -> Tally {
+        Tally { removed: 1, versions_removed: version, rows_removed: row(id, version), ..Tally::default() }
     }
 
     /// Versions are what servers answered: a sum that does not fit saturates, and differs from every sum that is right.
@@ -41,18 +58,20 @@ impl Tally {
         self.removed = self.removed.saturating_add(other.removed);
         self.versions_made = self.versions_made.saturating_add(other.versions_made);
         self.versions_removed = self.versions_removed.saturating_add(other.versions_removed);
+        self.rows_made = self.rows_made.saturating_add(other.rows_made);
+        self.rows_removed = self.rows_removed.saturating_add(other.rows_removed);
     }
 
     /// What a call does where it is done: in which table, and what.
     fn of(call: &Call) -> Option<(usize, Tally)> {
         match call {
-            Call::CreateCategory { .. } => Some((0, Tally::created(1))),
-            Call::UpdateCategory { .. } => Some((0, Tally::CHANGED)),
-            Call::DeleteCategory { version, .. } => Some((0, Tally::removed(*version))),
-            Call::CreateFood { .. } => Some((1, Tally::created(1))),
-            Call::InsertFoods { foods, .. } => Some((1, Tally::created(foods.len()))),
-            Call::UpdateFood { .. } => Some((1, Tally::CHANGED)),
-            Call::DeleteFood { version, .. } => Some((1, Tally::removed(*version))),
+            Call::CreateCategory { id, .. } => Some((0, Tally::created(std::iter::once(*id)))),
+            Call::UpdateCategory { id, version, .. } => Some((0, Tally::changed(*id, *version))),
+            Call::DeleteCategory { id, version } => Some((0, Tally::removed(*id, *version))),
+            Call::CreateFood { food, .. } => Some((1, Tally::created(std::iter::once(food.id)))),
+            Call::InsertFoods { foods, .. } => Some((1, Tally::created(foods.iter().map(|food| food.id)))),
+            Call::UpdateFood { id, version, .. } => Some((1, Tally::changed(*id, *version))),
+            Call::DeleteFood { id, version } => Some((1, Tally::removed(*id, *version))),
             Call::Categories
             | Call::Category { .. }
             | Call::Foods(_)
@@ -107,6 +126,9 @@ pub struct Stored {
     pub rows: i64,
     /// The sum of their versions.
     pub versions: i64,
+    /// Their checksum; absent where a server that looks at its own data leaves it out.
+    #[serde(default)]
+    pub mixed: Option<i64>,
 }
 
 /// What acknowledged and doubtful calls imply, in a form that can be written to a partial result and read back.
@@ -150,18 +172,24 @@ impl Claims {
                 doubtful.versions_made,
                 doubtful.versions_removed,
             );
-            [
+            let mixed = bounds(sure.rows_made, sure.rows_removed, doubtful.rows_made, doubtful.rows_removed);
+            let grown = old.mixed.zip(new.mixed).map(|(old, new)| new - old);
+            let mut findings = vec![
                 finding(NAMES[place][0], "rows", rows, new.rows - old.rows),
                 finding(NAMES[place][1], "versions", versions, new.versions - old.versions),
-            ]
+            ];
+            findings.extend(grown.map(|grown| finding(NAMES[place][2], "in the checksum", mixed, grown)));
+            findings
         };
         Some((0..PLACES.len()).flat_map(locked).collect())
     }
 }
 
 /// What is counted, of each table.
-const NAMES: [[&str; 2]; PLACES.len()] =
-    [["categories", "versions of categories"], ["foods", "versions of foods"]];
+const NAMES: [[&str; 3]; PLACES.len()] = [
+    ["categories", "versions of categories", "which categories have which version"],
+    ["foods", "versions of foods", "which foods have which version"],
+];
 
 fn finding(name: &'static str, unit: &'static str, (low, high): (i64, i64), stored: i64) -> LedgerFinding {
     let violation = (!(low..=high).contains(&stored)).then(|| {
@@ -200,9 +228,21 @@ mod tests {
             (bulk, doubt()),
             (Call::DeleteFood { id: 98, version: 7 }, doubt()),
         ]);
-        let before = [Stored { rows: 10, versions: 10 }, Stored { rows: 1_000, versions: 2_000 }];
+        let before = [
+            Stored { rows: 10, versions: 10, mixed: Some(10) },
+            Stored { rows: 1_000, versions: 2_000, mixed: Some(1 << 40) },
+        ];
+        // One was created, changed and removed; the bulk and the last removal may have been done.
+        let sure = row(99, 1) + row(1, 2) - row(1, 1) - row(99, 3);
+        let of_bulk: i64 = (100..150).map(|id| row(id, 1)).sum();
         let found = |rows: i64, versions: i64| {
-            let after = [before[0], Stored { rows: 1_000 + rows, versions: 2_000 + versions }];
+            let doubtful = match rows {
+                0 => 0,
+                -1 => -row(98, 7),
+                _ => of_bulk,
+            };
+            let mixed = before[1].mixed.map(|mixed| mixed + sure + doubtful);
+            let after = [before[0], Stored { rows: 1_000 + rows, versions: 2_000 + versions, mixed }];
             let findings = claims.audit(&before, &after).unwrap();
             let bad: Vec<&str> = findings
                 .iter()
@@ -220,5 +260,23 @@ mod tests {
         let partial = Claims { complete: false, ..claims.clone() };
         assert_eq!(partial.audit(&before, &before), Some(Vec::new()));
         assert_eq!(claims.audit(&before[..1], &before), None);
+    }
+
+    #[test]
+    fn a_change_of_a_neighbour_is_found_though_rows_and_versions_add_up() {
+        let claims = claims(&[(update(1), Ok(Outcome::of(Said::Stored { version: 2 })))]);
+        let before = [Stored { rows: 10, versions: 10, mixed: Some(10) }; 2];
+        let changed = |id: i64| {
+            let after = Stored { versions: 11, mixed: Some(10 + row(id, 2) - row(id, 1)), ..before[1] };
+            claims.audit(&before, &[before[0], after]).unwrap()
+        };
+        assert!(changed(1).iter().all(|finding| finding.violations.is_empty()));
+        let found = changed(2);
+        let bad: Vec<&str> = found
+            .iter()
+            .filter(|finding| !finding.violations.is_empty())
+            .map(|finding| finding.name)
+            .collect();
+        assert_eq!(bad, ["which foods have which version"]);
     }
 }

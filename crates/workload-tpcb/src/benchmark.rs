@@ -8,7 +8,7 @@ use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use sql::{Catalogue, Dialect, Value};
 use std::sync::Arc;
-use workload::{Benchmark, ForeignDatabase, Look, Past, Streams, input_checks, ledger_checks};
+use workload::{Benchmark, ForeignDatabase, Look, Past, Registers, Streams, input_checks, ledger_checks};
 
 /// Tables without which nothing can be audited.
 const TABLES: [&str; 4] = ["pgbench_accounts", "pgbench_tellers", "pgbench_branches", "pgbench_history"];
@@ -29,6 +29,7 @@ impl Benchmark for Tpcb {
     const OF_LOAD: &'static [&'static str] = &[];
     type Context = AuditContext;
     type Evidence = Vec<StoredTally>;
+    type Knowledge = Arc<Registers>;
     type Claims = Claims;
 
     fn scale_default(engine: Dialect, clients: u32) -> u32 {
@@ -117,9 +118,21 @@ impl Benchmark for Tpcb {
         Ok(crate::schema(dialect)?)
     }
 
-    fn inputs(size: &Cardinality, streams: &Streams<'_>) -> impl Fn(u32) -> Inputs {
+    fn knowledge(
+        size: &Cardinality,
+        streams: &Streams<'_>,
+        before: Option<&Vec<StoredTally>>,
+    ) -> Arc<Registers> {
+        if streams.lossy {
+            return Arc::new(Registers::none());
+        }
+        let fresh = before.is_some_and(|before| Self::is_fresh(before, size));
+        Arc::new(Registers::new(size.accounts_all().into(), fresh.then_some(0)))
+    }
+
+    fn inputs(size: &Cardinality, streams: &Streams<'_>, balances: Arc<Registers>) -> impl Fn(u32) -> Inputs {
         let (size, seed) = (*size, streams.seed);
-        move |worker| Inputs::new(size, seed, worker)
+        move |worker| Inputs::new(size, seed, worker).remembering(&balances)
     }
 
     fn new_ledger(size: &Cardinality) -> Ledger {

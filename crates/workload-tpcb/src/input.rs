@@ -7,9 +7,11 @@
 //! \set delta random(-5000, 5000)
 //! ```
 
-use crate::{Call, Cardinality, DELTA_MAX, Tpcb};
+use crate::{Call, Cardinality, DELTA_MAX, Outcome, Tpcb};
 use model::random::Random;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
+use workload::{Drawn, Registers};
 
 /// The path of the run's random streams, apart from those of other workloads.
 const CLIENT: u64 = 300;
@@ -21,12 +23,23 @@ const CLIENT: u64 = 300;
 pub struct Inputs {
     size: Cardinality,
     random: Random,
+    /// The balances of accounts; absent where answers are held to their calls alone.
+    balances: Option<Arc<Registers>>,
+    /// What was known of the account when the last call was drawn.
+    drawn: Drawn,
 }
 
 impl Inputs {
     /// The stream of a worker.
     pub fn new(size: Cardinality, seed: u64, worker: u32) -> Inputs {
-        Inputs { size, random: Random::stream(seed, &[CLIENT, u64::from(worker)]) }
+        let random = Random::stream(seed, &[CLIENT, u64::from(worker)]);
+        Inputs { size, random, balances: None, drawn: Drawn::default() }
+    }
+
+    /// The same, whose answers are held to what calls of all workers have made of the balances.
+    #[must_use]
+    pub fn remembering(self, balances: &Arc<Registers>) -> Inputs {
+        Inputs { balances: Some(Arc::clone(balances)), ..self }
     }
 
     fn one_of(&mut self, ids: RangeInclusive<u32>) -> u32 {
@@ -41,7 +54,21 @@ impl model::Inputs<Tpcb> for Inputs {
         let store = self.size.part(self.size.shard(self.size.branch_of_account(aid)));
         let bid = self.one_of(store.ids(1));
         let tid = self.one_of(store.ids(store.tellers));
-        Call { aid, tid, bid, delta: self.random.range(-DELTA_MAX, DELTA_MAX) }
+        let delta = self.random.range(-DELTA_MAX, DELTA_MAX);
+        if let Some(balances) = &self.balances {
+            self.drawn = balances.draw(aid.into(), delta);
+        }
+        Call { aid, tid, bid, delta }
+    }
+
+    fn check(&mut self, call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
+        let before = outcome.abalance.checked_sub(call.delta);
+        match &self.balances {
+            Some(balances) if !balances.done(self.drawn, before) => {
+                Err("the balance of an account is not what calls have made of it")
+            }
+            _ => Ok(()),
+        }
     }
 }
 

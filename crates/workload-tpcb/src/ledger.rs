@@ -3,9 +3,10 @@
 //! Every amount is entered in three places (the branch of its account, its teller, its branch), and each of them is held
 //! to its own bounds, so that a write that is lost in one is not made up for by another.
 
-use crate::{Call, Cardinality, Outcome, Tpcb};
+use crate::{Call, Cardinality, DELTA_MAX, Outcome, Tpcb};
 use model::{Fault, LedgerFinding};
 use serde::{Deserialize, Serialize};
+use workload::mixed;
 
 /// Numbers of accounts are counted in at most so many buckets, so that the account of a worker stays small.
 const BUCKETS_MAX: u32 = 1_000;
@@ -18,25 +19,34 @@ pub struct Tally {
     pub up: i64,
     /// The sum of the amounts below zero.
     pub down: i64,
+    /// The checksum ([`workload::mixed`]) of their rows of history: aid with tid, bid and 5001 + delta.
+    pub mixed: i64,
 }
 
 impl Tally {
-    fn enter(&mut self, delta: i64) {
+    fn enter(&mut self, call: &Call) {
         self.calls += 1;
-        self.up += delta.max(0);
-        self.down += delta.min(0);
+        self.up += call.delta.max(0);
+        self.down += call.delta.min(0);
+        self.mixed = self.mixed.saturating_add(mixed_of(call));
     }
 
     fn absorb(&mut self, other: &Tally) {
         self.calls += other.calls;
         self.up += other.up;
         self.down += other.down;
+        self.mixed = self.mixed.saturating_add(other.mixed);
     }
 
     /// The sum of all amounts.
     pub const fn sum(&self) -> i64 {
         self.up + self.down
     }
+}
+
+/// What the row of history of a call adds to a checksum.
+const fn mixed_of(call: &Call) -> i64 {
+    mixed(call.aid as i64, [call.tid as i64, call.bid as i64, DELTA_MAX + 1 + call.delta])
 }
 
 /// Where amounts are entered.
@@ -186,7 +196,7 @@ impl model::Ledger<Tpcb> for Ledger {
             Err(Fault::InDoubt(_) | Fault::Defect(_)) => &mut self.doubtful,
             Err(Fault::Conflict(_) | Fault::Refused(_)) => return,
         };
-        places.into_iter().for_each(|place| tallies[place].enter(call.delta));
+        places.into_iter().for_each(|place| tallies[place].enter(call));
     }
 
     fn absorb(&mut self, other: &Ledger) {
@@ -231,14 +241,17 @@ pub struct StoredTally {
     pub entries: i64,
     /// The sum of their amounts.
     pub moved: i64,
+    /// Their checksum; absent where a server that looks at its own data leaves it out.
+    #[serde(default)]
+    pub mixed: Option<i64>,
 }
 
 impl StoredTally {
     /// From a row of `tallies`.
     pub fn from_row(row: &[i64]) -> Option<StoredTally> {
-        let &[place, id, balance, entries, moved] = row else { return None };
+        let &[place, id, balance, entries, moved, mixed] = row else { return None };
         let (place, id) = (Place::of_number(place)?, u32::try_from(id).ok()?);
-        Some(StoredTally { place, id, balance, entries, moved })
+        Some(StoredTally { place, id, balance, entries, moved, mixed: Some(mixed) })
     }
 
     /// What all stores say, from what each says of its part: in the order of the query over the whole.
@@ -280,10 +293,12 @@ impl Claims {
             && before.len() == self.sure.len()
             && before.len() == self.doubtful.len()
             && before.iter().zip(after).all(|(old, new)| (old.place, old.id) == (new.place, new.id));
+        let has_checksums = before.iter().chain(after).all(|tally| tally.mixed.is_some());
         let each = || MEASURES.iter().flat_map(|measure| Place::ALL.map(|place| (measure, place)));
         same.then(|| {
             each()
                 .filter(|(measure, _)| self.complete || measure.bounds != Bounds::Amount)
+                .filter(|(measure, _)| measure.bounds != Bounds::Checksum || has_checksums)
                 .map(|(measure, place)| self.hold(measure, place, before, after))
                 .collect()
         })
@@ -327,6 +342,8 @@ enum Bounds {
     Count,
     /// The sum of their amounts.
     Amount,
+    /// The checksum of their rows.
+    Checksum,
     /// No change at all.
     Nothing,
 }
@@ -336,6 +353,7 @@ impl Bounds {
         match self {
             Bounds::Count => (sure.calls as i64, (sure.calls + doubtful.calls) as i64),
             Bounds::Amount => (sure.sum() + doubtful.down, sure.sum() + doubtful.up),
+            Bounds::Checksum => (sure.mixed, sure.mixed.saturating_add(doubtful.mixed)),
             Bounds::Nothing => (0, 0),
         }
     }
@@ -350,12 +368,23 @@ struct Measure {
     why: &'static str,
 }
 
-const MEASURES: [Measure; 4] = [
+const MEASURES: [Measure; 5] = [
     Measure {
         names: ["calls by branch of account", "calls by teller", "calls by branch"],
         unit: "rows of history",
         bounds: Bounds::Count,
         stored: |tally| tally.entries,
+        why: "calls imply",
+    },
+    Measure {
+        names: [
+            "contents of history by branch of account",
+            "contents of history by teller",
+            "contents of history by branch",
+        ],
+        unit: "in the checksum",
+        bounds: Bounds::Checksum,
+        stored: |tally| tally.mixed.unwrap_or(0),
         why: "calls imply",
     },
     Measure {

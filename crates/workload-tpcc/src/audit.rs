@@ -206,7 +206,7 @@ const GROUPS: &[Asked<Context>] = &[
                     "characters of payments and of the least that was loaded",
                 ],
             )
-            .judged(judge::bad_credit_data),
+            .judged(judge::of_our_load),
             Ask::figure("bad_credit", "4.3.3.1", "one customer in ten has bad credit", judge::bad_credit),
         ],
     },
@@ -242,6 +242,13 @@ const GROUPS: &[Asked<Context>] = &[
                 "what was sold exists as an item and as a stock",
                 &["supplying warehouse", "item", "lines", "lines without an item"],
             ),
+            Ask::shape(
+                "line_texts",
+                "2.4.2.2",
+                "what is noted of a line about its district is what its stock has for that",
+                &["warehouse", "district", "lines", "lowest order"],
+            )
+            .judged(judge::of_our_load),
             Ask::figure(
                 "remote_lines",
                 "2.4.1.5",
@@ -302,6 +309,13 @@ const GROUPS: &[Asked<Context>] = &[
                 &["warehouse", "district", "next number", "lowest", "orders"],
             ),
             Ask::shape(
+                "payment_texts",
+                "2.5.2.2",
+                "history notes of each payment the names of its warehouse and its district",
+                &["warehouse", "district", "payments"],
+            )
+            .judged(judge::of_our_load),
+            Ask::shape(
                 "payment_amounts",
                 "2.5.1.3",
                 "a payment is 1.00 to 5,000.00",
@@ -349,7 +363,7 @@ mod tests {
     #[test]
     fn file_and_code_name_the_same_queries() {
         let groups = audits(Dialect::Sqlite).unwrap();
-        assert_eq!(groups.iter().map(|group| group.audits.len()).sum::<usize>(), 32);
+        assert_eq!(groups.iter().map(|group| group.audits.len()).sum::<usize>(), 34);
         let asked: Vec<&str> = GROUPS
             .iter()
             .flat_map(|group| group.prepare.iter().copied().chain(group.audits.iter().map(About::query)))

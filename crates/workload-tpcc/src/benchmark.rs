@@ -3,8 +3,8 @@
 use crate::audit::{self, Context as AuditContext};
 use crate::conformance::GOLDEN_LOAD_SEED;
 use crate::{
-    Cardinality, Claims, DISTRICTS, Data, Inputs, Knowledge, Ledger, StoredTally, Tpcc, WAREHOUSES_MAX,
-    foreign_schema, kind,
+    Call, Cardinality, Claims, DISTRICTS, Data, Inputs, Knowledge, Ledger, OrderStatus, StoredTally, Tpcc,
+    WAREHOUSES_MAX, Who, foreign_schema, kind,
 };
 use anyhow::{Context, Result, bail};
 use model::Mix;
@@ -31,6 +31,7 @@ impl Benchmark for Tpcc {
     const OF_LOAD: &'static [&'static str] = audit::OF_LOAD;
     type Context = AuditContext;
     type Evidence = Vec<StoredTally>;
+    type Knowledge = Arc<Knowledge>;
     type Claims = Claims;
 
     fn scale_default(engine: Dialect, _: u32) -> u32 {
@@ -109,13 +110,20 @@ impl Benchmark for Tpcc {
         Ok(crate::schema(dialect)?)
     }
 
-    fn inputs(size: &Cardinality, streams: &Streams<'_>) -> impl Fn(u32) -> Inputs {
+    fn knowledge(
+        size: &Cardinality,
+        streams: &Streams<'_>,
+        before: Option<&Vec<StoredTally>>,
+    ) -> Arc<Knowledge> {
+        match streams.load {
+            Some(load) => Knowledge::of(Data::new(*size, load), before, streams.lossy),
+            None => Knowledge::of_others(*size, before, streams.lossy),
+        }
+    }
+
+    fn inputs(size: &Cardinality, streams: &Streams<'_>, known: Arc<Knowledge>) -> impl Fn(u32) -> Inputs {
         let Streams { seed, load, mix, .. } = *streams;
         let (size, mix) = (*size, mix.cloned());
-        let known = match load {
-            Some(load) => Knowledge::of(Data::new(size, load)),
-            None => Knowledge::of_others(size),
-        };
         // Of what someone else has loaded any constant will do: theirs is not known.
         let c_load = Data::c_load_of(load.unwrap_or(LOAD_SEED));
         move |worker| Inputs::new(size, c_load, seed, worker).mixed(mix.clone()).remembering(&known)
@@ -196,6 +204,26 @@ impl Benchmark for Tpcc {
 
     fn deferred(ledger: &Ledger, totals: &measure::Totals) -> Option<Deferred> {
         measure::deferred::<Tpcc>(kind::DELIVERY, totals, ledger.counts().deliveries_skipped)
+    }
+
+    fn closing(call: &Call) -> Option<Call> {
+        let status = |w_id, d_id, customer| Call::OrderStatus(OrderStatus { w_id, d_id, customer });
+        match call {
+            Call::NewOrder(order) => Some(status(order.w_id, order.d_id, Who::Id(order.c_id))),
+            Call::Payment(payment) => Some(status(payment.c_w_id, payment.c_d_id, payment.customer)),
+            Call::OrderStatus(_) | Call::StockLevel(_) => Some(call.clone()),
+            Call::Delivery(_) => None,
+        }
+    }
+
+    /// 2.7.4.2: districts without an order to deliver are reported.
+    fn skipped(ledger: &Ledger) -> Option<String> {
+        let counts = ledger.counts();
+        let skipped = counts.deliveries_skipped;
+        let districts = counts.deliveries_answered * u64::from(DISTRICTS);
+        (skipped > 0).then(|| {
+            format!("Deliveries skipped {skipped} of {districts} districts, reported as having no order that waits (TPC-C 2.7.4.2).")
+        })
     }
 }
 

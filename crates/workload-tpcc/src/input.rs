@@ -205,7 +205,13 @@ impl model::Inputs<Tpcc> for Inputs {
                 let d_id = self.between(1, DISTRICTS);
                 Call::OrderStatus(OrderStatus { w_id, d_id, customer: self.who() })
             }
-            kind::DELIVERY => Call::Delivery(Delivery { w_id, o_carrier_id: self.between(1, 10) }),
+            kind::DELIVERY => {
+                let delivery = Delivery { w_id, o_carrier_id: self.between(1, 10) };
+                if let Some(memory) = &mut self.memory {
+                    memory.draw(&delivery);
+                }
+                Call::Delivery(delivery)
+            }
             _ => Call::StockLevel(StockLevel { w_id, d_id, threshold: self.between(10, 20) }),
         }
     }

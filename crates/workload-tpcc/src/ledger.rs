@@ -1,8 +1,9 @@
 //! What was sent and what was acknowledged: the input audit's counts, and bounds for what must be stored.
 
-use crate::{Call, Cardinality, DISTRICTS, NewOrder, Outcome, Tpcc, Who, kind};
+use crate::{Call, Cardinality, DISTRICTS, Line, NewOrder, Outcome, Tpcc, Who, kind};
 use model::{Cents, Fault, Workload};
 use serde::{Deserialize, Serialize};
+use workload::{PRIME, mixed};
 
 /// One item in sixteen is counted, so that the account of a worker stays small; skew is the same among them.
 pub(crate) const ITEM_SAMPLE: u32 = 16;
@@ -23,24 +24,30 @@ pub struct DistrictTally {
     pub deliveries: u64,
     /// The highest order number acknowledged; 0 for none.
     pub o_id_max: u32,
-    /// Σ o_id of orders placed, of one in doubt 0.
-    #[serde(default)]
-    pub o_ids: i64,
-    /// Σ o_c_id of these.
-    #[serde(default)]
-    pub customers: i64,
-    /// Σ o_c_id² of these.
-    #[serde(default)]
-    pub customers_squared: i64,
-    /// Σ ol_i_id of their lines.
-    #[serde(default)]
-    pub items: i64,
-    /// Σ h_c_id of payments received. Of one in doubt by a last name the number is not known: the most that it can be.
-    #[serde(default)]
-    pub payers: i64,
-    /// Σ o_carrier_id of orders delivered.
-    #[serde(default)]
-    pub carriers: i64,
+    /// What the rows of these add to the checksums of their tables. Of a call in doubt the most that they can.
+    pub sums: RowSums,
+}
+
+/// Checksums ([`workload::mixed`]) of rows, of each table that calls add rows to or change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowSums {
+    /// Of orders: o_id with o_c_id, o_ol_cnt and o_all_local.
+    pub orders: i64,
+    /// Of lines: 16 × ol_o_id + ol_number with ol_i_id, ol_supply_w_id and ol_quantity.
+    pub lines: i64,
+    /// Of history: h_c_id with h_c_d_id, h_c_w_id and h_amount in cents.
+    pub payments: i64,
+    /// Of orders that have a carrier: o_id with o_carrier_id.
+    pub deliveries: i64,
+}
+
+impl RowSums {
+    fn absorb(&mut self, other: &RowSums) {
+        self.orders = self.orders.saturating_add(other.orders);
+        self.lines = self.lines.saturating_add(other.lines);
+        self.payments = self.payments.saturating_add(other.payments);
+        self.deliveries = self.deliveries.saturating_add(other.deliveries);
+    }
 }
 
 impl DistrictTally {
@@ -52,22 +59,22 @@ impl DistrictTally {
         self.paid = self.paid.saturating_add(other.paid);
         self.deliveries += other.deliveries;
         self.o_id_max = self.o_id_max.max(other.o_id_max);
-        self.o_ids = self.o_ids.saturating_add(other.o_ids);
-        self.customers = self.customers.saturating_add(other.customers);
-        self.customers_squared = self.customers_squared.saturating_add(other.customers_squared);
-        self.items = self.items.saturating_add(other.items);
-        self.payers = self.payers.saturating_add(other.payers);
-        self.carriers = self.carriers.saturating_add(other.carriers);
+        self.sums.absorb(&other.sums);
     }
 
-    /// Enters who ordered what.
-    fn order(&mut self, order: &NewOrder) {
-        let c_id = i64::from(order.c_id);
+    /// Enters an order under the number that it was answered, and its lines.
+    fn order(&mut self, order: &NewOrder, o_id: u32) {
+        let (o_id, count) = (i64::from(o_id), order.lines.len());
         self.orders += 1;
-        self.lines += order.lines.len() as u64;
-        self.customers += c_id;
-        self.customers_squared += c_id * c_id;
-        self.items += order.lines.iter().map(|line| i64::from(line.i_id)).sum::<i64>();
+        self.lines += count as u64;
+        let header = [i64::from(order.c_id), count as i64, i64::from(order.all_local())];
+        self.sums.orders = self.sums.orders.saturating_add(mixed(o_id, header));
+        let of_line = |(number, line): (i64, &Line)| {
+            let parts = [line.i_id, line.supply_w_id, line.quantity].map(i64::from);
+            mixed(16 * o_id + number, parts)
+        };
+        let lines = (1..).zip(&order.lines).map(of_line).sum();
+        self.sums.lines = self.sums.lines.saturating_add(lines);
     }
 }
 
@@ -177,8 +184,7 @@ impl Ledger {
         match (call, outcome) {
             (Call::NewOrder(order), Outcome::Placed(placed)) => {
                 let tally = &mut self.sure[self.district(order.w_id, order.d_id)];
-                tally.order(order);
-                tally.o_ids += i64::from(placed.o_id);
+                tally.order(order, placed.o_id);
                 let amounts = placed.lines.iter().map(|line| line.ol_amount);
                 tally.amount = tally.amount.saturating_add(amounts.sum::<Cents>().0);
                 tally.o_id_max = tally.o_id_max.max(placed.o_id);
@@ -192,15 +198,19 @@ impl Ledger {
                 let tally = &mut self.sure[self.district(payment.w_id, payment.d_id)];
                 tally.payments += 1;
                 tally.paid += payment.h_amount.0;
-                tally.payers += i64::from(paid.customer.c_id);
+                let parts = [payment.c_d_id.into(), payment.c_w_id.into(), payment.h_amount.0];
+                tally.sums.payments += mixed(paid.customer.c_id.into(), parts);
             }
             (Call::Delivery(delivery), Outcome::Delivered(delivered)) => {
                 self.counts.deliveries_answered += 1;
                 for (d_id, o_id) in (1..).zip(&delivered.o_ids) {
-                    let at = self.district(delivery.w_id, d_id);
-                    self.sure[at].deliveries += u64::from(o_id.is_some());
-                    self.sure[at].carriers += o_id.map_or(0, |_| i64::from(delivery.o_carrier_id));
-                    self.counts.deliveries_skipped += u64::from(o_id.is_none());
+                    let Some(o_id) = o_id else {
+                        self.counts.deliveries_skipped += 1;
+                        continue;
+                    };
+                    let tally = &mut self.sure[self.district(delivery.w_id, d_id)];
+                    tally.deliveries += 1;
+                    tally.sums.deliveries += mixed(i64::from(*o_id), [delivery.o_carrier_id.into()]);
                 }
             }
             _ => {}
@@ -211,26 +221,26 @@ impl Ledger {
         match call {
             Call::NewOrder(order) if !order.names_unused(self.size.items) => {
                 let tally = &mut self.doubtful[self.district(order.w_id, order.d_id)];
-                tally.order(order);
+                tally.orders += 1;
+                tally.lines += order.lines.len() as u64;
+                // Its number is not known.
+                tally.sums.orders += PRIME;
+                tally.sums.lines += PRIME * order.lines.len() as i64;
                 tally.amount +=
                     order.lines.iter().map(|line| PRICE_MAX * i64::from(line.quantity)).sum::<i64>();
             }
             Call::Payment(payment) => {
                 let Cents(amount) = payment.h_amount;
-                let c_id = match payment.customer {
-                    Who::Id(c_id) => c_id,
-                    Who::LastName(_) => self.size.customers,
-                };
                 let tally = &mut self.doubtful[self.district(payment.w_id, payment.d_id)];
                 tally.payments += 1;
                 tally.paid += amount;
-                tally.payers += i64::from(c_id);
+                tally.sums.payments += PRIME;
             }
             Call::Delivery(delivery) => {
                 for d_id in 1..=DISTRICTS {
                     let tally = &mut self.doubtful[self.district(delivery.w_id, d_id)];
                     tally.deliveries += 1;
-                    tally.carriers += i64::from(delivery.o_carrier_id);
+                    tally.sums.deliveries += PRIME;
                 }
             }
             Call::NewOrder(_) | Call::OrderStatus(_) | Call::StockLevel(_) => {}
@@ -288,175 +298,4 @@ pub fn top_tenth(counts: &[u32]) -> f64 {
 const _: () = assert!(kind::STOCK_LEVEL == 4, "InputCounts::calls has a place for each kind");
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Claims, Delivered, Delivery, Payment, Placed, StoredSums, StoredTally};
-    use model::{BasisPoints, Doubt, Ledger as _};
-
-    fn district(w_id: u32, d_id: u32) -> StoredTally {
-        StoredTally {
-            w_id,
-            d_id,
-            next_o_id: 31,
-            ytd: 30_000,
-            lines: 300,
-            undelivered: 9,
-            payments: 30,
-            amount: 5_000,
-            sums: Some(StoredSums::default()),
-        }
-    }
-
-    fn before() -> Vec<StoredTally> {
-        (1..=2).flat_map(|w_id| (1..=10).map(move |d_id| district(w_id, d_id))).collect()
-    }
-
-    fn order() -> Call {
-        let line = crate::Line { i_id: 1, supply_w_id: 1, quantity: 1 };
-        Call::NewOrder(NewOrder { w_id: 1, d_id: 2, c_id: 3, lines: [line; 15].into() })
-    }
-
-    fn placed(o_id: u32) -> Result<Outcome, Fault> {
-        Ok(Outcome::Placed(Placed {
-            o_id,
-            o_entry_d: 0,
-            c_last: crate::last_name(0),
-            c_credit: crate::Text::from("GC").unwrap(),
-            c_discount: BasisPoints(0),
-            w_tax: BasisPoints(0),
-            d_tax: BasisPoints(0),
-            total_amount: Cents(0),
-            lines: arrayvec::ArrayVec::new(),
-        }))
-    }
-
-    fn payment() -> Call {
-        Call::Payment(Payment {
-            w_id: 2,
-            d_id: 1,
-            c_w_id: 1,
-            c_d_id: 1,
-            customer: Who::Id(1),
-            h_amount: Cents(500),
-        })
-    }
-
-    /// Sentences of all violations after `change` was made to the store.
-    fn check(ledger: &Ledger, complete: bool, change: impl Fn(&mut Vec<StoredTally>)) -> Vec<String> {
-        let mut after = before();
-        change(&mut after);
-        let findings = Claims::of(ledger, complete).audit(&before(), &after).unwrap();
-        findings.into_iter().flat_map(|finding| finding.violations).collect()
-    }
-
-    #[test]
-    fn an_acknowledged_call_that_never_committed_is_found() {
-        let mut ledger = Ledger::new(Cardinality::tiny());
-        ledger.post(&order(), &placed(31));
-        let stored = |after: &mut Vec<StoredTally>| {
-            after[1].next_o_id += 1;
-            after[1].lines += 15;
-            after[1].undelivered += 1;
-            let sums = after[1].sums.as_mut().unwrap();
-            *sums = StoredSums { customers: 3, customers_squared: 9, items: 15, ..*sums };
-        };
-        assert_eq!(check(&ledger, true, stored), [""; 0]);
-        let lost = check(&ledger, true, |_| {});
-        assert!(lost[0].contains("district 1/2: acknowledged 1 orders, stored 0"), "{lost:?}");
-        assert!(lost[1].contains("order 31 was acknowledged, the next is 31"), "{lost:?}");
-    }
-
-    #[test]
-    fn money_from_nowhere_is_found() {
-        let mut ledger = Ledger::new(Cardinality::tiny());
-        ledger.post(&payment(), &Err(Fault::InDoubt(Doubt::Deadline)));
-        let paid = |cents: i64, rows: i64| {
-            move |after: &mut Vec<StoredTally>| {
-                after[10].ytd += cents;
-                after[10].payments += rows;
-            }
-        };
-        assert_eq!(check(&ledger, true, paid(0, 0)), [""; 0]);
-        assert_eq!(check(&ledger, true, paid(500, 1)), [""; 0]);
-        assert!(
-            check(&ledger, true, paid(501, 1))[0].contains("at most 500 cents were asked for, stored 501")
-        );
-        // What came after the last claims is unknown, so only losses can be told.
-        assert_eq!(check(&ledger, false, paid(99_999, 7)), [""; 0]);
-    }
-
-    #[test]
-    fn deliveries_count_by_district() {
-        let mut ledger = Ledger::new(Cardinality::tiny());
-        let call = Call::Delivery(Delivery { w_id: 1, o_carrier_id: 1 });
-        let o_ids = (0..10).map(|district| (district != 4).then_some(22)).collect();
-        ledger.post(&call, &Ok(Outcome::Delivered(Delivered { o_ids })));
-        let all_but = |skipped: usize| {
-            move |after: &mut Vec<StoredTally>| {
-                (0..10).filter(|at| *at != skipped).for_each(|at| {
-                    after[at].undelivered -= 1;
-                    after[at].sums.as_mut().unwrap().carriers += 1;
-                });
-            }
-        };
-        assert_eq!(check(&ledger, true, all_but(4)), [""; 0]);
-        // Of one district too many and of another too few, orders and their carriers.
-        assert_eq!(check(&ledger, true, all_but(5)).len(), 4);
-        assert_eq!(ledger.counts().deliveries_skipped, 1);
-    }
-
-    /// A change of a sum, how the ledger names what it is the sum of, and in which district it is told.
-    type Swap = (fn(&mut StoredSums), &'static str);
-
-    #[test]
-    fn another_customer_item_carrier_or_stock_is_found_by_its_sum() {
-        let ledger = Ledger::new(Cardinality::tiny());
-        let swaps: [Swap; 6] = [
-            (|sums| sums.customers += 1, "sum of numbers"),
-            (|sums| sums.customers_squared -= 2, "sum of squares"),
-            (|sums| sums.items -= 1, "sum of numbers"),
-            (|sums| sums.payers += 1, "sum of numbers"),
-            (|sums| sums.carriers -= 1, "sum of numbers"),
-            (|sums| sums.stock += 1, "weighted sum"),
-        ];
-        for (swap, words) in swaps {
-            let found = check(&ledger, true, |after| swap(after[10].sums.as_mut().unwrap()));
-            assert!(found.len() == 1 && found[0].starts_with("district 2/1: ") && found[0].contains(words));
-        }
-        // No call changes it, so no claim need be known.
-        let stock = |after: &mut Vec<StoredTally>| after[0].sums.as_mut().unwrap().stock += 91;
-        assert_eq!(check(&ledger, false, stock).len(), 1);
-    }
-
-    #[test]
-    fn claims_of_an_older_version_are_held_to_what_they_say() {
-        let mut ledger = Ledger::new(Cardinality::tiny());
-        ledger.post(&order(), &placed(31));
-        let before: Vec<_> =
-            before().into_iter().map(|district| StoredTally { sums: None, ..district }).collect();
-        let mut after = before.clone();
-        after[1].next_o_id += 1;
-        after[1].lines += 15;
-        after[1].undelivered += 1;
-        after[1].sums = Some(StoredSums { customers: 99, ..StoredSums::default() });
-        let findings = Claims::of(&ledger, true).audit(&before, &after).unwrap();
-        assert!(
-            findings.len() == 6 && findings.iter().all(|found| found.violations.is_empty()),
-            "{findings:?}"
-        );
-    }
-
-    #[test]
-    fn absorbing_adds_and_clearing_forgets() {
-        let mut one = Ledger::new(Cardinality::tiny());
-        one.post(&payment(), &Err(Fault::InDoubt(Doubt::Deadline)));
-        one.post(&order(), &placed(40));
-        let mut sum = one.clone();
-        sum.absorb(&one);
-        assert_eq!((sum.sure()[1].orders, sum.sure()[1].o_id_max), (2, 40));
-        assert_eq!(sum.doubtful()[10].paid, 1_000);
-        assert_eq!(sum.counts().calls, [2, 2, 0, 0, 0]);
-        one.clear();
-        assert_eq!(one, Ledger::new(Cardinality::tiny()));
-    }
-}
+mod tests;

@@ -30,7 +30,7 @@ pub use call::{Call, Delivery, Line, NewOrder, OrderStatus, Payment, StockLevel,
 pub use claims::{Claims, StoredSums, StoredTally};
 pub use data::{Cardinality, Data, LOADED_AT, WAREHOUSES_MAX};
 pub use input::{Inputs, Terminal};
-pub use ledger::{DistrictTally, InputCounts, Ledger, top_tenth};
+pub use ledger::{DistrictTally, InputCounts, Ledger, RowSums, top_tenth};
 pub use memory::Knowledge;
 pub use money::order_total;
 pub use names::last_name;

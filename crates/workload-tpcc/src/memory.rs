@@ -6,7 +6,8 @@
 use crate::data::ByName;
 use crate::outcome::ensure;
 use crate::{
-    Call, Cardinality, DISTRICTS, Data, NewOrder, OrderReport, Outcome, Paid, Placed, Text, Unused, Who,
+    Call, Cardinality, DISTRICTS, Data, Delivered, Delivery, NewOrder, OrderReport, Outcome, Paid, Placed,
+    StoredTally, Text, Unused, Who,
 };
 use model::BasisPoints;
 use std::ops::RangeInclusive;
@@ -29,8 +30,25 @@ pub struct Knowledge {
     size: Cardinality,
     /// Absent where someone else has loaded the data.
     loaded: Option<Loaded>,
-    /// By district, in the order of (warehouse, district).
+    /// Numbers that were given, by district in the order of (warehouse, district).
     numbers: Box<[OrderNumbers]>,
+    /// Numbers of orders that were delivered, in the same order.
+    delivered: Box<[OrderNumbers]>,
+    /// What waits for delivery, in the same order.
+    queues: Box<[Queue]>,
+    /// Deliveries that were drawn, by warehouse; none where what was acknowledged may be lost.
+    deliveries: Box<[AtomicU64]>,
+}
+
+/// What is known of a district's orders that wait for delivery: counts that only grow.
+#[derive(Debug, Default)]
+struct Queue {
+    /// How many waited before the first call, at least.
+    before: u64,
+    /// Orders that were acknowledged.
+    placed: AtomicU64,
+    /// Deliveries that were answered with nothing to deliver.
+    empty: AtomicU64,
 }
 
 /// Rows of our own load, as far as answers show them and no call changes them.
@@ -46,8 +64,9 @@ struct Loaded {
 }
 
 impl Knowledge {
-    /// Of data that was loaded as `data` says.
-    pub fn of(data: Data) -> Arc<Knowledge> {
+    /// Of data that was loaded as `data` says. `before` is what the store reports, where it can be read. `lossy`
+    /// says that what was acknowledged may be lost, so that an order may rightly be delivered twice.
+    pub fn of(data: Data, before: Option<&Vec<StoredTally>>, lossy: bool) -> Arc<Knowledge> {
         let size = data.size();
         let warehouses = 1..=size.warehouses;
         let districts = warehouses.clone().flat_map(|w_id| (1..=DISTRICTS).map(move |d_id| (w_id, d_id)));
@@ -57,12 +76,34 @@ impl Knowledge {
             named: (size.warehouses <= NAMED_MAX).then(|| data.by_name()),
             data,
         };
-        Arc::new(Knowledge { size, loaded: Some(loaded), numbers: numbers(size) })
+        Knowledge::new(size, Some(loaded), before, lossy)
     }
 
-    /// Of data that someone else has loaded: what it holds shows in the answers alone.
-    pub fn of_others(size: Cardinality) -> Arc<Knowledge> {
-        Arc::new(Knowledge { size, loaded: None, numbers: numbers(size) })
+    /// Of data that someone else has loaded: what it holds shows in the answers alone, and in what the store reports.
+    pub fn of_others(size: Cardinality, before: Option<&Vec<StoredTally>>, lossy: bool) -> Arc<Knowledge> {
+        Knowledge::new(size, None, before, lossy)
+    }
+
+    fn new(
+        size: Cardinality,
+        loaded: Option<Loaded>,
+        before: Option<&Vec<StoredTally>>,
+        lossy: bool,
+    ) -> Arc<Knowledge> {
+        let districts = (size.warehouses * DISTRICTS) as usize;
+        let queue = |at: usize| {
+            let stored = before.filter(|before| before.len() == districts).and_then(|before| before.get(at));
+            let before = stored.and_then(|district| u64::try_from(district.undelivered).ok());
+            Queue { before: before.unwrap_or(0), ..Queue::default() }
+        };
+        Arc::new(Knowledge {
+            size,
+            loaded,
+            numbers: (0..districts).map(|_| OrderNumbers::default()).collect(),
+            delivered: (0..districts).map(|_| OrderNumbers::default()).collect(),
+            queues: (0..districts).map(queue).collect(),
+            deliveries: (0..if lossy { 0 } else { size.warehouses }).map(|_| AtomicU64::new(0)).collect(),
+        })
     }
 
     fn district(&self, w_id: u32, d_id: u32) -> usize {
@@ -70,11 +111,7 @@ impl Knowledge {
     }
 }
 
-fn numbers(size: Cardinality) -> Box<[OrderNumbers]> {
-    (0..size.warehouses * DISTRICTS).map(|_| OrderNumbers::default()).collect()
-}
-
-/// Order numbers that a district has given, as far as they were answered: the newest 2,048 or so. Each word holds which 32
+/// Order numbers of a district, as far as they were answered: the newest 2,048 or so. Each word holds which 32
 /// numbers it stands for, and a bit for each of them.
 #[derive(Debug)]
 struct OrderNumbers([AtomicU64; GROUPS]);
@@ -117,6 +154,8 @@ pub(crate) struct Memory {
     /// Taxes of the warehouse and of its districts as first answered, for data that someone else has loaded.
     w_tax: Option<BasisPoints>,
     d_tax: [Option<BasisPoints>; DISTRICTS as usize],
+    /// Orders that were acknowledged in each district of its warehouse before it drew its newest delivery.
+    placed: [u64; DISTRICTS as usize],
 }
 
 impl Memory {
@@ -127,6 +166,18 @@ impl Memory {
             newest: vec![(0, 0); NEWEST_MAX].into(),
             w_tax: None,
             d_tax: [None; DISTRICTS as usize],
+            placed: [0; DISTRICTS as usize],
+        }
+    }
+
+    /// A delivery was drawn: it will find the orders that have been acknowledged by now.
+    pub(crate) fn draw(&mut self, delivery: &Delivery) {
+        let known = &*self.known;
+        let first = known.district(delivery.w_id, 1);
+        let placed = known.queues[first..].iter().map(|queue| queue.placed.load(Ordering::SeqCst));
+        self.placed.iter_mut().zip(placed).for_each(|(mine, placed)| *mine = placed);
+        if let Some(drawn) = known.deliveries.get(delivery.w_id as usize - 1) {
+            drawn.fetch_add(1, Ordering::SeqCst);
         }
     }
 
@@ -149,6 +200,7 @@ impl Memory {
                 self.check_named(call.w_id, call.d_id, call.customer, report.c_id)?;
                 self.check_status(call.d_id, report)
             }
+            (Call::Delivery(call), Outcome::Delivered(delivered)) => self.check_delivered(call, delivered),
             (Call::StockLevel(call), Outcome::Short(short)) => {
                 let least = i64::from(call.threshold) <= *STOCK.start();
                 ensure(
@@ -184,6 +236,7 @@ impl Memory {
         ensure(placed.o_id > *highest, "an order number is not above those before it")?;
         *highest = placed.o_id;
         ensure(self.known.numbers[at].enter(placed.o_id), "an order number was given twice")?;
+        self.known.queues[at].placed.fetch_add(1, Ordering::SeqCst);
         self.remember(call.d_id, call.c_id, placed.o_id);
         Ok(())
     }
@@ -196,6 +249,33 @@ impl Memory {
             (c_last, c_credit) == (unused.c_last, unused.c_credit),
             "the customer of the order is not as loaded",
         )
+    }
+
+    /// 2.7.4.2: a district is skipped only where no order waits, and an order is delivered once.
+    fn check_delivered(&self, call: &Delivery, delivered: &Delivered) -> Result<(), &'static str> {
+        let known = &*self.known;
+        let Some(drawn) = known.deliveries.get(call.w_id as usize - 1) else { return Ok(()) };
+        let from = known.loaded.as_ref().map_or(1, |_| known.size.undelivered_from());
+        for (index, o_id) in delivered.o_ids.iter().enumerate() {
+            let at = known.district(call.w_id, 1) + index;
+            let queue = &known.queues[at];
+            let Some(o_id) = *o_id else {
+                // Read in this order: a delivery that is among the empty ones is among those that were drawn.
+                let empty = queue.empty.load(Ordering::SeqCst);
+                let drawn = drawn.load(Ordering::SeqCst);
+                // Each of the others has taken one order, or will, unless it was answered that there was none.
+                let taken = drawn.saturating_sub(empty + 1);
+                ensure(
+                    queue.before + self.placed[index] <= taken,
+                    "a district is skipped although orders wait for delivery",
+                )?;
+                queue.empty.fetch_add(1, Ordering::SeqCst);
+                continue;
+            };
+            ensure(o_id >= from, "an order is delivered that was loaded as delivered")?;
+            ensure(known.delivered[at].enter(o_id), "an order is delivered twice")?;
+        }
+        Ok(())
     }
 
     /// 2.5.2.2, 2.6.2.2: of several customers of a name one is meant.

@@ -14,7 +14,7 @@ use sql::{Catalogue, Dialect, Journal, Value};
 use std::sync::Arc;
 use workload::keyed::Effect;
 use workload::{
-    Benchmark, ForeignDatabase, Inquiry, Look, MessageCheck, Past, Rehearsal, Settling, Streams,
+    Benchmark, ForeignDatabase, Inquiry, Look, MessageCheck, Past, Registers, Rehearsal, Settling, Streams,
     input_checks, ledger_checks, whole_checks,
 };
 
@@ -31,6 +31,7 @@ impl Benchmark for Transfers {
     const OF_LOAD: &'static [&'static str] = &["row-counts", "shard-range"];
     type Context = Cardinality;
     type Evidence = Vec<Tally>;
+    type Knowledge = Arc<Registers>;
     type Claims = Claims;
 
     fn standard(scale: u32) -> Cardinality {
@@ -112,10 +113,23 @@ impl Benchmark for Transfers {
         Ok(crate::schema(dialect)?)
     }
 
-    fn inputs(size: &Cardinality, streams: &Streams<'_>) -> impl Fn(u32) -> Inputs {
+    fn knowledge(size: &Cardinality, streams: &Streams<'_>, before: Option<&Vec<Tally>>) -> Arc<Registers> {
+        // Between stores money of earlier runs may still be on its way.
+        let settled = before.map_or(size.shards == 1, |before| Self::pending(before) == Some(0));
+        if streams.lossy || !settled {
+            return Arc::new(Registers::none());
+        }
+        let fresh = before.is_some_and(|before| Self::is_fresh(before, size));
+        Arc::new(Registers::new(size.accounts_all().into(), fresh.then_some(OPENING)))
+    }
+
+    fn inputs(size: &Cardinality, streams: &Streams<'_>, balances: Arc<Registers>) -> impl Fn(u32) -> Inputs {
         let (size, seed, run, mix) = (*size, streams.seed, streams.run, streams.mix.cloned());
         let skewed = streams.skew.map(|skew| Arc::new(Skewed::over(size.accounts, skew)));
-        move |worker| Inputs::new(size, seed, run, worker, mix.as_ref()).skewed(skewed.clone())
+        move |worker| {
+            let inputs = Inputs::new(size, seed, run, worker, mix.as_ref());
+            inputs.skewed(skewed.clone()).remembering(&balances)
+        }
     }
 
     fn rehearsal(size: &Cardinality) -> Option<Rehearsal<Transfers>> {
@@ -235,5 +249,15 @@ impl Benchmark for Transfers {
 
     fn deferred(_ledger: &Ledger, _totals: &measure::Totals) -> Option<Deferred> {
         None
+    }
+
+    fn closing(call: &Call) -> Option<Call> {
+        Some(match call {
+            Call::Transfer { transfer, .. } if transfer.key.sequence % 2 == 0 => {
+                Call::ReadTransfer { source: transfer.source, key: transfer.key }
+            }
+            Call::Transfer { transfer, .. } => Call::ReadAccount { id: transfer.target },
+            Call::ReadTransfer { .. } | Call::ReadAccount { .. } => *call,
+        })
     }
 }

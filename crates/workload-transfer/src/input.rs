@@ -7,6 +7,7 @@ use crate::{
 use model::random::Random;
 use model::{Mix, Skewed, Workload};
 use std::sync::Arc;
+use workload::{Drawn, Registers};
 
 /// The path of the run's random streams, apart from those of other workloads.
 const CLIENT: u64 = 500;
@@ -34,6 +35,10 @@ pub struct Inputs {
     /// The key of the next transfer.
     next: Key,
     recent: Vec<Recent>,
+    /// What accounts hold; absent where answers are held to their calls and to earlier answers to the same client.
+    balances: Option<Arc<Registers>>,
+    /// What was known of the accounts when the last call was drawn: of the one that pays or is read, and of the one that is paid.
+    drawn: [Drawn; 2],
 }
 
 /// A transfer that was asked for.
@@ -54,7 +59,15 @@ impl Inputs {
             skewed: None,
             next: Key { run, worker, sequence: 0 },
             recent: Vec::with_capacity(RECENT),
+            balances: None,
+            drawn: Default::default(),
         }
+    }
+
+    /// The same, whose answers are held to what calls of all clients have made of the balances.
+    #[must_use]
+    pub fn remembering(self, balances: &Arc<Registers>) -> Inputs {
+        Inputs { balances: Some(Arc::clone(balances)), ..self }
     }
 
     /// The same, with the accounts of each branch drawn by a skew over as many.
@@ -135,16 +148,7 @@ impl Inputs {
         Call::Transfer { purpose, transfer }
     }
 
-    /// One of the latest transfers; nothing before the first.
-    fn latest(&mut self) -> Option<Recent> {
-        let count = self.recent.len() as u32;
-        let place = (count > 0).then(|| self.one_of(count))?;
-        self.recent.get(place as usize).copied()
-    }
-}
-
-impl model::Inputs<Transfers> for Inputs {
-    fn draw(&mut self) -> Call {
+    fn next_call(&mut self) -> Call {
         let drawn = match self.mix.draw(&mut self.random) {
             0 => Purpose::Within,
             1 => Purpose::Across,
@@ -167,8 +171,69 @@ impl model::Inputs<Transfers> for Inputs {
         self.transfer(drawn)
     }
 
+    /// Notes what is known of the accounts of a call that was drawn.
+    fn note(&mut self, call: &Call) {
+        let Some(balances) = &self.balances else { return };
+        let of = |transfer: &Transfer, draw: fn(&Registers, u64, i64) -> Drawn| {
+            let Transfer { source, target, amount, .. } = *transfer;
+            [draw(balances, source.into(), -amount), draw(balances, target.into(), amount)]
+        };
+        self.drawn = match call {
+            // An earlier answer is only repeated.
+            Call::Transfer { purpose: Purpose::Repeat | Purpose::Raced, .. } | Call::ReadTransfer { .. } => {
+                Default::default()
+            }
+            Call::Transfer { purpose: Purpose::Retry, transfer } => of(transfer, Registers::draw_again),
+            Call::Transfer { transfer, .. } => of(transfer, Registers::draw),
+            Call::ReadAccount { id } => [balances.draw((*id).into(), 0), Drawn::default()],
+        };
+    }
+
+    /// Holds an answer to what calls have made of the balances.
+    fn check_balances(&self, call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
+        let (Some(balances), [account, paid]) = (&self.balances, self.drawn) else { return Ok(()) };
+        // Between two stores the second of them may be brought to the decision after the answer.
+        let later = |transfer: &Transfer| {
+            self.size.shards > 1 && self.size.is_across(transfer.source, transfer.target)
+        };
+        let possible = match (call, outcome) {
+            (Call::Transfer { transfer, .. }, Outcome::Moved { .. }) if later(transfer) => true,
+            (Call::ReadAccount { .. }, Outcome::Balance { balance }) => {
+                balances.done(account, Some(*balance))
+            }
+            (Call::Transfer { purpose, transfer }, Outcome::Moved { state: State::Completed, balance }) => {
+                // Asked for again, it may have been made the first time, and the balance is that of then.
+                let before = (*purpose != Purpose::Retry).then(|| balance.saturating_add(transfer.amount));
+                balances.done(paid, None) & balances.done(account, before)
+            }
+            (Call::Transfer { purpose, .. }, Outcome::Declined(Decline::InsufficientFunds { balance })) => {
+                let before = (*purpose != Purpose::Retry).then_some(*balance);
+                balances.declined(paid, None) & balances.declined(account, before)
+            }
+            // What is on its way may come back.
+            _ => true,
+        };
+        if possible { Ok(()) } else { Err("the balance of an account is not what calls have made of it") }
+    }
+
+    /// One of the latest transfers; nothing before the first.
+    fn latest(&mut self) -> Option<Recent> {
+        let count = self.recent.len() as u32;
+        let place = (count > 0).then(|| self.one_of(count))?;
+        self.recent.get(place as usize).copied()
+    }
+}
+
+impl model::Inputs<Transfers> for Inputs {
+    fn draw(&mut self) -> Call {
+        let call = self.next_call();
+        self.note(&call);
+        call
+    }
+
     /// What is answered to a key again, and read about a transfer, is what was answered first.
     fn check(&mut self, call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
+        self.check_balances(call, outcome)?;
         let key = match call {
             Call::Transfer { transfer, .. } => transfer.key,
             Call::ReadTransfer { key, .. } => *key,
@@ -385,5 +450,82 @@ mod tests {
             let hot = f64::from(counts.iter().take(40).sum::<u32>()) / ends.len() as f64;
             assert!((0.87..0.93).contains(&hot), "{hot}");
         }
+    }
+
+    const UNMADE: Result<(), &str> = Err("the balance of an account is not what calls have made of it");
+
+    /// A client whose answers are compared with balances of 100, and its next transfer of a purpose.
+    fn remembering(size: Cardinality, purpose: Purpose) -> (Inputs, Call, Transfer) {
+        let balances = Arc::new(Registers::new(size.accounts_all().into(), Some(100)));
+        let mut inputs = Inputs::new(size, 1, 1, 0, None);
+        loop {
+            let call = inputs.draw();
+            match call {
+                Call::Transfer { purpose: found, transfer } if found == purpose => {
+                    // Those before it are not under way.
+                    let mut inputs = inputs.remembering(&balances);
+                    inputs.note(&call);
+                    return (inputs, call, transfer);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What is read of an account by a client that has nothing under way.
+    fn reads(inputs: &mut Inputs, id: u32, balance: i64) -> Result<(), &'static str> {
+        let call = Call::ReadAccount { id };
+        inputs.note(&call);
+        inputs.check(&call, &Outcome::Balance { balance })
+    }
+
+    #[test]
+    fn balances_follow_from_transfers_that_were_answered() {
+        let (mut inputs, call, Transfer { source, target, amount, .. }) =
+            remembering(Cardinality::tiny(), Purpose::Within);
+        let moved = Outcome::Moved { state: State::Completed, balance: 100 - amount };
+        assert_eq!(inputs.check(&call, &moved), Ok(()));
+        assert_eq!(reads(&mut inputs, source, 100), UNMADE);
+        assert_eq!(reads(&mut inputs, source, 100 - amount), Ok(()));
+        assert_eq!(reads(&mut inputs, target, 100), UNMADE);
+        assert_eq!(reads(&mut inputs, target, 100 + amount), Ok(()));
+    }
+
+    #[test]
+    fn a_transfer_in_doubt_may_be_made_until_its_retry_is_answered() {
+        let (mut inputs, _, transfer) = remembering(Cardinality::tiny(), Purpose::Within);
+        let Transfer { source, amount, .. } = transfer;
+        for balance in [100, 100 - amount] {
+            assert_eq!(reads(&mut inputs, source, balance), Ok(()));
+        }
+        let retry = Call::Transfer { purpose: Purpose::Retry, transfer };
+        inputs.note(&retry);
+        // It was made the first time: the balance is that of then.
+        let moved = Outcome::Moved { state: State::Completed, balance: 7 };
+        assert_eq!(inputs.check(&retry, &moved), Ok(()));
+        assert_eq!(reads(&mut inputs, source, 100 - amount), Ok(()));
+        assert_eq!(reads(&mut inputs, source, 100), UNMADE);
+    }
+
+    #[test]
+    fn what_is_on_its_way_between_stores_or_declined_is_not_taken_for_made() {
+        let two = Cardinality { shards: 2, ..Cardinality::tiny() };
+        for state in [State::Pending, State::Completed] {
+            let (mut inputs, call, Transfer { source, target, amount, .. }) =
+                remembering(two, Purpose::Across);
+            assert_eq!(inputs.check(&call, &Outcome::Moved { state, balance: 100 - amount }), Ok(()));
+            for (id, other) in [(source, 100 - amount), (target, 100 + amount)] {
+                assert_eq!(reads(&mut inputs, id, 100), Ok(()));
+                assert_eq!(reads(&mut inputs, id, other), Ok(()));
+                assert_eq!(reads(&mut inputs, id, 100_000), UNMADE);
+            }
+        }
+        let (mut inputs, call, Transfer { source, .. }) =
+            remembering(Cardinality::tiny(), Purpose::Overdraft);
+        let short = |balance| Outcome::Declined(Decline::InsufficientFunds { balance });
+        assert_eq!(inputs.check(&call, &short(100)), Ok(()));
+        assert_eq!(reads(&mut inputs, source, 100), Ok(()));
+        let (mut inputs, call, _) = remembering(Cardinality::tiny(), Purpose::Overdraft);
+        assert_eq!(inputs.check(&call, &short(99)), UNMADE);
     }
 }

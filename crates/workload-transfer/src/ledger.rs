@@ -1,9 +1,10 @@
 //! What was sent and what was acknowledged: bounds for what must be stored, by worker, and the transfers in doubt one by one, as
 //! [`workload::keyed`] keeps them.
 
-use crate::{Call, Decline, Outcome, Purpose, Transfer, Transfers};
+use crate::{Call, Decline, Outcome, Purpose, State, Transfer, Transfers};
 use model::{Fault, Workload};
 use workload::keyed::{Effect, Keyed};
+use workload::mixed;
 
 mod claims;
 mod stored;
@@ -15,10 +16,11 @@ pub use stored::{Sort, Tally};
 /// Kinds of call.
 pub(crate) const KINDS: usize = 6;
 
-/// What a transfer is summed as. The query `tallies` mixes its sequence in the same way.
+/// What a transfer is summed as. The query `tallies` has the same checksum of its columns.
 pub(crate) const fn effect(transfer: &Transfer) -> Effect {
-    let Transfer { key, amount, source, .. } = *transfer;
-    Effect { key, amount, mixed: key.sequence as i64 * 48_271 % 2_147_483_647, place: source }
+    let Transfer { key, source, target, amount } = *transfer;
+    let mixed = mixed(key.sequence as i64 + 1, [source as i64, target as i64, amount]);
+    Effect { key, amount, mixed, place: source }
 }
 
 /// The account of a worker, and after absorbing all workers that of the trial.
@@ -49,7 +51,12 @@ impl Ledger {
         match result {
             Ok(outcome) => {
                 match outcome {
-                    Outcome::Moved { .. } => self.keyed.completed(&effect),
+                    Outcome::Moved { state, .. } => {
+                        self.keyed.completed(&effect);
+                        if *state == State::Pending {
+                            self.keyed.pending(&effect);
+                        }
+                    }
                     Outcome::Declined(Decline::InsufficientFunds { .. }) => self.keyed.declined(&effect),
                     // What else is answered leaves nothing behind.
                     _ => {}

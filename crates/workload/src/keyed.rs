@@ -5,7 +5,7 @@
 
 use model::{Key, LedgerFinding};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Calls in doubt that are kept one by one, of all workers; more are only counted.
 const DOUBTS_MAX: usize = 1_024;
@@ -56,6 +56,8 @@ pub struct WorkerTally {
     pub completed: Sums,
     /// Those that were declined, where the store keeps them.
     pub declined: Sums,
+    /// Those that were done and were answered as not yet at their end.
+    pub pending: Sums,
 }
 
 /// A part of a ledger: what was answered to each worker, and calls in doubt one by one.
@@ -99,6 +101,11 @@ impl Keyed {
         self.of_worker(effect.key.run, effect.key.worker).declined.enter(effect);
     }
 
+    /// A call was acknowledged as done and not yet at its end; it is [`Keyed::completed`] as well.
+    pub fn pending(&mut self, effect: &Effect) {
+        self.of_worker(effect.key.run, effect.key.worker).pending.enter(effect);
+    }
+
     /// It is not known whether a call was done.
     pub fn doubt(&mut self, effect: Effect) {
         if self.doubts.contains(&effect) {
@@ -122,6 +129,7 @@ impl Keyed {
             let mine = self.of_worker(theirs.run, theirs.worker);
             mine.completed.absorb(&theirs.completed);
             mine.declined.absorb(&theirs.declined);
+            mine.pending.absorb(&theirs.pending);
         }
         other.doubts.iter().for_each(|doubt| self.doubt(*doubt));
         self.more_doubts += other.more_doubts;
@@ -152,11 +160,12 @@ pub struct KeyedClaims {
     pub complete: bool,
 }
 
-/// Of what a store is asked: calls that were done, or declined.
+/// Of what a store is asked: calls that were done, declined, or done and not at their end when they were answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answered {
     Completed,
     Declined,
+    Pending,
 }
 
 /// What a store has of one worker of one run; of several rows all count.
@@ -203,6 +212,43 @@ impl KeyedClaims {
         all
     }
 
+    /// What is stored of runs of which these claims have no call, before and after: it must not have changed. `None` where the
+    /// claims are not complete: then a run may be missing from them.
+    pub fn check_others(
+        &self,
+        name: &'static str,
+        before: &[Stored],
+        after: &[Stored],
+        words: &Words,
+    ) -> Option<LedgerFinding> {
+        if !self.complete || self.more_doubts > 0 {
+            return None;
+        }
+        let ours: BTreeSet<i64> = self.of_runs(&[]).iter().map(|(run, _)| run.cast_signed()).collect();
+        let of = |all: &[Stored]| {
+            let mut others: BTreeMap<(i64, i64), Sums> = BTreeMap::new();
+            for stored in all.iter().filter(|stored| !ours.contains(&stored.run)) {
+                others.entry((stored.run, stored.worker)).or_default().absorb(&stored.sums);
+            }
+            others
+        };
+        let (before, after) = (of(before), of(after));
+        let mut found = finding(name, words.calls);
+        for key in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
+            let [was, is] = [&before, &after].map(|of| of.get(key).copied().unwrap_or_default());
+            found.stored = found.stored.saturating_add(is.count.saturating_sub(was.count));
+            if was != is {
+                let ((run, worker), Words { calls, units, .. }) = (key, words);
+                found.violations.push(format!(
+                    "run {run}, worker {worker}: {} {calls} of {} {units} were stored before the first call, and now {} of {}, \
+                     although no call was made under its keys",
+                    was.count, was.amount, is.count, is.amount
+                ));
+            }
+        }
+        Some(found)
+    }
+
     /// Count, amounts and keys of what is stored, against what was answered to each worker: each acknowledged call is there once, and
     /// nothing that no call can have done.
     pub fn check_stored(&self, of: Answered, stored: &[Stored], words: &Words) -> [LedgerFinding; 3] {
@@ -213,6 +259,7 @@ impl KeyedClaims {
             let sure = listed.map_or(Sums::default(), |tally| match of {
                 Answered::Completed => tally.completed,
                 Answered::Declined => tally.declined,
+                Answered::Pending => tally.pending,
             });
             let of_worker = (run.cast_signed(), i64::from(worker));
             let stored = stored.iter().filter(|stored| (stored.run, stored.worker) == of_worker);

@@ -4,7 +4,9 @@ mod blocks;
 mod checks;
 pub mod keyed;
 pub mod messages;
+mod mixed;
 mod parameters;
+mod registers;
 
 use anyhow::{Result, bail};
 use contract::Wire;
@@ -19,7 +21,9 @@ use std::sync::Arc;
 
 pub use blocks::Blocks;
 pub use checks::{check_of, family_of, input_checks, ledger_checks, message_checks, whole_checks};
+pub use mixed::{PRIME, mixed};
 pub use parameters::{Chosen, Of, Parameter, parameter, resized, sized, values};
+pub use registers::{Drawn, Registers};
 
 /// Seed of loads of which nothing else is said; that of runs is another.
 pub const LOAD_SEED: u64 = 1;
@@ -43,10 +47,13 @@ pub struct Streams<'a> {
     pub mix: Option<&'a Mix>,
     /// How unevenly rows are drawn, where that is not left to the workload.
     pub skew: Option<Skew>,
+    /// Whether what was acknowledged may be lost or come late and calls are made all the same: then no answer is compared with those to
+    /// other clients.
+    pub lossy: bool,
 }
 
 /// A workload that can be loaded, run, audited and reported.
-pub trait Benchmark: Wire<Extent: Size> {
+pub trait Benchmark: Wire<Extent: Size, Outcome: PartialEq> {
     /// What the scale counts: `warehouses`.
     const SCALE_UNIT: &'static str;
     /// The most that may be asked for.
@@ -68,6 +75,8 @@ pub trait Benchmark: Wire<Extent: Size> {
     type Context;
     /// What the store reports before and after a run.
     type Evidence: Clone + Debug + Serialize + DeserializeOwned;
+    /// What answers are held to beyond their calls, by all workers together; shared by its clones.
+    type Knowledge: Clone;
     /// What acknowledged calls imply about the difference.
     type Claims: Clone + Debug + Serialize + DeserializeOwned;
 
@@ -144,8 +153,19 @@ pub trait Benchmark: Wire<Extent: Size> {
     fn dataset(size: &Self::Extent, seed: u64) -> Arc<dyn Dataset>;
     /// Tables and indexes.
     fn schema(dialect: Dialect) -> Result<Catalogue>;
+    /// What is known of the stored data, and what all workers of all subjects that make calls on it have been answered. `before` is
+    /// what the store reported before the first call, where it could be read.
+    fn knowledge(
+        size: &Self::Extent,
+        streams: &Streams<'_>,
+        before: Option<&Self::Evidence>,
+    ) -> Self::Knowledge;
     /// The streams of the workers of one trial, by worker.
-    fn inputs(size: &Self::Extent, streams: &Streams<'_>) -> impl Fn(u32) -> Self::Inputs;
+    fn inputs(
+        size: &Self::Extent,
+        streams: &Streams<'_>,
+        knowledge: Self::Knowledge,
+    ) -> impl Fn(u32) -> Self::Inputs;
     /// Answers calls as a right service would whose data has just been loaded, for whoever writes calls down before they are
     /// made. Nothing where no call follows from an earlier answer and what is done is answered with 200.
     fn rehearsal(_size: &Self::Extent) -> Option<Rehearsal<Self>> {
@@ -236,6 +256,14 @@ pub trait Benchmark: Wire<Extent: Size> {
     fn efficiency(rate: f64, scale: u64) -> Option<Efficiency>;
     /// What became of calls that were queued.
     fn deferred(ledger: &Self::Ledger, totals: &measure::Totals) -> Option<Deferred>;
+    /// The reading call that shows what a call has left behind, or that it is itself; nothing where there is none.
+    fn closing(_call: &Self::Call) -> Option<Self::Call> {
+        None
+    }
+    /// Of calls that were made when they were drawn: the parts for which there was nothing to do, in a sentence, if there were any.
+    fn skipped(_ledger: &Self::Ledger) -> Option<String> {
+        None
+    }
 }
 
 /// Checks the messages that were published of some runs, one after the other.
@@ -246,6 +274,11 @@ pub trait MessageCheck<W: Benchmark> {
     fn duplicates(&self) -> u64;
     /// Everything taken, against what was acknowledged and what is stored.
     fn checks(&self, claims: &W::Claims, stored: &W::Evidence) -> Vec<LedgerCheck>;
+}
+
+/// [`Benchmark::inputs`] where the store was not looked at before the first call.
+pub fn inputs<W: Benchmark>(size: &W::Extent, streams: &Streams<'_>) -> impl Fn(u32) -> W::Inputs {
+    W::inputs(size, streams, W::knowledge(size, streams, None))
 }
 
 /// A scale in words: `1 warehouse`, `2 branches`, `1 thousand foods`.

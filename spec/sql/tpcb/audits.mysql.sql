@@ -62,31 +62,44 @@ select count(delta), cast(coalesce(sum(cast(delta as signed) * delta), 0) as sig
 from pgbench_history
 
 -- name: tallies
-select 1 as place, a.bid as id, a.balance, coalesce(h.entries, 0) as entries, coalesce(h.moved, 0) as moved
+select 1 as place, a.bid as id, a.balance, coalesce(h.entries, 0) as entries, coalesce(h.moved, 0) as moved,
+  coalesce(h.mixed, 0) as mixed
 from (
   select bid, cast(coalesce(sum(abalance), 0) as signed) as balance
   from pgbench_accounts
   group by bid
 ) as a
 left join (
-  select pgbench_accounts.bid, count(*) as entries, cast(coalesce(sum(delta), 0) as signed) as moved
+  select pgbench_accounts.bid, count(*) as entries, cast(coalesce(sum(delta), 0) as signed) as moved,
+    cast(coalesce(sum(
+      pgbench_history.aid * 48271 % 2147483647
+      * ((tid * 16807 + pgbench_history.bid * 69621 + (delta + 5001) * 40692) % 2147483647) % 2147483647
+    ), 0) as signed) as mixed
   from pgbench_history
   join pgbench_accounts on pgbench_accounts.aid = pgbench_history.aid
   group by pgbench_accounts.bid
 ) as h on h.bid = a.bid
 union all
-select 2, t.tid, coalesce(t.tbalance, 0), coalesce(h.entries, 0), coalesce(h.moved, 0)
+select 2, t.tid, coalesce(t.tbalance, 0), coalesce(h.entries, 0), coalesce(h.moved, 0), coalesce(h.mixed, 0)
 from pgbench_tellers as t
 left join (
-  select tid, count(*) as entries, cast(coalesce(sum(delta), 0) as signed) as moved
+  select tid, count(*) as entries, cast(coalesce(sum(delta), 0) as signed) as moved,
+    cast(coalesce(sum(
+      aid * 48271 % 2147483647
+      * ((tid * 16807 + bid * 69621 + (delta + 5001) * 40692) % 2147483647) % 2147483647
+    ), 0) as signed) as mixed
   from pgbench_history
   group by tid
 ) as h on h.tid = t.tid
 union all
-select 3, b.bid, coalesce(b.bbalance, 0), coalesce(h.entries, 0), coalesce(h.moved, 0)
+select 3, b.bid, coalesce(b.bbalance, 0), coalesce(h.entries, 0), coalesce(h.moved, 0), coalesce(h.mixed, 0)
 from pgbench_branches as b
 left join (
-  select bid, count(*) as entries, cast(coalesce(sum(delta), 0) as signed) as moved
+  select bid, count(*) as entries, cast(coalesce(sum(delta), 0) as signed) as moved,
+    cast(coalesce(sum(
+      aid * 48271 % 2147483647
+      * ((tid * 16807 + bid * 69621 + (delta + 5001) * 40692) % 2147483647) % 2147483647
+    ), 0) as signed) as mixed
   from pgbench_history
   group by bid
 ) as h on h.bid = b.bid

@@ -170,33 +170,49 @@ join pgbench_tellers as t on t.tid = h.tid
 -- For the ledger ---------------------------------------------------------------------------------------------------------
 
 -- Every place where amounts are entered: its sort (1 the accounts of a branch together, 2 a teller, 3 a branch), its id, its
--- balance, and its rows of history and their sum.
+-- balance, and its rows of history, their sum, and a checksum of what they say.
 -- name: tallies
-select 1 as place, a.bid as id, a.balance, coalesce(h.entries, 0) as entries, coalesce(h.moved, 0) as moved
+select 1 as place, a.bid as id, a.balance, coalesce(h.entries, 0) as entries, coalesce(h.moved, 0) as moved,
+  coalesce(h.mixed, 0) as mixed
 from (
   select bid, cast(coalesce(sum(abalance), 0) as bigint) as balance
   from pgbench_accounts
   group by bid
 ) as a
 left join (
-  select pgbench_accounts.bid, count(*) as entries, cast(coalesce(sum(delta), 0) as bigint) as moved
+  select pgbench_accounts.bid, count(*) as entries, cast(coalesce(sum(delta), 0) as bigint) as moved,
+    cast(coalesce(sum(
+      cast(pgbench_history.aid as bigint) * 48271 % 2147483647
+      * ((cast(tid as bigint) * 16807 + cast(pgbench_history.bid as bigint) * 69621
+        + (cast(delta as bigint) + 5001) * 40692) % 2147483647) % 2147483647
+    ), 0) as bigint) as mixed
   from pgbench_history
   join pgbench_accounts on pgbench_accounts.aid = pgbench_history.aid
   group by pgbench_accounts.bid
 ) as h on h.bid = a.bid
 union all
-select 2, t.tid, coalesce(t.tbalance, 0), coalesce(h.entries, 0), coalesce(h.moved, 0)
+select 2, t.tid, coalesce(t.tbalance, 0), coalesce(h.entries, 0), coalesce(h.moved, 0), coalesce(h.mixed, 0)
 from pgbench_tellers as t
 left join (
-  select tid, count(*) as entries, cast(coalesce(sum(delta), 0) as bigint) as moved
+  select tid, count(*) as entries, cast(coalesce(sum(delta), 0) as bigint) as moved,
+    cast(coalesce(sum(
+      cast(aid as bigint) * 48271 % 2147483647
+      * ((cast(tid as bigint) * 16807 + cast(bid as bigint) * 69621
+        + (cast(delta as bigint) + 5001) * 40692) % 2147483647) % 2147483647
+    ), 0) as bigint) as mixed
   from pgbench_history
   group by tid
 ) as h on h.tid = t.tid
 union all
-select 3, b.bid, coalesce(b.bbalance, 0), coalesce(h.entries, 0), coalesce(h.moved, 0)
+select 3, b.bid, coalesce(b.bbalance, 0), coalesce(h.entries, 0), coalesce(h.moved, 0), coalesce(h.mixed, 0)
 from pgbench_branches as b
 left join (
-  select bid, count(*) as entries, cast(coalesce(sum(delta), 0) as bigint) as moved
+  select bid, count(*) as entries, cast(coalesce(sum(delta), 0) as bigint) as moved,
+    cast(coalesce(sum(
+      cast(aid as bigint) * 48271 % 2147483647
+      * ((cast(tid as bigint) * 16807 + cast(bid as bigint) * 69621
+        + (cast(delta as bigint) + 5001) * 40692) % 2147483647) % 2147483647
+    ), 0) as bigint) as mixed
   from pgbench_history
   group by bid
 ) as h on h.bid = b.bid

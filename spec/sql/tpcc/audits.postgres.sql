@@ -260,6 +260,34 @@ left join (
 ) as orders_of on o_w_id = d_w_id and o_d_id = d_id
 where coalesce(lowest, 1) <> 1 or d_next_o_id - 1 <> coalesce(placed, 0)
 
+-- name: line_texts
+select ol_w_id, ol_d_id, count(*) as mislabelled, min(ol_o_id) as lowest
+from district
+join order_line on ol_w_id = d_w_id and ol_d_id = d_id and ol_o_id >= ?4
+join stock on s_w_id = ol_supply_w_id and s_i_id = ol_i_id
+where ol_dist_info <>
+    case ol_d_id
+      when 1 then s_dist_01
+      when 2 then s_dist_02
+      when 3 then s_dist_03
+      when 4 then s_dist_04
+      when 5 then s_dist_05
+      when 6 then s_dist_06
+      when 7 then s_dist_07
+      when 8 then s_dist_08
+      when 9 then s_dist_09
+      when 10 then s_dist_10
+    end
+group by ol_w_id, ol_d_id
+
+-- name: payment_texts
+select h_w_id, h_d_id, count(*) as mislabelled
+from history
+join warehouse on w_id = h_w_id
+join district on d_w_id = h_w_id and d_id = h_d_id
+where h_date > timestamp '2024-01-01' and h_data <> w_name || '    ' || d_name
+group by h_w_id, h_d_id
+
 -- name: bad_credit_data
 select w_id, d_id, c_id, payments, extract(epoch from newest - noted)::bigint as seconds_behind, length_held, length_noted
 from (
@@ -280,12 +308,17 @@ where newest - noted > interval '5 seconds' or length_held > 500 or length_held 
 -- Whole cents: DECIMAL here, and in other kits' databases whatever they keep.
 -- name: district_tallies
 select d_w_id, d_id, d_next_o_id, (d_ytd * 100)::bigint, coalesce(said, 0), coalesce(waiting, 0), coalesce(payments, 0),
-  (coalesce(amount, 0) * 100)::bigint, coalesce(customers, 0), coalesce(squares, 0), coalesce(carriers, 0), coalesce(items, 0),
-  coalesce(payers, 0), coalesce(stocks, 0)
+  (coalesce(amount, 0) * 100)::bigint, coalesce(of_orders, 0), coalesce(of_lines, 0), coalesce(of_payments, 0),
+  coalesce(of_deliveries, 0), coalesce(stocks, 0)
 from district
 left join (
-  select o_w_id, o_d_id, sum(o_ol_cnt) as said, sum(o_c_id)::bigint as customers,
-    sum(o_c_id::bigint * o_c_id::bigint)::bigint as squares, sum(o_carrier_id)::bigint as carriers
+  select o_w_id, o_d_id, sum(o_ol_cnt) as said,
+    sum(
+      o_id::bigint * 48271 % 2147483647
+      * ((o_c_id::bigint * 16807 + o_ol_cnt::bigint * 69621 + o_all_local::bigint * 40692) % 2147483647) % 2147483647
+    )::bigint as of_orders,
+    sum(o_id::bigint * 48271 % 2147483647 * (o_carrier_id::bigint * 16807 % 2147483647) % 2147483647)::bigint
+      as of_deliveries
   from orders
   group by o_w_id, o_d_id
 ) as orders_of on o_w_id = d_w_id and o_d_id = d_id
@@ -295,12 +328,20 @@ left join (
   group by no_w_id, no_d_id
 ) as new_order_of on no_w_id = d_w_id and no_d_id = d_id
 left join (
-  select h_w_id, h_d_id, count(*) as payments, sum(h_c_id)::bigint as payers
+  select h_w_id, h_d_id, count(*) as payments,
+    sum(
+      h_c_id::bigint * 48271 % 2147483647
+      * ((h_c_d_id::bigint * 16807 + h_c_w_id::bigint * 69621 + (h_amount * 100)::bigint * 40692) % 2147483647) % 2147483647
+    )::bigint as of_payments
   from history
   group by h_w_id, h_d_id
 ) as history_of on h_w_id = d_w_id and h_d_id = d_id
 left join (
-  select ol_w_id, ol_d_id, sum(ol_amount) as amount, sum(ol_i_id)::bigint as items
+  select ol_w_id, ol_d_id, sum(ol_amount) as amount,
+    sum(
+      (16 * ol_o_id::bigint + ol_number::bigint) * 48271 % 2147483647
+      * ((ol_i_id::bigint * 16807 + ol_supply_w_id::bigint * 69621 + ol_quantity::bigint * 40692) % 2147483647) % 2147483647
+    )::bigint as of_lines
   from order_line
   group by ol_w_id, ol_d_id
 ) as order_line_of on ol_w_id = d_w_id and ol_d_id = d_id

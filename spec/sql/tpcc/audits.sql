@@ -279,6 +279,27 @@ from sold_sums
 left join stock on s_w_id = w_id and s_i_id = i_id
 where unknown_items > 0 or s_i_id is null
 
+-- Shape: a line says of its district what its stock has for that (2.4.2.2). Of the judged orders alone.
+-- name: line_texts
+select ol_w_id, ol_d_id, count(*) as mislabelled, min(ol_o_id) as lowest
+from district
+cross join order_line on ol_w_id = d_w_id and ol_d_id = d_id and ol_o_id >= ?4
+cross join stock on s_w_id = ol_supply_w_id and s_i_id = ol_i_id
+where ol_dist_info <>
+    case ol_d_id
+      when 1 then s_dist_01
+      when 2 then s_dist_02
+      when 3 then s_dist_03
+      when 4 then s_dist_04
+      when 5 then s_dist_05
+      when 6 then s_dist_06
+      when 7 then s_dist_07
+      when 8 then s_dist_08
+      when 9 then s_dist_09
+      when 10 then s_dist_10
+    end
+group by ol_w_id, ol_d_id
+
 -- Figures: a run's lines, and those supplied by another warehouse (2.4.1.5: one in a hundred).
 -- name: remote_lines
 select coalesce(sum(line_count), 0), coalesce(sum(remote_count), 0)
@@ -393,6 +414,15 @@ left join (
 ) on o_w_id = d_w_id and o_d_id = d_id
 where coalesce(lowest, 1) <> 1 or d_next_o_id - 1 <> coalesce(placed, 0)
 
+-- Shape: history notes of a payment the names of its warehouse and its district (2.5.2.2). Loaded payments are of 2024-01-01.
+-- name: payment_texts
+select h_w_id, h_d_id, count(*) as mislabelled
+from history
+join warehouse on w_id = h_w_id
+join district on d_w_id = h_w_id and d_id = h_d_id
+where h_date > 1704067200 and h_data <> w_name || '    ' || d_name
+group by h_w_id, h_d_id
+
 -- Shape: payments are 1.00 to 5,000.00 (2.5.1.3). The unit is read off the credit limit, 50,000.00 for everybody.
 -- name: payment_amounts
 select w_id, d_id, amount_min, amount_max
@@ -475,12 +505,15 @@ where coalesce(held, 0) <> ?5
 -- show a row that names another. Of a stock no order changes s_quantity + s_ytd modulo 91, whatever it takes.
 -- name: district_tallies
 select d_w_id, d_id, d_next_o_id, d_ytd, coalesce(said, 0), coalesce(waiting, 0), coalesce(payments, 0),
-  coalesce(amount, 0), coalesce(customers, 0), coalesce(squares, 0), coalesce(carriers, 0), coalesce(items, 0),
-  coalesce(payers, 0), coalesce(stocks, 0)
+  coalesce(amount, 0), coalesce(of_orders, 0), coalesce(of_lines, 0), coalesce(of_payments, 0),
+  coalesce(of_deliveries, 0), coalesce(stocks, 0)
 from district
 left join (
-  select o_w_id, o_d_id, sum(o_ol_cnt) as said, sum(o_c_id) as customers,
-    sum(o_c_id * o_c_id) as squares, sum(o_carrier_id) as carriers
+  select o_w_id, o_d_id, sum(o_ol_cnt) as said,
+    sum(
+      o_id * 48271 % 2147483647 * ((o_c_id * 16807 + o_ol_cnt * 69621 + o_all_local * 40692) % 2147483647) % 2147483647
+    ) as of_orders,
+    sum(o_id * 48271 % 2147483647 * (o_carrier_id * 16807 % 2147483647) % 2147483647) as of_deliveries
   from orders
   group by o_w_id, o_d_id
 ) on o_w_id = d_w_id and o_d_id = d_id
@@ -490,12 +523,20 @@ left join (
   group by no_w_id, no_d_id
 ) on no_w_id = d_w_id and no_d_id = d_id
 left join (
-  select h_w_id, h_d_id, count(*) as payments, sum(h_c_id) as payers
+  select h_w_id, h_d_id, count(*) as payments,
+    sum(
+      h_c_id * 48271 % 2147483647
+      * ((h_c_d_id * 16807 + h_c_w_id * 69621 + h_amount * 40692) % 2147483647) % 2147483647
+    ) as of_payments
   from history
   group by h_w_id, h_d_id
 ) on h_w_id = d_w_id and h_d_id = d_id
 left join (
-  select ol_w_id, ol_d_id, sum(ol_amount) as amount, sum(ol_i_id) as items
+  select ol_w_id, ol_d_id, sum(ol_amount) as amount,
+    sum(
+      (16 * ol_o_id + ol_number) * 48271 % 2147483647
+      * ((ol_i_id * 16807 + ol_supply_w_id * 69621 + ol_quantity * 40692) % 2147483647) % 2147483647
+    ) as of_lines
   from order_line
   group by ol_w_id, ol_d_id
 ) on ol_w_id = d_w_id and ol_d_id = d_id

@@ -8,12 +8,17 @@ where database = current_database()
 
 -- name: tallies
 select 1 as sort, run, worker, count(*) as transfers, cast(sum(amount) as bigint) as units,
-  cast(sum(sequence * 48271 % 2147483647) as bigint) as mixed
+  cast(sum(
+    (sequence + 1) * 48271 % 2147483647 * ((source * 16807 + target * 69621 + amount * 40692) % 2147483647) % 2147483647
+  ) as bigint) as mixed
 from transfer
 where state <> 2
 group by run, worker
 union all
-select 2, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+select 2, run, worker, count(*), cast(sum(amount) as bigint),
+  cast(sum(
+    (sequence + 1) * 48271 % 2147483647 * ((source * 16807 + target * 69621 + amount * 40692) % 2147483647) % 2147483647
+  ) as bigint)
 from transfer
 where state = 2
 group by run, worker
@@ -28,34 +33,57 @@ from entry
 where amount > 0
 group by run, worker
 union all
-select 12, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+select 12, run, worker, count(*), cast(sum(amount) as bigint),
+  cast(sum(
+    (sequence + 1) * 48271 % 2147483647 * ((source * 16807 + target * 69621 + amount * 40692) % 2147483647) % 2147483647
+  ) as bigint)
 from transfer
 where state = 2 and not exists (select 1 from shard_range where transfer.target between first_account and last_account)
 group by run, worker
 union all
-select 7, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+select 7, run, worker, count(*), cast(sum(amount) as bigint),
+  cast(sum(
+    (sequence + 1) * 48271 % 2147483647 * ((source * 16807 + target * 69621 + amount * 40692) % 2147483647) % 2147483647
+  ) as bigint)
 from transfer
 where state = 3
 group by run, worker
 union all
-select 8, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+select 8, run, worker, count(*), cast(sum(amount) as bigint),
+  cast(sum(
+    (sequence + 1) * 48271 % 2147483647 * ((source * 16807 + target * 69621 + amount * 40692) % 2147483647) % 2147483647
+  ) as bigint)
 from transfer
 where state = 4
 group by run, worker
 union all
-select 9, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+select 9, run, worker, count(*), cast(sum(amount) as bigint),
+  cast(sum(
+    (sequence + 1) * 48271 % 2147483647 * ((source * 16807 + target * 69621 + amount * 40692) % 2147483647) % 2147483647
+  ) as bigint)
 from transfer
 where state = 5
 group by run, worker
 union all
-select 10, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+select 10, run, worker, count(*), cast(sum(amount) as bigint),
+  cast(sum(
+    (sequence + 1) * 48271 % 2147483647 * ((source * 16807 + target * 69621 + amount * 40692) % 2147483647) % 2147483647
+  ) as bigint)
 from inbox
 where state = 1
 group by run, worker
 union all
-select 11, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+select 11, run, worker, count(*), cast(sum(amount) as bigint),
+  cast(sum(
+    (sequence + 1) * 48271 % 2147483647 * ((source * 16807 + target * 69621 + amount * 40692) % 2147483647) % 2147483647
+  ) as bigint)
 from inbox
 where state = 2
+group by run, worker
+union all
+select 13, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+from transfer
+where state <> 2
 group by run, worker
 union all
 select sort, run, worker, transfers, units, mixed

@@ -80,7 +80,7 @@ select f.run, f.worker, f.transfers, f.units, coalesce(o.entries, 0) as entries,
 from (
   select run, worker, sum(transfers) as transfers, sum(units) as units, sum(mixed) as mixed
   from forgotten
-  where sort = 1
+  where sort = 13
   group by run, worker
 ) as f
 left join (
@@ -138,18 +138,23 @@ where source < ?1 or source > ?2 or target = source or amount < 1 or amount > ?4
 
 -- For the ledger ---------------------------------------------------------------------------------------------------------
 
--- By run and worker, with count, amounts and mixed sequences: transfers that were accepted (1) and declined (2), debits (3) and
+-- By run and worker, with count, amounts and a checksum, of entries of the sequences alone: transfers that were accepted (1) and declined (2), debits (3) and
 -- credits (4), transfers that are pending (7), were settled (8) and refunded (9), what came from other stores and was given (10) or
--- refused (11), and declined transfers to accounts of other stores (12); accounts (5) with what they hold; and branches that are
--- prepared and not decided (6), where an engine has such.
+-- refused (11), declined transfers to accounts of other stores (12), and those that were accepted once more, with sequences mixed as
+-- entries have them (13); accounts (5) with what they hold; and branches that are prepared and not decided (6), where an engine has such.
 -- name: tallies
 select 1 as sort, run, worker, count(*) as transfers, cast(sum(amount) as bigint) as units,
-  cast(sum(sequence * 48271 % 2147483647) as bigint) as mixed
+  cast(sum(
+    (sequence + 1) * 48271 % 2147483647 * ((source * 16807 + target * 69621 + amount * 40692) % 2147483647) % 2147483647
+  ) as bigint) as mixed
 from transfer
 where state <> 2
 group by run, worker
 union all
-select 2, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+select 2, run, worker, count(*), cast(sum(amount) as bigint),
+  cast(sum(
+    (sequence + 1) * 48271 % 2147483647 * ((source * 16807 + target * 69621 + amount * 40692) % 2147483647) % 2147483647
+  ) as bigint)
 from transfer
 where state = 2
 group by run, worker
@@ -164,34 +169,57 @@ from entry
 where amount > 0
 group by run, worker
 union all
-select 12, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+select 12, run, worker, count(*), cast(sum(amount) as bigint),
+  cast(sum(
+    (sequence + 1) * 48271 % 2147483647 * ((source * 16807 + target * 69621 + amount * 40692) % 2147483647) % 2147483647
+  ) as bigint)
 from transfer
 where state = 2 and not exists (select 1 from shard_range where transfer.target between first_account and last_account)
 group by run, worker
 union all
-select 7, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+select 7, run, worker, count(*), cast(sum(amount) as bigint),
+  cast(sum(
+    (sequence + 1) * 48271 % 2147483647 * ((source * 16807 + target * 69621 + amount * 40692) % 2147483647) % 2147483647
+  ) as bigint)
 from transfer
 where state = 3
 group by run, worker
 union all
-select 8, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+select 8, run, worker, count(*), cast(sum(amount) as bigint),
+  cast(sum(
+    (sequence + 1) * 48271 % 2147483647 * ((source * 16807 + target * 69621 + amount * 40692) % 2147483647) % 2147483647
+  ) as bigint)
 from transfer
 where state = 4
 group by run, worker
 union all
-select 9, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+select 9, run, worker, count(*), cast(sum(amount) as bigint),
+  cast(sum(
+    (sequence + 1) * 48271 % 2147483647 * ((source * 16807 + target * 69621 + amount * 40692) % 2147483647) % 2147483647
+  ) as bigint)
 from transfer
 where state = 5
 group by run, worker
 union all
-select 10, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+select 10, run, worker, count(*), cast(sum(amount) as bigint),
+  cast(sum(
+    (sequence + 1) * 48271 % 2147483647 * ((source * 16807 + target * 69621 + amount * 40692) % 2147483647) % 2147483647
+  ) as bigint)
 from inbox
 where state = 1
 group by run, worker
 union all
-select 11, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+select 11, run, worker, count(*), cast(sum(amount) as bigint),
+  cast(sum(
+    (sequence + 1) * 48271 % 2147483647 * ((source * 16807 + target * 69621 + amount * 40692) % 2147483647) % 2147483647
+  ) as bigint)
 from inbox
 where state = 2
+group by run, worker
+union all
+select 13, run, worker, count(*), cast(sum(amount) as bigint), cast(sum(sequence * 48271 % 2147483647) as bigint)
+from transfer
+where state <> 2
 group by run, worker
 union all
 select sort, run, worker, transfers, units, mixed

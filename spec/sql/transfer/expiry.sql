@@ -56,28 +56,38 @@ where run = ?1 and worker = ?2 and sequence > ?3 and sequence <= ?4 and source b
 -- What is forgotten stays as sums, in the form of those for the ledger.
 -- name: sum_transfers
 insert into forgotten (sort, run, worker, transfers, units, mixed)
-select 1, run, worker, count(*), sum(amount), sum(sequence * 48271 % 2147483647)
+select 1, run, worker, count(*), sum(amount),
+  sum((sequence + 1) * 48271 % 2147483647 * ((source * 16807 + target * 69621 + amount * 40692) % 2147483647) % 2147483647)
 from transfer
 where run = ?1 and worker = ?2 and sequence > ?3 and sequence <= ?4 and created < ?5 and state in (1, 4, 5)
 group by run, worker
 union all
-select 2, run, worker, count(*), sum(amount), sum(sequence * 48271 % 2147483647)
+select 13, run, worker, count(*), sum(amount), sum(sequence * 48271 % 2147483647)
+from transfer
+where run = ?1 and worker = ?2 and sequence > ?3 and sequence <= ?4 and created < ?5 and state in (1, 4, 5)
+group by run, worker
+union all
+select 2, run, worker, count(*), sum(amount),
+  sum((sequence + 1) * 48271 % 2147483647 * ((source * 16807 + target * 69621 + amount * 40692) % 2147483647) % 2147483647)
 from transfer
 where run = ?1 and worker = ?2 and sequence > ?3 and sequence <= ?4 and created < ?5 and state = 2
 group by run, worker
 union all
-select 12, run, worker, count(*), sum(amount), sum(sequence * 48271 % 2147483647)
+select 12, run, worker, count(*), sum(amount),
+  sum((sequence + 1) * 48271 % 2147483647 * ((source * 16807 + target * 69621 + amount * 40692) % 2147483647) % 2147483647)
 from transfer
 where run = ?1 and worker = ?2 and sequence > ?3 and sequence <= ?4 and created < ?5 and state = 2
   and not exists (select 1 from shard_range where transfer.target between first_account and last_account)
 group by run, worker
 union all
-select 8, run, worker, count(*), sum(amount), sum(sequence * 48271 % 2147483647)
+select 8, run, worker, count(*), sum(amount),
+  sum((sequence + 1) * 48271 % 2147483647 * ((source * 16807 + target * 69621 + amount * 40692) % 2147483647) % 2147483647)
 from transfer
 where run = ?1 and worker = ?2 and sequence > ?3 and sequence <= ?4 and created < ?5 and state = 4
 group by run, worker
 union all
-select 9, run, worker, count(*), sum(amount), sum(sequence * 48271 % 2147483647)
+select 9, run, worker, count(*), sum(amount),
+  sum((sequence + 1) * 48271 % 2147483647 * ((source * 16807 + target * 69621 + amount * 40692) % 2147483647) % 2147483647)
 from transfer
 where run = ?1 and worker = ?2 and sequence > ?3 and sequence <= ?4 and created < ?5 and state = 5
 group by run, worker
@@ -104,7 +114,8 @@ where run = ?1 and worker = ?2 and sequence > ?3 and sequence <= ?4 and created 
 -- The same of what came from the store of the accounts ?5 to ?6.
 -- name: sum_inbox
 insert into forgotten (sort, run, worker, transfers, units, mixed)
-select state + 9, run, worker, count(*), sum(amount), sum(sequence * 48271 % 2147483647)
+select state + 9, run, worker, count(*), sum(amount),
+  sum((sequence + 1) * 48271 % 2147483647 * ((source * 16807 + target * 69621 + amount * 40692) % 2147483647) % 2147483647)
 from inbox
 where run = ?1 and worker = ?2 and sequence > ?3 and sequence <= ?4 and source between ?5 and ?6
 group by run, worker, state

@@ -24,6 +24,7 @@ impl Benchmark for Toy {
     const OF_LOAD: &'static [&'static str] = &["box-ids"];
     type Context = Cardinality;
     type Evidence = Vec<StoredBox>;
+    type Knowledge = ();
     type Claims = Claims;
 
     fn standard(scale: u32) -> Cardinality {
@@ -62,7 +63,9 @@ impl Benchmark for Toy {
         Ok(sql::schema()?)
     }
 
-    fn inputs(size: &Cardinality, streams: &Streams<'_>) -> impl Fn(u32) -> Inputs {
+    fn knowledge(_: &Cardinality, _: &Streams<'_>, _: Option<&Vec<StoredBox>>) {}
+
+    fn inputs(size: &Cardinality, streams: &Streams<'_>, (): ()) -> impl Fn(u32) -> Inputs {
         let (size, seed) = (*size, streams.seed);
         move |worker| Inputs::new(size, seed, worker)
     }

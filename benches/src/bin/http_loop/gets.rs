@@ -27,7 +27,7 @@ pub(crate) fn compare(folder: &Folder) {
         let mix =
             Mix::of(FoodCatalogue::KINDS, &[(only.to_owned(), 1.0)]).expect("it is a kind of the catalogue");
         let streams = Streams { seed: 1, mix: mix.as_ref(), ..Streams::default() };
-        let inputs = FoodCatalogue::inputs(&size, &streams);
+        let inputs = workload::inputs::<FoodCatalogue>(&size, &streams);
         let kind = FoodCatalogue::KINDS.iter().position(|kind| kind.name == only).unwrap_or_default();
         let script = wrk::script(folder.path(), only, &mut inputs(0));
         let load = Load::<FoodCatalogue> { kind, inputs: &inputs, ledger: &Default::default };

@@ -28,6 +28,15 @@ impl Conn for Session {
         self.wait(async |conn| rows(conn, sql, params, rows_max).await)
     }
 
+    fn is_of_run(&mut self) {
+        // Where locks are refused, no session has one, and nobody's are looked for.
+        drop(self.batch("do get_lock(concat('stackmark session ', connection_id()), 0)"));
+    }
+
+    fn hold(&mut self) -> Result<bool, Cause> {
+        self.batch("start transaction with consistent snapshot, read only").map(|()| true)
+    }
+
     fn note(&mut self, pairs: &[(&str, &str)]) -> Result<(), Cause> {
         let rows: Vec<String> =
             pairs.iter().map(|(name, value)| format!("({}, {})", text(name), text(value))).collect();

@@ -46,6 +46,14 @@ impl Conn for Session {
         rows?.iter().take(rows_max).map(values).collect()
     }
 
+    fn hold(&mut self) -> Result<bool, Cause> {
+        if self.is_pooled() {
+            return Ok(false);
+        }
+        // The snapshot is taken by the first query.
+        self.batch("begin isolation level repeatable read, read only; select 1").map(|()| true)
+    }
+
     fn note(&mut self, pairs: &[(&str, &str)]) -> Result<(), Cause> {
         let statement = format!(
             "insert into {TABLE} (name, value) select * from unnest($1::text[], $2::text[]) \

@@ -49,6 +49,11 @@ impl Conn for Session {
         Ok(rows(&self.conn, sql, params, rows_max)?)
     }
 
+    fn hold(&mut self) -> Result<bool, Cause> {
+        self.conn.execute_batch("begin; select 1 from sqlite_schema limit 1")?;
+        Ok(true)
+    }
+
     fn note(&mut self, pairs: &[(&str, &str)]) -> Result<(), Cause> {
         let text = format!("insert or replace into {TABLE} (name, value) values (?1, ?2)");
         let mut insert = self.conn.prepare(&text)?;

@@ -173,6 +173,8 @@ const SABOTAGE: &[(&str, &str)] = &[
         "update history set h_amount = 500001 where rowid = (select max(rowid) from history)",
     ),
     ("payment-amounts", "update history set h_amount = 99 where rowid = (select max(rowid) from history)"),
+    ("line-texts", "update order_line set ol_dist_info = lower(ol_dist_info) where ol_o_id > 30"),
+    ("payment-texts", "update history set h_data = 'paid'"),
     ("cardinality", "delete from customer where c_w_id = 1 and c_d_id = 1 and c_id = 30"),
     ("cardinality", "delete from stock where s_w_id = 2 and s_i_id = 100"),
     ("bad-credit", "update customer set c_credit = 'BC' where c_id % 2 = 0"),
@@ -297,7 +299,7 @@ fn each_large_table_is_read_as_a_whole_by_few_audits() {
         plans.iter().filter(|(text, step)| reads(step) && !text.contains("limit 1)")).count()
     };
     // Customers also by the index of their names alone.
-    assert_eq!(["order_line", "stock", "customer", "history"].map(wholly), [1, 1, 2, 3]);
+    assert_eq!(["order_line", "stock", "customer", "history"].map(wholly), [1, 1, 2, 4]);
     // An index made for one query, over a table and not over a handful of sums, is a join that lacks one.
     let lacking = |step: &str| {
         step.contains("AUTOMATIC")
@@ -318,15 +320,15 @@ fn a_database_of_another_kit_is_judged_by_its_sums() {
         "drop table stackmark_load;
          create table history_f as select h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount / 100.0 as h_amount, h_data from history;
          drop table history; alter table history_f rename to history;
-         create table warehouse_f as select w_id, w_ytd / 100.0 as w_ytd from warehouse;
+         create table warehouse_f as select w_id, w_name, w_ytd / 100.0 as w_ytd from warehouse;
          drop table warehouse; alter table warehouse_f rename to warehouse;
-         create table district_f as select d_id, d_w_id, d_ytd / 100.0 as d_ytd, d_next_o_id from district;
+         create table district_f as select d_id, d_w_id, d_name, d_ytd / 100.0 as d_ytd, d_next_o_id from district;
          drop table district; alter table district_f rename to district;
          create table customer_f as select c_id, c_d_id, c_w_id, c_last, c_credit, c_credit_lim / 100.0 as c_credit_lim, c_balance / 100.0 as c_balance, c_ytd_payment / 100.0 as c_ytd_payment, c_payment_cnt, c_delivery_cnt, c_data from customer;
          drop table customer; alter table customer_f rename to customer;
          create table item_f as select i_id, i_price / 100.0 as i_price from item;
          drop table item; alter table item_f rename to item;
-         create table order_line_f as select ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d, ol_quantity, ol_amount / 100.0 as ol_amount from order_line;
+         create table order_line_f as select ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d, ol_quantity, ol_amount / 100.0 as ol_amount, ol_dist_info from order_line;
          drop table order_line; alter table order_line_f rename to order_line;",
     );
     // What another kit notes of customers with bad credit is its own matter.

@@ -8,7 +8,7 @@ use sql::SqliteUrl;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use targets::{How, Style, target, wait_for};
-use workload::{Benchmark as _, Streams};
+use workload::Streams;
 use workload_catalogue::{Cardinality, FoodCatalogue};
 
 struct Counting;
@@ -96,8 +96,10 @@ fn a_call_of_the_catalogue_allocates_nothing() {
         let target = target::<FoodCatalogue>(How { style, ..HOW_RUSQLITE }, &url.clone().into()).unwrap();
         wait_for(async {
             let mut session = target.open(0).await.unwrap();
-            let mut inputs =
-                FoodCatalogue::inputs(&size, &Streams { seed: 7, ..Streams::default() })(style as u32);
+            let mut inputs = workload::inputs::<FoodCatalogue>(
+                &size,
+                &Streams { seed: 7, ..Streams::default() },
+            )(style as u32);
             let mut fewest = u64::MAX;
             for round in 0..=ROUNDS {
                 let before = ALLOCATIONS.get();
@@ -115,7 +117,7 @@ fn a_call_of_the_catalogue_allocates_nothing() {
         .unwrap();
     }
     let mut oracle = workload_catalogue::Oracle::new(size);
-    let mut inputs = FoodCatalogue::inputs(&size, &Streams { seed: 8, ..Streams::default() })(0);
+    let mut inputs = workload::inputs::<FoodCatalogue>(&size, &Streams { seed: 8, ..Streams::default() })(0);
     for _ in 0..CALLS {
         let call = inputs.draw();
         let outcome = oracle.answer(&call);

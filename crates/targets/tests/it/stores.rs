@@ -116,7 +116,7 @@ fn each_store_holds_its_branches_and_the_calls_on_them() {
         assert_eq!(rows(0) + rows(1), CALLS);
         let found = Tpcb::ledger_checks(&before, &bank.stored(), &Claims::of(&ledger, true));
         assert!(
-            found.len() == 12 && found.iter().all(|found| found.check == result::Check::Passed),
+            found.len() == 15 && found.iter().all(|found| found.check == result::Check::Passed),
             "{found:?}"
         );
     }

@@ -140,3 +140,29 @@ fn what_inputs_draw_is_kept_by_a_right_store() {
     assert!(violations.is_empty(), "{violations:?}");
     assert!(declined > 100 && !all.keyed.doubts().0.is_empty(), "{declined}");
 }
+
+#[test]
+fn rows_of_other_runs_stay_as_they_are() {
+    let mut ledger = Ledger::new();
+    ledger.post(&Call::of(booking(0, 1)), &made(booking(0, 1)));
+    let of_run = |run: i64, quantity: u32| {
+        let mut sums = Sums::default();
+        sums.enter(&effect(&booking(5, quantity)));
+        Tally { sort: Sort::Bookings, run, worker: 1, sums }
+    };
+    let found = |complete: bool, before: &[Tally], after: &[Tally]| {
+        let with = |made: &[Booking], others: &[Tally]| [&stored(made)[..], others].concat();
+        let findings = audit(&ledger.claims(complete), &with(&[], before), &with(&[booking(0, 1)], after));
+        let of_others = findings.into_iter().find(|finding| finding.name == "bookings of other runs");
+        of_others.map(|finding| finding.violations.len())
+    };
+    let (earlier, changed, new) = (of_run(7, 2), of_run(7, 3), of_run(12, 2));
+    assert_eq!(found(true, &[earlier], &[earlier]), Some(0));
+    for (before, after) in
+        [(&[earlier][..], &[changed][..]), (&[earlier], &[]), (&[], &[new]), (&[earlier], &[earlier, new])]
+    {
+        assert_eq!(found(true, before, after), Some(1), "{before:?} {after:?}");
+    }
+    // Of claims that are not complete a run may be missing.
+    assert_eq!(found(false, &[], &[new]), None);
+}

@@ -24,8 +24,8 @@ pub(super) struct Probes {
 impl Probes {
     pub(super) fn new(plan: &ConformancePlan) -> Probes {
         let &ConformancePlan { size, seed, .. } = plan;
-        let templates = input::templates(&size);
-        let client = |worker| Inputs::new(size, Arc::clone(&templates), input::standard_mix(), seed, worker);
+        let loaded = crate::Loaded::of(&size);
+        let client = |worker| Inputs::new(size, Arc::clone(&loaded), input::standard_mix(), seed, worker);
         Probes {
             size,
             clients: (0..CLIENTS).map(client).collect(),

@@ -136,8 +136,8 @@ fn judged_skew(audit: &Audit, rows: &[Vec<Value>], context: &Context, field: Fie
     Finding::not_told(format!("{why}; {}", finding.sentence), finding.figure)
 }
 
-/// Others cut and write what they note in their own ways.
-pub(super) fn bad_credit_data(audit: &Audit, rows: &[Vec<Value>], context: &Context) -> Finding {
+/// Nothing may come back. Texts that others have written are cut and put together in their own ways.
+pub(super) fn of_our_load(audit: &Audit, rows: &[Vec<Value>], context: &Context) -> Finding {
     if context.ours {
         return violations(audit, rows, context);
     }

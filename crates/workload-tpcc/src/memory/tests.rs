@@ -28,11 +28,11 @@ fn told(
 }
 
 fn ours() -> Arc<Knowledge> {
-    Knowledge::of(Data::new(Cardinality::tiny(), SEED))
+    Knowledge::of(Data::new(Cardinality::tiny(), SEED), None, false)
 }
 
 fn others() -> Arc<Knowledge> {
-    Knowledge::of_others(Cardinality::tiny())
+    Knowledge::of_others(Cardinality::tiny(), None, false)
 }
 
 /// Changes a placed order, and what it costs with it.
@@ -163,4 +163,86 @@ fn of_namesakes_the_one_in_the_middle_is_meant() {
         }
     });
     assert_eq!(found, Err("of the customers of that name another one is meant"));
+}
+
+#[test]
+fn a_district_is_skipped_only_where_no_order_waits() {
+    let skipping = |from: usize| {
+        move |at: usize, _: &Call, outcome: &mut Outcome| {
+            if let (Outcome::Delivered(delivered), true) = (outcome, at >= from) {
+                delivered.o_ids[3] = None;
+            }
+        }
+    };
+    let skipped = Err("a district is skipped although orders wait for delivery");
+    // Orders of this run wait, whatever waited before.
+    assert_eq!(told(&ours(), 100, skipping(1_000)), skipped);
+    assert_eq!(told(&others(), 100, skipping(1_000)), skipped);
+    // So do those that the store reports, at the first delivery.
+    let waiting = |undelivered: i64| {
+        let district = |at: u32| StoredTally {
+            w_id: at / DISTRICTS + 1,
+            d_id: at % DISTRICTS + 1,
+            undelivered,
+            ..StoredTally::default()
+        };
+        let stored: Vec<StoredTally> = (0..2 * DISTRICTS).map(district).collect();
+        let known = Knowledge::of_others(Cardinality::tiny(), Some(&stored), false);
+        let mut worker = Inputs::new(Cardinality::tiny(), 1, 9, 0).remembering(&known);
+        let call = std::iter::repeat_with(|| worker.draw()).find(|call| matches!(call, Call::Delivery(_)));
+        let o_ids = [None; DISTRICTS as usize].into();
+        worker.check(&call.unwrap(), &Outcome::Delivered(Delivered { o_ids }))
+    };
+    assert_eq!((waiting(0), waiting(1)), (Ok(()), skipped));
+}
+
+/// Two deliveries at once may share one order: whichever of them is answered first, the other has taken it.
+#[test]
+fn what_another_delivery_may_have_taken_does_not_wait() {
+    let known = others();
+    let draw = |worker: &mut Inputs| {
+        std::iter::repeat_with(|| worker.draw()).find(|call| matches!(call, Call::Delivery(_))).unwrap()
+    };
+    let [mut one, mut other] =
+        [0, 2].map(|worker| Inputs::new(Cardinality::tiny(), 1, 9, worker).remembering(&known));
+    for queue in &known.queues {
+        queue.placed.store(1, Ordering::SeqCst);
+    }
+    let (first, second) = (draw(&mut one), draw(&mut other));
+    let none = Outcome::Delivered(Delivered { o_ids: [None; DISTRICTS as usize].into() });
+    assert_eq!(one.check(&first, &none), Ok(()));
+    // And now it is known that it was not the first.
+    assert!(other.check(&second, &none).is_err());
+}
+
+#[test]
+fn an_order_is_delivered_once_and_none_that_was_loaded_as_delivered() {
+    let mut first = None;
+    let twice = told(&others(), 100, |_, call, outcome| {
+        if let (Call::Delivery(Delivery { w_id: 1, .. }), Outcome::Delivered(delivered)) = (call, outcome) {
+            first = first.or(delivered.o_ids[0]);
+            delivered.o_ids[0] = first;
+        }
+    });
+    assert_eq!(twice, Err("an order is delivered twice"));
+    let early = |o_id: &mut Option<u32>| *o_id = o_id.map(|o_id| o_id - 21);
+    let loaded = told(&ours(), 100, |_, _, outcome| {
+        if let Outcome::Delivered(delivered) = outcome {
+            delivered.o_ids.iter_mut().for_each(early);
+        }
+    });
+    assert_eq!(loaded, Err("an order is delivered that was loaded as delivered"));
+}
+
+#[test]
+fn where_what_was_acknowledged_may_be_lost_an_order_may_come_twice() {
+    let known = Knowledge::of(Data::new(Cardinality::tiny(), SEED), None, true);
+    let mut first = None;
+    let twice = told(&known, 100, |_, _, outcome| {
+        if let Outcome::Delivered(delivered) = outcome {
+            first = first.or(delivered.o_ids[0]);
+            (delivered.o_ids[0], delivered.o_ids[1]) = (first, None);
+        }
+    });
+    assert_eq!(twice, Ok(()));
 }

@@ -15,6 +15,12 @@ const DECLINED: Words = Words {
     units: "units",
 };
 
+const PENDING: Words = Words {
+    names: ["pending transfers", "pending amounts", "pending keys"],
+    calls: "pending transfers",
+    units: "units",
+};
+
 impl Ledger {
     /// What it implies about the stores; not `complete` while calls are under way.
     pub fn claims(&self, complete: bool) -> Claims {
@@ -23,16 +29,30 @@ impl Ledger {
 }
 
 /// The ledger audit over all stores together: each acknowledged transfer is there once, with its debit and its credit; nothing is
-/// there that no call has asked for; and accounts hold in all what they were opened with. The balances of `before` are not used:
+/// there that no call has asked for, in this run or another; and accounts hold in all what they were opened with. The balances of `before` are not used:
 /// a relay may have been moving money of an earlier run while they were read.
 pub fn audit(claims: &Claims, before: &[Tally], after: &[Tally]) -> Vec<LedgerFinding> {
-    let of = |sort| -> Vec<Stored> {
-        let of_sort = after.iter().filter(|tally| tally.sort == sort);
+    let of_any = |tallies: &[Tally], sorts: &[Sort]| -> Vec<Stored> {
+        let of_sort = tallies.iter().filter(|tally| sorts.contains(&tally.sort));
         of_sort.map(|&Tally { run, worker, sums, .. }| Stored { run, worker, sums }).collect()
     };
+    let of = |tallies: &[Tally], sort| of_any(tallies, &[sort]);
     let mut findings = Vec::new();
-    findings.extend(claims.check_stored(Answered::Completed, &of(Sort::Accepted), &ACCEPTED));
-    findings.extend(claims.check_stored(Answered::Declined, &of(Sort::Declined), &DECLINED));
+    // What an earlier run has left prepared may be decided in this one.
+    let decided = before.iter().all(|tally| tally.sort != Sort::Prepared || tally.sums.count == 0);
+    for (sort, answered, words, others) in [
+        (Sort::Accepted, Answered::Completed, &ACCEPTED, "transfers of other runs"),
+        (Sort::Declined, Answered::Declined, &DECLINED, "declined transfers of other runs"),
+    ] {
+        let stored = of(after, sort);
+        findings.extend(claims.check_stored(answered, &stored, words));
+        if decided {
+            findings.extend(claims.check_others(others, &of(before, sort), &stored, words));
+        }
+    }
+    // Whatever has become of it since, what was answered as pending was, and nothing else was.
+    let were_pending = of_any(after, &[Sort::Pending, Sort::Settled, Sort::Refunded]);
+    findings.extend(claims.check_stored(Answered::Pending, &were_pending, &PENDING));
     findings.extend(over_all(opened_with(before), after));
     findings
 }
@@ -41,9 +61,9 @@ pub fn audit(claims: &Claims, before: &[Tally], after: &[Tally]) -> Vec<LedgerFi
 /// credit, nothing is pending, and accounts hold `money` in all.
 pub(crate) fn over_all(money: i64, stored: &[Tally]) -> Vec<LedgerFinding> {
     vec![
-        same(stored, Sort::Accepted, Sort::Debits, "debits"),
+        same(stored, Sort::AcceptedKeys, Sort::Debits, "debits"),
         // Money that is returned is a credit too.
-        same(stored, Sort::Accepted, Sort::Credits, "credits"),
+        same(stored, Sort::AcceptedKeys, Sort::Credits, "credits"),
         none_pending(stored),
         same(stored, Sort::Settled, Sort::Received, "received"),
         same(stored, Sort::Refunded, Sort::Refused, "refused"),

@@ -32,13 +32,15 @@ pub enum Sort {
     Refused,
     /// Transfers to accounts of other stores that were declined; they are in [`Sort::Declined`] too.
     DeclinedAcross,
+    /// Those of [`Sort::Accepted`], with the checksum of entries, which is that of sequences alone.
+    AcceptedKeys,
 }
 
 impl Sort {
     /// What transfers of it are.
     pub(super) const fn name(self) -> &'static str {
         match self {
-            Sort::Accepted => "accepted",
+            Sort::Accepted | Sort::AcceptedKeys => "accepted",
             Sort::Declined => "declined",
             Sort::Debits => "debits",
             Sort::Credits => "credits",
@@ -67,6 +69,7 @@ impl Sort {
             10 => Some(Sort::Received),
             11 => Some(Sort::Refused),
             12 => Some(Sort::DeclinedAcross),
+            13 => Some(Sort::AcceptedKeys),
             _ => None,
         }
     }

@@ -34,6 +34,7 @@ fn stored(made: &[(u32, i64)], declined: &[(u32, i64)]) -> Vec<Tally> {
         tally(Sort::Debits, sums(made)),
         tally(Sort::Credits, sums(made)),
         Tally { sort: Sort::Accounts, run: 0, worker: 0, sums: accounts },
+        tally(Sort::AcceptedKeys, sums(made)),
     ]
 }
 
@@ -56,7 +57,7 @@ fn each_acknowledged_transfer_must_be_there_and_no_other() {
     assert!(lost[0].contains("at least 5 transfers were acknowledged, stored 4"), "{lost:?}");
     // One is lost and another there, under a key of no one's.
     let other = violations(&ledger, &stored(&made(&[0, 1, 2, 3, 7]), &[(5, 99)]));
-    assert!(other[0].contains("can have been made, stored"), "{other:?}");
+    assert!(other[0].contains("sums of keys"), "{other:?}");
     let more = violations(&ledger, &stored(&made(&[0, 1, 2, 3, 4, 6]), &[(5, 99)]));
     assert!(more[0].contains("at most 5 transfers"), "{more:?}");
     let declined = violations(&ledger, &stored(&made(&[0, 1, 2, 3, 4, 5]), &[]));
@@ -172,7 +173,7 @@ fn what_inputs_draw_is_kept_by_a_right_bank() {
     let tally = |sort, worker: u32, sums| Tally { sort, run: 9, worker: worker.into(), sums };
     let mut after: Vec<Tally> =
         sums.iter().map(|((sort, worker), sums)| tally(*sort, *worker, *sums)).collect();
-    for sort in [Sort::Debits, Sort::Credits] {
+    for sort in [Sort::Debits, Sort::Credits, Sort::AcceptedKeys] {
         after.extend(
             sums.iter().filter(|(of, _)| of.0 == Sort::Accepted).map(|(of, sums)| tally(sort, of.1, *sums)),
         );
@@ -209,4 +210,25 @@ fn keys_of_two_runs_are_told_apart() {
     let found = violations(&ledger, &stored(&[(0, 10), (1, 10)], &[]));
     assert!(found.iter().any(|found| found.contains("at least 1 transfers were acknowledged, stored 0")));
     assert!(found.iter().any(|found| found.contains("at most 1 transfers can have been made, stored 2")));
+}
+
+#[test]
+fn what_was_answered_as_pending_was_and_nothing_else() {
+    let answer = |state| Ok(Outcome::Moved { state, balance: 5 });
+    let found = |answered: State, stored_as: Option<Sort>| {
+        let mut ledger = Ledger::new();
+        ledger.post(&asked(transfer(0, 10)), &answer(answered));
+        let mut after = stored(&[(0, 10)], &[]);
+        let mut sums = Sums::default();
+        sums.enter(&effect(&transfer(0, 10)));
+        after.extend(stored_as.map(|sort| Tally { sort, run: 9, worker: 4, sums }));
+        let findings = audit(&ledger.claims(true), &stored(&[], &[]), &after);
+        let wrong = |name: &str| findings.iter().any(|of| of.name == name && !of.violations.is_empty());
+        wrong("pending transfers")
+    };
+    for was_pending in [Sort::Pending, Sort::Settled, Sort::Refunded] {
+        assert!(!found(State::Pending, Some(was_pending)), "{was_pending:?}");
+        assert!(found(State::Completed, Some(was_pending)), "{was_pending:?}");
+    }
+    assert!(found(State::Pending, None) && !found(State::Completed, None));
 }

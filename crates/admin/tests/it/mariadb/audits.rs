@@ -152,6 +152,8 @@ const SABOTAGE: &[(&str, &str)] = &[
     ("line-amounts", "update order_line set ol_amount = ol_amount + 0.01 where ol_o_id > 30 limit 1"),
     ("payment-amounts", "update history set h_amount = 5000.01 limit 1"),
     ("payment-amounts", "update history set h_amount = 0.99 limit 1"),
+    ("line-texts", "update order_line set ol_dist_info = lower(ol_dist_info) where ol_o_id > 30"),
+    ("payment-texts", "update history set h_data = 'paid'"),
     ("cardinality", "delete from customer where c_w_id = 1 and c_d_id = 1 and c_id = 30"),
     ("bad-credit", "update customer set c_credit = 'BC' where c_id % 2 = 0"),
     // A customer without an order, whom Order-Status would ask for in vain.

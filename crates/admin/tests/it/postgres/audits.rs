@@ -164,6 +164,8 @@ const SABOTAGE: &[(&str, &str)] = &[
     ("line-amounts", "update order_line set ol_amount = trunc(ol_amount) where ol_o_id > 30"),
     ("payment-amounts", "update history set h_amount = 5000.01 where ctid = (select max(ctid) from history)"),
     ("payment-amounts", "update history set h_amount = 0.99 where ctid = (select max(ctid) from history)"),
+    ("line-texts", "update order_line set ol_dist_info = lower(ol_dist_info) where ol_o_id > 30"),
+    ("payment-texts", "update history set h_data = 'paid'"),
     ("cardinality", "delete from customer where c_w_id = 1 and c_d_id = 1 and c_id = 30"),
     ("cardinality", "delete from stock where s_w_id = 2 and s_i_id = 100"),
     ("cardinality", "delete from stock where s_w_id = 2"),

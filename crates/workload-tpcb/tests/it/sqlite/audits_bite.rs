@@ -240,7 +240,7 @@ fn an_acknowledged_call_that_is_not_there_is_found_by_the_ledger_alone() {
     let lost = Call { aid: 1, tid: 1, bid: 1, delta: 1_000 };
     ledger.post(&lost, &Ok(workload_tpcb::Outcome { abalance: 0 }));
     assert_eq!(bank.failed(true), [""; 0]);
-    assert_eq!(ledger_violations(&bank, &ledger).len(), 9);
+    assert_eq!(ledger_violations(&bank, &ledger).len(), 12);
 }
 
 /// `pgbench` without `-n` empties history: what cannot be told is said so, and what can be told still is.

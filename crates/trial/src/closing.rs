@@ -1,0 +1,213 @@
+//! Closing questions: when the last call has been answered, the subject is asked what its calls have left behind, and each answer is
+//! compared with what our own statements read.
+
+use anyhow::Result;
+use contract::conformance::{Answer, call_json, describe};
+use deploy::Interrupt;
+use measure::Monotonic;
+use model::{CallWork, Clock, Fault, Inputs, Session, Target, Wanted};
+use result::{Audit, AuditFamily, AuditWhen, Check};
+use sql::{DbUrl, Dialect};
+use std::time::Duration;
+use targets::{Driven, Driver, How, Style, TrialTarget, wait_for};
+use workload::Streams;
+
+/// Questions of each kind.
+const EACH: usize = 50;
+/// Clients of whose calls they ask, at most.
+const CLIENTS: u32 = 8;
+/// The latest calls of each client that they are chosen from.
+const LATEST: u64 = 2_000;
+/// Calls of a client that are drawn again to find these, at most.
+const DRAWN_MAX: u64 = 200_000;
+/// A question whose answer differs is asked again after these times: a cache may show for a moment what was there before. Once one
+/// has differed in the end, others are asked again after the first of them alone.
+const PAUSES: [Duration; 3] =
+    [Duration::from_millis(100), Duration::from_millis(400), Duration::from_millis(1_500)];
+/// All questions together take no longer than this.
+const LONGEST: Duration = Duration::from_secs(60);
+/// Differences that are shown, of each kind.
+const SHOWN: usize = 5;
+
+/// Who is asked, and about what.
+pub(crate) struct Closing<'a, W: Driven> {
+    pub(crate) target: &'a TrialTarget<W>,
+    /// Whether our own sessions are what is measured.
+    pub(crate) is_direct: bool,
+    pub(crate) how: How,
+    pub(crate) urls: &'a [DbUrl],
+    pub(crate) size: &'a W::Extent,
+    pub(crate) streams: &'a Streams<'a>,
+    /// The clients that have made calls, by their numbers.
+    pub(crate) clients: std::ops::Range<u32>,
+    /// Calls that each of them has made, on average.
+    pub(crate) made: u64,
+    pub(crate) interrupt: &'a Interrupt,
+}
+
+/// What came of the questions of a kind.
+enum Compared {
+    /// What differs, in words.
+    Differences(Vec<String>),
+    /// Why it is not known.
+    Unknown(String),
+}
+
+impl<W: Driven> Closing<'_, W> {
+    /// Asks the subject and the store, and says of each kind of question whether they agree. Nothing where the subject reads by
+    /// the same statements in the same way, or where the workload has no questions.
+    pub(crate) fn audits(&self) -> Vec<Audit> {
+        let ours = reference(self.how, self.urls.len());
+        if self.is_direct && ours == self.how {
+            return Vec::new();
+        }
+        let questions = self.questions();
+        if questions.iter().all(Vec::is_empty) {
+            return Vec::new();
+        }
+        let store = targets::target_over::<W>(ours, self.urls, self.size);
+        let clock = Monotonic::start();
+        let mut audits = Vec::new();
+        for (kind, calls) in W::KINDS.iter().zip(questions).filter(|(_, calls)| !calls.is_empty()) {
+            let started = clock.now();
+            let left = LONGEST.saturating_sub(Duration::from(started));
+            let compared = match &store {
+                Ok(store) => self.compare_within(store, &calls, left),
+                Err(error) => Compared::Unknown(format!("{error:#}")),
+            };
+            let (check, sentence, violations) = judged(kind.name, calls.len(), compared);
+            audits.push(Audit {
+                name: format!("closing-{}", kind.name),
+                store: None,
+                family: AuditFamily::Responses,
+                when: AuditWhen::AfterRun,
+                clause: None,
+                check,
+                sentence,
+                violations,
+                duration_s: (clock.now() - started).as_secs_f64(),
+            });
+        }
+        audits
+    }
+
+    /// Questions of each kind, evenly from the latest calls of the first clients.
+    fn questions(&self) -> Vec<Vec<W::Call>> {
+        let mut all: Vec<Vec<W::Call>> = W::KINDS.iter().map(|_| Vec::new()).collect();
+        let inputs = workload::inputs::<W>(self.size, self.streams);
+        let drawn = self.made.clamp(1, DRAWN_MAX);
+        for client in self.clients.clone().take(CLIENTS as usize) {
+            let mut inputs = inputs(client);
+            for number in 0..drawn {
+                let call = inputs.draw();
+                if let Some(question) = W::closing(&call).filter(|_| number + LATEST >= drawn) {
+                    all[W::kind(&question)].push(question);
+                }
+            }
+        }
+        let some = |calls: Vec<W::Call>| {
+            let apart = calls.len().div_ceil(EACH).max(1);
+            calls.into_iter().step_by(apart).collect()
+        };
+        all.into_iter().map(some).collect()
+    }
+
+    fn compare_within(&self, store: &TrialTarget<W>, questions: &[W::Call], left: Duration) -> Compared {
+        let compared = wait_for(async { tokio::time::timeout(left, self.compare(store, questions)).await });
+        match compared {
+            Ok(Ok(Ok(differences))) => Compared::Differences(differences),
+            Ok(Ok(Err(why))) => Compared::Unknown(why),
+            Ok(Err(_)) => Compared::Unknown("there was no answer in time".into()),
+            Err(error) => Compared::Unknown(format!("{error:#}")),
+        }
+    }
+
+    /// What the subject answers otherwise than it is stored; or why one of them does not answer.
+    async fn compare(&self, store: &TrialTarget<W>, questions: &[W::Call]) -> Result<Vec<String>, String> {
+        let mut subject = self.target.open(0).await.map_err(|error| error.to_string())?;
+        let mut ours = store.open(0).await.map_err(|error| error.to_string())?;
+        let mut differences: Vec<String> = Vec::new();
+        for question in questions {
+            if self.interrupt.requested() {
+                return Err("it was interrupted".into());
+            }
+            let pauses = if differences.is_empty() { &PAUSES[..] } else { &PAUSES[..1] };
+            let mut both = ask::<W>(&mut subject, &mut ours, question, Wanted::default()).await;
+            for pause in pauses {
+                if matches!(&both, (Ok(answered), Ok(stored)) if answered == stored) {
+                    break;
+                }
+                tokio::time::sleep(*pause).await;
+                both = ask::<W>(&mut subject, &mut ours, question, Wanted::default()).await;
+            }
+            match &both {
+                (Ok(answered), Ok(stored)) if answered == stored => continue,
+                (Err(fault @ (Fault::Refused(_) | Fault::InDoubt(_) | Fault::Conflict(_))), _) => {
+                    return Err(format!("the subject does not answer: {fault}"));
+                }
+                (_, Err(fault)) => return Err(format!("our own session does not answer: {fault}")),
+                _ => {}
+            }
+            // Once more, for the whole of both.
+            let (answered, stored) = ask::<W>(&mut subject, &mut ours, question, Wanted::Both).await;
+            let [answered, stored] = [answered, stored].map(|answer| short(describe::<W>(&answer)));
+            differences
+                .push(format!("{}: answered {answered}, stored {stored}", short(call_json::<W>(question))));
+            if differences.len() > SHOWN {
+                break;
+            }
+        }
+        Ok(differences)
+    }
+}
+
+/// A question to both.
+async fn ask<W: Driven>(
+    subject: &mut impl Session<W>,
+    ours: &mut impl Session<W>,
+    question: &W::Call,
+    wanted: Wanted,
+) -> (Answer<W>, Answer<W>) {
+    let answered = subject.run(question, &mut CallWork { wanted, ..CallWork::default() }).await;
+    let stored = ours.run(question, &mut CallWork { wanted, ..CallWork::default() }).await;
+    (answered, stored)
+}
+
+fn judged(kind: &str, count: usize, compared: Compared) -> (Check, String, Vec<String>) {
+    match compared {
+        Compared::Unknown(why) => {
+            let sentence = format!("not compared: the {kind} answers after the last call ({why})");
+            (Check::Inconclusive, sentence, Vec::new())
+        }
+        Compared::Differences(none) if none.is_empty() => {
+            let sentence = format!("all {count} {kind} answers after the last call match the stored data");
+            (Check::Passed, sentence, none)
+        }
+        Compared::Differences(all) => {
+            let wrong = if all.len() > SHOWN { format!("more than {SHOWN}") } else { all.len().to_string() };
+            let sentence =
+                format!("{wrong} of {count} {kind} answers after the last call differ from the stored data");
+            (Check::Failed, sentence, all.into_iter().take(SHOWN).collect())
+        }
+    }
+}
+
+/// Our own statements, one after the other, through the driver that is in use where none is chosen.
+fn reference(how: How, stores: usize) -> How {
+    let driver = match how.dialect {
+        Dialect::Sqlite => Driver::Rusqlite,
+        Dialect::Postgres => Driver::TokioPostgres,
+        Dialect::MySql => Driver::MySqlAsync,
+    };
+    // Over several stores all styles read alike, and this one does nothing else: it brings no earlier call to its end.
+    let style = if stores > 1 { Style::Saga } else { Style::Plain };
+    How { driver, style, ..how }
+}
+
+/// As much of a text as a sentence shows.
+fn short(text: String) -> String {
+    match text.char_indices().nth(300) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}

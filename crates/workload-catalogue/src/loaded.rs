@@ -1,0 +1,100 @@
+//! What was loaded and no call changes, in short: every answer that shows it is held to it.
+
+use crate::call::{From, List};
+use crate::data::FIRST_WORDS;
+use crate::outcome::{Listed, Said};
+use crate::{Cardinality, Digest, Filter};
+use model::Wanted;
+use model::random::mix;
+use std::sync::Arc;
+
+/// Digests and counts of loaded rows.
+#[derive(Debug)]
+pub struct Loaded {
+    size: Cardinality,
+    /// What all templates are answered with, in the order of their ids.
+    templates: Box<[Digest]>,
+    /// Foods whose name begins with each of the first words.
+    begin_with: [u64; FIRST_WORDS.len()],
+}
+
+impl Loaded {
+    /// Of data of that size.
+    pub fn of(size: &Cardinality) -> Arc<Loaded> {
+        let digest = |id| match size.template(id, Wanted::Digest).said {
+            Said::Template { digest, .. } => digest,
+            _ => Digest::default(),
+        };
+        let mut begin_with = [0; FIRST_WORDS.len()];
+        for id in 1..=u64::from(size.foods) {
+            begin_with[crate::data::first_word_at(mix(id))] += 1;
+        }
+        let templates = (1..=size.templates).map(digest).collect();
+        Arc::new(Loaded { size: *size, templates, begin_with })
+    }
+
+    /// What a template is answered with.
+    pub(crate) fn template(&self, id: i64) -> Option<&Digest> {
+        self.templates.get(usize::try_from(id).ok()?.checked_sub(1)?)
+    }
+
+    /// Loaded foods that a filter lets through, at least.
+    fn foods(&self, filter: &Filter) -> u64 {
+        let Cardinality { foods, categories, .. } = self.size;
+        match filter {
+            Filter::All => foods.into(),
+            Filter::Category(id) if (1..=i64::from(categories)).contains(id) => {
+                u64::from(foods + categories - *id as u32) / u64::from(categories)
+            }
+            Filter::Category(_) => 0,
+            Filter::Search(text) => {
+                let at = FIRST_WORDS.iter().position(|word| *word == text.as_str());
+                at.map_or(0, |at| self.begin_with[at])
+            }
+        }
+    }
+
+    /// A page lists as many foods as were loaded for it, at least: others come and go, and these stay.
+    pub(crate) fn check(&self, list: &List, listed: &Listed) -> Result<(), &'static str> {
+        let From::Page(page) = list.from else { return Ok(()) };
+        let least = self.foods(&list.filter);
+        let before = u64::from(page.saturating_sub(1)) * u64::from(list.size);
+        let on_page = least.saturating_sub(before).min(list.size.into());
+        if u64::from(listed.count) < on_page || listed.total.is_some_and(|total| total < least) {
+            return Err("foods that were loaded are missing from a list");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Call, Name, Oracle, Order};
+
+    #[test]
+    fn what_was_loaded_is_what_a_right_service_lists_before_the_first_change() {
+        for size in [Cardinality::tiny(), Cardinality::standard(1)] {
+            let (loaded, mut oracle) = (Loaded::of(&size), Oracle::new(size));
+            let words = FIRST_WORDS.map(|word| Filter::Search(Name::of(word)));
+            let categories = (0..=i64::from(size.categories) + 1).map(Filter::Category);
+            for filter in categories.chain(words).chain([Filter::All]) {
+                for page in 1..=4 {
+                    let list = List { filter, order: Order::Name, from: From::Page(page), size: 20 };
+                    let Said::Foods(listed) = oracle.answer(&Call::Foods(list)).said else {
+                        panic!("a list")
+                    };
+                    assert_eq!(listed.total, Some(loaded.foods(&filter)), "{filter:?}");
+                    assert_eq!(loaded.check(&list, &listed), Ok(()));
+                    let missing = Err("foods that were loaded are missing from a list");
+                    let total = listed.total.map(|total| total.saturating_sub(1));
+                    if listed.count > 0 {
+                        let fewer = Listed { count: listed.count - 1, ..listed };
+                        assert_eq!(loaded.check(&list, &fewer), missing);
+                        assert_eq!(loaded.check(&list, &Listed { total, ..listed }), missing);
+                    }
+                }
+            }
+        }
+    }
+}
