@@ -1,4 +1,4 @@
-//! Answers that fit their calls and are wrong, held to earlier answers and to what was loaded, without a look at the stored data.
+//! Answers that fit their calls and are wrong, found by earlier answers and by what was loaded, without reading the stored data.
 
 use model::{Inputs as _, Workload};
 use std::fmt::Debug;
@@ -17,21 +17,23 @@ const CLIENTS: u32 = 3;
 /// Calls of each of them: rows are drawn again and again.
 const CALLS: usize = 700;
 
-/// One wrong answer in some calls.
-struct Lie<W: Workload> {
+/// Wrong answers to some calls.
+struct WrongAnswer<W: Workload> {
     what: &'static str,
+    /// Whether it is found only if the store was read before the first call.
+    needs_store: bool,
     /// Changes an answer, given how many came before it.
-    lie: fn(usize, &W::Call, &mut W::Outcome),
-    /// What is said of it.
+    change: fn(usize, &W::Call, &mut W::Outcome),
+    /// The error.
     words: &'static str,
 }
 
-/// What is said of the first wrong answer that is noticed.
-fn told<W: Benchmark>(
+/// The error of the first answer that is found to be wrong.
+fn first_error<W: Benchmark>(
     size: &W::Extent,
     before: Option<&W::Evidence>,
     mut answer: impl FnMut(&W::Call) -> W::Outcome,
-    lie: fn(usize, &W::Call, &mut W::Outcome),
+    change: fn(usize, &W::Call, &mut W::Outcome),
 ) -> Result<(), &'static str> {
     let streams = Streams { seed: 5, run: 9, load: Some(W::GOLDEN_LOAD_SEED), ..Streams::default() };
     let inputs = W::inputs(size, &streams, W::knowledge(size, &streams, before));
@@ -40,7 +42,7 @@ fn told<W: Benchmark>(
         for client in &mut clients {
             let call = client.draw();
             let mut outcome = answer(&call);
-            lie(at, &call, &mut outcome);
+            change(at, &call, &mut outcome);
             W::check(&call, &outcome)?;
             client.check(&call, &outcome)?;
         }
@@ -48,24 +50,23 @@ fn told<W: Benchmark>(
     Ok(())
 }
 
-/// The truth is believed, and each lie is noticed: by who looked at the store before the first call, and without that unless it says
-/// so.
-fn lies_are_noticed<W: Benchmark>(
+/// Right answers pass, and each wrong one is found.
+fn wrong_answers_are_found<W: Benchmark>(
     size: &W::Extent,
     fresh: &W::Evidence,
     answers: impl Fn() -> Box<dyn FnMut(&W::Call) -> W::Outcome>,
-    lies: &[(bool, Lie<W>)],
+    wrong: &[WrongAnswer<W>],
 ) where
     W::Extent: Debug,
 {
     for before in [None, Some(fresh)] {
-        assert_eq!(told::<W>(size, before, answers(), |_, _, _| {}), Ok(()), "{size:?}");
+        assert_eq!(first_error::<W>(size, before, answers(), |_, _, _| {}), Ok(()), "{size:?}");
     }
-    for (needs_a_look, Lie { what, lie, words }) in lies {
-        let seen = told::<W>(size, Some(fresh), answers(), *lie);
+    for WrongAnswer { what, needs_store, change, words } in wrong {
+        let seen = first_error::<W>(size, Some(fresh), answers(), *change);
         assert_eq!(seen, Err(*words), "{what}");
-        let blind = told::<W>(size, None, answers(), *lie);
-        assert_eq!(blind.is_err(), !needs_a_look, "{what}, by answers alone: {blind:?}");
+        let blind = first_error::<W>(size, None, answers(), *change);
+        assert_eq!(blind.is_err(), !needs_store, "{what}, by answers alone: {blind:?}");
     }
 }
 
@@ -76,250 +77,219 @@ const MISSING: &str = "foods that were loaded are missing from a list";
 #[test]
 fn balances_of_tpcb_follow_from_its_calls() {
     let size = Tpcb::tiny();
-    let lies: [(bool, Lie<Tpcb>); 6] = [
-        // Told alike of each account, it shows only to who knows what it held at first.
-        (
-            true,
-            Lie { what: "all balances are one more", lie: |_, _, told| told.abalance += 1, words: UNMADE },
-        ),
-        (false, Lie { what: "no balance changes", lie: |_, _, told| told.abalance = 0, words: UNMADE }),
-        (
-            false,
-            Lie {
-                what: "the balance before the call is answered",
-                lie: |_, call, told| told.abalance -= call.delta,
-                words: UNMADE,
-            },
-        ),
-        (
-            false,
-            Lie {
-                what: "amounts count twice",
-                lie: |_, call, told| told.abalance += call.delta,
-                words: UNMADE,
-            },
-        ),
-        (
-            false,
-            Lie {
-                what: "now and then a balance is one less",
-                lie: |at, _, told| told.abalance -= i64::from(at % 50 == 49),
-                words: UNMADE,
-            },
-        ),
-        (
-            false,
-            Lie {
-                what: "the amount alone is answered",
-                lie: |_, call, told| told.abalance = call.delta,
-                words: UNMADE,
-            },
-        ),
+    let wrong: [WrongAnswer<Tpcb>; 6] = [
+        // The same for every account: only the opening balances show it.
+        WrongAnswer {
+            needs_store: true,
+            what: "all balances are one more",
+            change: |_, _, outcome| outcome.abalance += 1,
+            words: UNMADE,
+        },
+        WrongAnswer {
+            needs_store: false,
+            what: "no balance changes",
+            change: |_, _, outcome| outcome.abalance = 0,
+            words: UNMADE,
+        },
+        WrongAnswer {
+            needs_store: false,
+            what: "the balance before the call is answered",
+            change: |_, call, outcome| outcome.abalance -= call.delta,
+            words: UNMADE,
+        },
+        WrongAnswer {
+            needs_store: false,
+            what: "amounts count twice",
+            change: |_, call, outcome| outcome.abalance += call.delta,
+            words: UNMADE,
+        },
+        WrongAnswer {
+            needs_store: false,
+            what: "now and then a balance is one less",
+            change: |at, _, outcome| outcome.abalance -= i64::from(at % 50 == 49),
+            words: UNMADE,
+        },
+        WrongAnswer {
+            needs_store: false,
+            what: "the amount alone is answered",
+            change: |_, call, outcome| outcome.abalance = call.delta,
+            words: UNMADE,
+        },
     ];
     let answers = || -> Box<dyn FnMut(&workload_tpcb::Call) -> workload_tpcb::Outcome> {
         let mut oracle = workload_tpcb::Oracle::new(&workload_tpcb::Data::new(size));
         Box::new(move |call| oracle.answer(call).expect("what is drawn can be answered"))
     };
-    lies_are_noticed::<Tpcb>(&size, &Vec::new(), answers, &lies);
+    wrong_answers_are_found::<Tpcb>(&size, &Vec::new(), answers, &wrong);
 }
 
 #[test]
 fn balances_of_transfers_follow_from_them() {
     let size = Transfers::tiny();
-    let lies: [(bool, Lie<Transfers>); 6] = [
-        (
-            true,
-            Lie {
-                what: "all balances are one more",
-                lie: |_, _, told| {
-                    if let Moved::Balance { balance }
-                    | Moved::Moved { balance, .. }
-                    | Moved::Declined(Unmoved::InsufficientFunds { balance }) = told
-                    {
-                        *balance += 1;
-                    }
-                },
-                words: UNMADE,
+    let wrong: [WrongAnswer<Transfers>; 6] = [
+        WrongAnswer {
+            needs_store: true,
+            what: "all balances are one more",
+            change: |_, _, outcome| {
+                if let Moved::Balance { balance }
+                | Moved::Moved { balance, .. }
+                | Moved::Declined(Unmoved::InsufficientFunds { balance }) = outcome
+                {
+                    *balance += 1;
+                }
             },
-        ),
-        (
-            false,
-            Lie {
-                what: "an account is always read as it was opened",
-                lie: |_, _, told| {
-                    if let Moved::Balance { balance } = told {
-                        *balance = workload_transfer::OPENING;
-                    }
-                },
-                words: UNMADE,
+            words: UNMADE,
+        },
+        WrongAnswer {
+            needs_store: false,
+            what: "an account is always read as it was opened",
+            change: |_, _, outcome| {
+                if let Moved::Balance { balance } = outcome {
+                    *balance = workload_transfer::OPENING;
+                }
             },
-        ),
-        (
-            false,
-            Lie {
-                what: "now and then a unit is missing",
-                lie: |at, _, told| {
-                    if let Moved::Balance { balance } = told {
-                        *balance -= i64::from(at % 40 == 39);
-                    }
-                },
-                words: UNMADE,
+            words: UNMADE,
+        },
+        WrongAnswer {
+            needs_store: false,
+            what: "now and then a unit is missing",
+            change: |at, _, outcome| {
+                if let Moved::Balance { balance } = outcome {
+                    *balance -= i64::from(at % 40 == 39);
+                }
             },
-        ),
-        (
-            false,
-            Lie {
-                what: "a transfer answers the balance before it",
-                lie: |_, call, told| {
-                    if let (Moving::Transfer { transfer, purpose }, Moved::Moved { balance, .. }) =
-                        (call, told)
-                        && *purpose != Transfer::Repeat
-                    {
-                        *balance += transfer.amount;
-                    }
-                },
-                words: UNMADE,
+            words: UNMADE,
+        },
+        WrongAnswer {
+            needs_store: false,
+            what: "a transfer answers the balance before it",
+            change: |_, call, outcome| {
+                if let (Moving::Transfer { transfer, purpose }, Moved::Moved { balance, .. }) =
+                    (call, outcome)
+                    && *purpose != Transfer::Repeat
+                {
+                    *balance += transfer.amount;
+                }
             },
-        ),
-        (
-            false,
-            Lie {
-                what: "a transfer is declined for want of money that is there",
-                lie: |at, call, told| {
-                    if let (
-                        Moving::Transfer { transfer, purpose: Transfer::Within },
-                        Moved::Moved { .. },
-                        true,
-                    ) = (call, &told, at % 20 == 19)
-                    {
-                        let balance = transfer.amount - 1;
-                        *told = Moved::Declined(Unmoved::InsufficientFunds { balance });
-                    }
-                },
-                words: UNMADE,
+            words: UNMADE,
+        },
+        WrongAnswer {
+            needs_store: false,
+            what: "a transfer is declined for want of money that is there",
+            change: |at, call, outcome| {
+                if let (Moving::Transfer { transfer, purpose: Transfer::Within }, Moved::Moved { .. }, true) =
+                    (call, &outcome, at % 20 == 19)
+                {
+                    let balance = transfer.amount - 1;
+                    *outcome = Moved::Declined(Unmoved::InsufficientFunds { balance });
+                }
             },
-        ),
-        (
-            false,
-            Lie {
-                what: "whoever is short of money has none",
-                lie: |_, call, told| {
-                    if let (
-                        Moving::Transfer { purpose: Transfer::Overdraft, .. },
-                        Moved::Declined(Unmoved::InsufficientFunds { balance }),
-                    ) = (call, told)
-                    {
-                        *balance = 0;
-                    }
-                },
-                words: UNMADE,
+            words: UNMADE,
+        },
+        WrongAnswer {
+            needs_store: false,
+            what: "whoever is short of money has none",
+            change: |_, call, outcome| {
+                if let (
+                    Moving::Transfer { purpose: Transfer::Overdraft, .. },
+                    Moved::Declined(Unmoved::InsufficientFunds { balance }),
+                ) = (call, outcome)
+                {
+                    *balance = 0;
+                }
             },
-        ),
+            words: UNMADE,
+        },
     ];
     let answers = || -> Box<dyn FnMut(&Moving) -> Moved> {
         let mut answer = Transfers::rehearsal(&size).expect("it has one");
         Box::new(move |call| answer(call))
     };
-    lies_are_noticed::<Transfers>(&size, &Vec::new(), answers, &lies);
+    wrong_answers_are_found::<Transfers>(&size, &Vec::new(), answers, &wrong);
 }
 
 #[test]
 fn tickets_of_bookings_are_what_is_left() {
     let size = Bookings::tiny();
-    let lies: [(bool, Lie<Bookings>); 6] = [
-        (
-            false,
-            Lie {
-                what: "a booking is declined as if its event was sold out",
-                lie: |at, call, told| {
-                    if let (
-                        workload_booking::Call::Book { purpose: Booking::New, .. },
-                        Booked::Booked(_),
-                        true,
-                    ) = (call, &told, at % 20 == 19)
-                    {
-                        *told = Booked::Declined(Unbooked::SoldOut { available: 0 });
-                    }
-                },
-                words: UNLEFT,
+    let wrong: [WrongAnswer<Bookings>; 6] = [
+        WrongAnswer {
+            needs_store: false,
+            what: "a booking is declined as if its event was sold out",
+            change: |at, call, outcome| {
+                if let (workload_booking::Call::Book { purpose: Booking::New, .. }, Booked::Booked(_), true) =
+                    (call, &outcome, at % 20 == 19)
+                {
+                    *outcome = Booked::Declined(Unbooked::SoldOut { available: 0 });
+                }
             },
-        ),
-        (
-            // Who has not looked notices when they come to an end.
-            false,
-            Lie {
-                what: "each event has a ticket less than it has",
-                lie: |_, _, told| {
-                    if let Booked::Event { available, .. }
-                    | Booked::Declined(Unbooked::SoldOut { available }) = told
-                    {
-                        *available = available.saturating_sub(1);
-                    }
-                },
-                words: UNLEFT,
+            words: UNLEFT,
+        },
+        // Without opening values it shows when the tickets run out.
+        WrongAnswer {
+            needs_store: false,
+            what: "each event has a ticket less than it has",
+            change: |_, _, outcome| {
+                if let Booked::Event { available, .. } | Booked::Declined(Unbooked::SoldOut { available }) =
+                    outcome
+                {
+                    *available = available.saturating_sub(1);
+                }
             },
-        ),
-        (
-            false,
-            Lie {
-                what: "no event loses a ticket",
-                lie: |_, _, told| {
-                    if let Booked::Event { stock, available } = told {
-                        *available = *stock;
-                    }
-                },
-                words: UNLEFT,
+            words: UNLEFT,
+        },
+        WrongAnswer {
+            needs_store: false,
+            what: "no event loses a ticket",
+            change: |_, _, outcome| {
+                if let Booked::Event { stock, available } = outcome {
+                    *available = *stock;
+                }
             },
-        ),
-        (
-            false,
-            Lie {
-                what: "now and then one ticket too few is read",
-                lie: |at, _, told| {
-                    if let Booked::Event { available, .. } = told
-                        && at % 10 == 9
-                    {
-                        *available = available.saturating_sub(1);
-                    }
-                },
-                words: UNLEFT,
+            words: UNLEFT,
+        },
+        WrongAnswer {
+            needs_store: false,
+            what: "now and then one ticket too few is read",
+            change: |at, _, outcome| {
+                if let Booked::Event { available, .. } = outcome
+                    && at % 10 == 9
+                {
+                    *available = available.saturating_sub(1);
+                }
             },
-        ),
-        (
-            false,
-            Lie {
-                what: "half of the tickets are read",
-                lie: |_, _, told| {
-                    if let Booked::Event { available, .. } = told {
-                        *available /= 2;
-                    }
-                },
-                words: UNLEFT,
+            words: UNLEFT,
+        },
+        WrongAnswer {
+            needs_store: false,
+            what: "half of the tickets are read",
+            change: |_, _, outcome| {
+                if let Booked::Event { available, .. } = outcome {
+                    *available /= 2;
+                }
             },
-        ),
-        (
-            false,
-            Lie {
-                what: "who is sold out has no ticket",
-                lie: |_, _, told| {
-                    if let Booked::Declined(Unbooked::SoldOut { available }) = told {
-                        *available = 0;
-                    }
-                },
-                words: UNLEFT,
+            words: UNLEFT,
+        },
+        WrongAnswer {
+            needs_store: false,
+            what: "who is sold out has no ticket",
+            change: |_, _, outcome| {
+                if let Booked::Declined(Unbooked::SoldOut { available }) = outcome {
+                    *available = 0;
+                }
             },
-        ),
+            words: UNLEFT,
+        },
     ];
     let answers = || -> Box<dyn FnMut(&workload_booking::Call) -> Booked> {
         let mut answer = Bookings::rehearsal(&size).expect("it has one");
         Box::new(move |call| answer(call))
     };
-    lies_are_noticed::<Bookings>(&size, &Vec::new(), answers, &lies);
+    wrong_answers_are_found::<Bookings>(&size, &Vec::new(), answers, &wrong);
 }
 
 /// A list of nothing.
-fn empty(told: &mut Outcome) {
-    if let Said::Foods(listed) = &mut told.said {
+fn empty(outcome: &mut Outcome) {
+    if let Said::Foods(listed) = &mut outcome.said {
         *listed = Listed { total: listed.total.map(|_| 0), ..Listed::default() };
     }
 }
@@ -327,78 +297,73 @@ fn empty(told: &mut Outcome) {
 #[test]
 fn lists_of_the_catalogue_show_what_was_loaded() {
     let size = Catalogue::tiny();
-    let lies: [(bool, Lie<FoodCatalogue>); 6] = [
-        (false, Lie { what: "all lists are empty", lie: |_, _, told| empty(told), words: MISSING }),
-        (
-            false,
-            Lie {
-                what: "a category has no food",
-                lie: |_, call, told| {
-                    if let Asked::Foods(list) = call
-                        && matches!(list.filter, Filter::Category(_))
-                    {
-                        empty(told);
-                    }
-                },
-                words: MISSING,
+    let wrong: [WrongAnswer<FoodCatalogue>; 6] = [
+        WrongAnswer {
+            needs_store: false,
+            what: "all lists are empty",
+            change: |_, _, outcome| empty(outcome),
+            words: MISSING,
+        },
+        WrongAnswer {
+            needs_store: false,
+            what: "a category has no food",
+            change: |_, call, outcome| {
+                if let Asked::Foods(list) = call
+                    && matches!(list.filter, Filter::Category(_))
+                {
+                    empty(outcome);
+                }
             },
-        ),
-        (
-            false,
-            Lie {
-                what: "a search finds nothing",
-                lie: |_, call, told| {
-                    if let Asked::Foods(list) = call
-                        && matches!(list.filter, Filter::Search(_))
-                    {
-                        empty(told);
-                    }
-                },
-                words: MISSING,
+            words: MISSING,
+        },
+        WrongAnswer {
+            needs_store: false,
+            what: "a search finds nothing",
+            change: |_, call, outcome| {
+                if let Asked::Foods(list) = call
+                    && matches!(list.filter, Filter::Search(_))
+                {
+                    empty(outcome);
+                }
             },
-        ),
-        (
-            false,
-            Lie {
-                what: "there are fewer foods in all than were loaded",
-                lie: |_, call, told| {
-                    if let (Asked::Foods(list), Said::Foods(listed)) = (call, &mut told.said)
-                        && matches!((list.filter, list.from), (Filter::All, Start::Page(1)))
-                    {
-                        listed.total = listed.total.map(|_| 59);
-                    }
-                },
-                words: MISSING,
+            words: MISSING,
+        },
+        WrongAnswer {
+            needs_store: false,
+            what: "there are fewer foods in all than were loaded",
+            change: |_, call, outcome| {
+                if let (Asked::Foods(list), Said::Foods(listed)) = (call, &mut outcome.said)
+                    && matches!((list.filter, list.from), (Filter::All, Start::Page(1)))
+                {
+                    listed.total = listed.total.map(|_| 59);
+                }
             },
-        ),
-        (
-            false,
-            Lie {
-                what: "a category is missing",
-                lie: |_, _, told| {
-                    if let Said::Categories { count, .. } = &mut told.said {
-                        *count = 2;
-                    }
-                },
-                words: "a category that was loaded is missing",
+            words: MISSING,
+        },
+        WrongAnswer {
+            needs_store: false,
+            what: "a category is missing",
+            change: |_, _, outcome| {
+                if let Said::Categories { count, .. } = &mut outcome.said {
+                    *count = 2;
+                }
             },
-        ),
-        (
-            false,
-            Lie {
-                what: "a food that was loaded is not there",
-                lie: |_, call, told| {
-                    if let Asked::Food { id: 1..=60 } = call {
-                        *told = Outcome::declined(workload_catalogue::Decline::NoSuchFood);
-                    }
-                },
-                words: "the call was declined, and nothing in the data can be the reason",
+            words: "a category that was loaded is missing",
+        },
+        WrongAnswer {
+            needs_store: false,
+            what: "a food that was loaded is not there",
+            change: |_, call, outcome| {
+                if let Asked::Food { id: 1..=60 } = call {
+                    *outcome = Outcome::declined(workload_catalogue::Decline::NoSuchFood);
+                }
             },
-        ),
+            words: "the call was declined, and nothing in the data can be the reason",
+        },
     ];
     let answers = || -> Box<dyn FnMut(&Asked) -> Outcome> {
         let mut oracle = workload_catalogue::Oracle::new(size);
         Box::new(move |call| oracle.answer(call))
     };
-    lies_are_noticed::<FoodCatalogue>(&size, &Vec::new(), answers, &lies);
+    wrong_answers_are_found::<FoodCatalogue>(&size, &Vec::new(), answers, &wrong);
 }

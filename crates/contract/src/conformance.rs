@@ -65,10 +65,11 @@ pub struct Disagreement {
     pub what: String,
 }
 
-/// Characters of a call that a sentence shows.
+/// Characters of a text that a sentence shows.
 const CALL_MAX: usize = 300;
 
-fn short(call: &str) -> String {
+/// As much of a text as a sentence shows.
+pub fn short(call: &str) -> String {
     match call.char_indices().nth(CALL_MAX) {
         Some((end, _)) => format!("{}…", &call[..end]),
         None => call.to_owned(),

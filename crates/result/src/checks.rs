@@ -47,6 +47,11 @@ pub struct Audit {
 }
 
 impl Audit {
+    /// Whether it is of the stored data as a run has left it, and not of answers.
+    pub fn is_of_data_after_run(&self) -> bool {
+        self.when == AuditWhen::AfterRun && self.family != AuditFamily::Responses
+    }
+
     /// Its name, with the store where there are several: `branch_history in shard-1`.
     pub fn full_name(&self) -> String {
         match &self.store {

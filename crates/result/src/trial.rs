@@ -1,10 +1,10 @@
 //! One trial: a measured period of one subject.
 
 use super::{
-    Audit, AuditFamily, AuditWhen, Check, Clocked, Conformance, Data, Demand, Disk, Engine, Facet, Gap,
-    Grouping, InputCheck, Interval, LedgerCheck, Machine, MachineWide, Missing, Moment, Outage, Plan,
-    Process, Published, Quantiles, Refused, Rule, ShortLine, Silence, Slice, SpeedAround, Stack, StageTally,
-    State, Tally, Turn, Writeback,
+    Audit, Check, Clocked, Conformance, Data, Demand, Disk, Engine, Facet, Gap, Grouping, InputCheck,
+    Interval, LedgerCheck, Machine, MachineWide, Missing, Moment, Outage, Plan, Process, Published,
+    Quantiles, Refused, Rule, ShortLine, Silence, Slice, SpeedAround, Stack, StageTally, State, Tally, Turn,
+    Writeback,
 };
 use serde::{Deserialize, Serialize};
 
@@ -179,11 +179,7 @@ impl Trial {
     /// Whether not one audit of the stored data was made after the trial, which may still run: what was acknowledged may or may
     /// not be stored.
     pub fn is_unverified(&self) -> bool {
-        let looked = |audit: &Audit| {
-            audit.when == AuditWhen::AfterRun
-                && audit.family != AuditFamily::Responses
-                && audit.check != Check::NotRun
-        };
+        let looked = |audit: &Audit| audit.is_of_data_after_run() && audit.check != Check::NotRun;
         !self.audits.iter().any(looked)
     }
 

@@ -2,7 +2,7 @@
 //! compared with what our own statements read.
 
 use anyhow::Result;
-use contract::conformance::{Answer, call_json, describe};
+use contract::conformance::{Answer, call_json, describe, short};
 use deploy::Interrupt;
 use measure::Monotonic;
 use model::{CallWork, Clock, Fault, Inputs, Session, Target, Wanted};
@@ -113,20 +113,32 @@ impl<W: Driven> Closing<'_, W> {
     }
 
     fn compare_within(&self, store: &TrialTarget<W>, questions: &[W::Call], left: Duration) -> Compared {
-        let compared = wait_for(async { tokio::time::timeout(left, self.compare(store, questions)).await });
-        match compared {
-            Ok(Ok(Ok(differences))) => Compared::Differences(differences),
-            Ok(Ok(Err(why))) => Compared::Unknown(why),
-            Ok(Err(_)) => Compared::Unknown("there was no answer in time".into()),
-            Err(error) => Compared::Unknown(format!("{error:#}")),
+        let mut differences = Vec::new();
+        let compared = wait_for(async {
+            tokio::time::timeout(left, self.compare(store, questions, &mut differences)).await
+        });
+        let unknown = match compared {
+            Ok(Ok(Ok(()))) => None,
+            Ok(Ok(Err(why))) => Some(why),
+            Ok(Err(_)) => Some("there was no answer in time".into()),
+            Err(error) => Some(format!("{error:#}")),
+        };
+        // What differs does so, whatever could not be asked after it.
+        match unknown.filter(|_| differences.is_empty()) {
+            Some(why) => Compared::Unknown(why),
+            None => Compared::Differences(differences),
         }
     }
 
-    /// What the subject answers otherwise than it is stored; or why one of them does not answer.
-    async fn compare(&self, store: &TrialTarget<W>, questions: &[W::Call]) -> Result<Vec<String>, String> {
+    /// Adds what the subject answers otherwise than it is stored; ends with the reason where one of them does not answer.
+    async fn compare(
+        &self,
+        store: &TrialTarget<W>,
+        questions: &[W::Call],
+        differences: &mut Vec<String>,
+    ) -> Result<(), String> {
         let mut subject = self.target.open(0).await.map_err(|error| error.to_string())?;
         let mut ours = store.open(0).await.map_err(|error| error.to_string())?;
-        let mut differences: Vec<String> = Vec::new();
         for question in questions {
             if self.interrupt.requested() {
                 return Err("it was interrupted".into());
@@ -150,14 +162,14 @@ impl<W: Driven> Closing<'_, W> {
             }
             // Once more, for the whole of both.
             let (answered, stored) = ask::<W>(&mut subject, &mut ours, question, Wanted::Both).await;
-            let [answered, stored] = [answered, stored].map(|answer| short(describe::<W>(&answer)));
+            let [answered, stored] = [answered, stored].map(|answer| short(&describe::<W>(&answer)));
             differences
-                .push(format!("{}: answered {answered}, stored {stored}", short(call_json::<W>(question))));
+                .push(format!("{}: answered {answered}, stored {stored}", short(&call_json::<W>(question))));
             if differences.len() > SHOWN {
                 break;
             }
         }
-        Ok(differences)
+        Ok(())
     }
 }
 
@@ -202,12 +214,4 @@ fn reference(how: How, stores: usize) -> How {
     // Over several stores all styles read alike, and this one does nothing else: it brings no earlier call to its end.
     let style = if stores > 1 { Style::Saga } else { Style::Plain };
     How { driver, style, ..how }
-}
-
-/// As much of a text as a sentence shows.
-fn short(text: String) -> String {
-    match text.char_indices().nth(300) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
-    }
 }

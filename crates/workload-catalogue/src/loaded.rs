@@ -1,4 +1,4 @@
-//! What was loaded and no call changes, in short: every answer that shows it is held to it.
+//! What was loaded and no call changes, in short, to compare with every answer that shows it.
 
 use crate::call::{From, List};
 use crate::data::FIRST_WORDS;

@@ -75,7 +75,7 @@ pub trait Benchmark: Wire<Extent: Size, Outcome: PartialEq> {
     type Context;
     /// What the store reports before and after a run.
     type Evidence: Clone + Debug + Serialize + DeserializeOwned;
-    /// What answers are held to beyond their calls, by all workers together; shared by its clones.
+    /// What answers are compared with beyond their calls, by all workers together; shared by its clones.
     type Knowledge: Clone;
     /// What acknowledged calls imply about the difference.
     type Claims: Clone + Debug + Serialize + DeserializeOwned;

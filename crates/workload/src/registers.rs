@@ -1,4 +1,4 @@
-//! What rows can hold while calls change them: bounds that answers are held to, without a look at the stored data.
+//! What rows can hold while calls change them: bounds for answers, without reading the stored data.
 //!
 //! Of each row two sums are kept: of all changes that were drawn, and of those that were acknowledged. What an answer shows was
 //! read between the moment its call was drawn and the moment it came. So everything that was acknowledged before the first was
@@ -186,7 +186,7 @@ mod tests {
         for wrong in [74, 76] {
             assert!(!rows.done(rows.draw(3, 0), Some(wrong)));
         }
-        // What is not told cannot be wrong, and other rows are others.
+        // A value that is not answered cannot be wrong, and other rows are others.
         assert!(rows.done(rows.draw(3, -75), None) && rows.done(rows.draw(4, 0), Some(100)));
         assert!(rows.done(rows.draw(3, 0), Some(0)));
     }

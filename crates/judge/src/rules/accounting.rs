@@ -2,7 +2,7 @@
 
 use super::{bad, fine, listed, note, share, warning};
 use crate::{figures, findings};
-use result::{Audit, AuditFamily, AuditWhen, CallCounts, Check, Class, Rule, Settled, Trial, UNVERIFIED};
+use result::{AuditWhen, CallCounts, Check, Class, Rule, Settled, Trial, UNVERIFIED};
 
 /// Declined calls that the workload does not plan, as a share of those begun, from which the rate means something else.
 const UNPLANNED_MAX: f64 = 0.05;
@@ -151,9 +151,7 @@ pub(super) fn audit(trial: &Trial) -> Option<Rule> {
 
 fn not_made(trial: &Trial) -> Vec<&'static str> {
     let mut missing = Vec::new();
-    let of_data =
-        |audit: &&Audit| audit.when == AuditWhen::AfterRun && audit.family != AuditFamily::Responses;
-    let mut after = trial.audits.iter().filter(of_data).peekable();
+    let mut after = trial.audits.iter().filter(|audit| audit.is_of_data_after_run()).peekable();
     let none_after = after.peek().is_none();
     if none_after || after.any(|audit| audit.check == Check::NotRun) {
         missing.push("the stored data after the run");

@@ -63,18 +63,20 @@ fn check(ledger: &Ledger, complete: bool, change: impl Fn(&mut Vec<StoredTally>)
     findings.into_iter().flat_map(|finding| finding.violations).collect()
 }
 
+/// Stores [`order`] as order 31.
+fn stored(after: &mut [StoredTally]) {
+    after[1].next_o_id += 1;
+    after[1].lines += 15;
+    after[1].undelivered += 1;
+    rows(&mut after[1]).orders += mixed(31, [3, 15, 1]);
+    rows(&mut after[1]).lines += (1..=15).map(|number| mixed(31 * 16 + number, [1, 1, 1])).sum::<i64>();
+}
+
 #[test]
 fn an_acknowledged_call_that_never_committed_is_found() {
     let mut ledger = Ledger::new(Cardinality::tiny());
     ledger.post(&order(), &placed(31));
-    let stored = |after: &mut Vec<StoredTally>| {
-        after[1].next_o_id += 1;
-        after[1].lines += 15;
-        after[1].undelivered += 1;
-        rows(&mut after[1]).orders += mixed(31, [3, 15, 1]);
-        rows(&mut after[1]).lines += (1..=15).map(|number| mixed(31 * 16 + number, [1, 1, 1])).sum::<i64>();
-    };
-    assert_eq!(check(&ledger, true, stored), [""; 0]);
+    assert_eq!(check(&ledger, true, |after| stored(after)), [""; 0]);
     // The same order under the number of another one.
     let other = |after: &mut Vec<StoredTally>| {
         stored(after);
@@ -148,14 +150,7 @@ fn other_rows_of_as_many_are_found_by_their_sums() {
 fn rows_of_a_call_in_doubt_may_be_any() {
     let mut ledger = Ledger::new(Cardinality::tiny());
     ledger.post(&order(), &Err(Fault::InDoubt(Doubt::Deadline)));
-    let stored = |after: &mut Vec<StoredTally>| {
-        after[1].next_o_id += 1;
-        after[1].lines += 15;
-        after[1].undelivered += 1;
-        rows(&mut after[1]).orders += mixed(31, [3, 15, 1]);
-        rows(&mut after[1]).lines += (1..=15).map(|number| mixed(31 * 16 + number, [1, 1, 1])).sum::<i64>();
-    };
-    assert_eq!(check(&ledger, true, stored), [""; 0]);
+    assert_eq!(check(&ledger, true, |after| stored(after)), [""; 0]);
     assert_eq!(check(&ledger, true, |_| {}), [""; 0]);
     // Of another district nothing is in doubt.
     let elsewhere = |after: &mut Vec<StoredTally>| rows(&mut after[2]).orders += 1;
