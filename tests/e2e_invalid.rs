@@ -30,16 +30,18 @@ fn run_in(workdir: &Workdir, folder: &str) -> String {
 #[test]
 fn a_stored_result_that_lost_what_it_acknowledged_gets_no_ratio() {
     let workdir = Workdir::loaded();
-    fs::copy(workdir.path("bench.db"), workdir.path("other.db")).unwrap();
-    let (_server, url) = workdir.serve();
-    let run = |database: &str, out: &str| {
+    for copy in ["other.db", "served.db"] {
+        fs::copy(workdir.path("bench.db"), workdir.path(copy)).unwrap();
+    }
+    let ((_kept, keeping), (_lost, losing)) = (workdir.serve(), workdir.serve_workload("tpcc", "served.db"));
+    let run = |url: &str, database: &str, out: &str| {
         let plan = "--calls 200 --warmup 0s --clients 2";
         let ran = workdir.run(&format!("run tpcc --url {url} --db sqlite:{database} {plan} --out {out}"));
         (ran.code(), run_in(&workdir, out))
     };
-    let (kept_code, kept) = run("bench.db", "kept");
+    let (kept_code, kept) = run(&keeping, "bench.db", "kept");
     // Nothing that this server acknowledges ever reaches the store that is audited.
-    let (lost_code, lost) = run("other.db", "lost");
+    let (lost_code, lost) = run(&losing, "other.db", "lost");
     assert_eq!((kept_code, lost_code), (0, 1));
     fs::create_dir(workdir.path("again")).unwrap();
     fs::copy(workdir.path(&kept).join("result.json"), workdir.path("again/result.json")).unwrap();

@@ -46,6 +46,12 @@ impl Workdir {
         Workdir(tempfile::tempdir().unwrap(), NamedTempFile::new().unwrap())
     }
 
+    /// On a disk, where a folder in memory will not do.
+    pub(crate) fn on_disk() -> Workdir {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        Workdir(folder, NamedTempFile::new().unwrap())
+    }
+
     /// With `bench.db`, the golden database, which is tiny: 2 warehouses, 8,218 rows.
     pub(crate) fn loaded() -> Workdir {
         let workdir = Workdir::empty();

@@ -46,7 +46,10 @@ fn verified(server: &Server, url: &str, name: &str, offer: &Offer) -> Value {
     for rule in document["rules"].as_array().unwrap() {
         let is_open = rule["name"] == "headers" && workload != "catalogue"
             || rule["name"] == "statements" && engine == "postgres"
-            || rule["name"] == "keep-alive";
+            || rule["name"] == "concurrent-reads" && workload == "tpcb"
+            // They need more time than `--idle 0s` gives them.
+            || rule["name"] == "keep-alive"
+            || rule["name"] == "slow-body";
         assert_eq!(rule["check"], if is_open { "not_run" } else { "passed" }, "{subject}: {rule}");
     }
     assert_eq!(ran.code(), 0, "{ran:?}");

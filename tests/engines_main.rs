@@ -7,6 +7,8 @@
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 #[expect(dead_code, reason = "shared with the tests of SQLite, which use all of it")]
+mod e2e_impostor;
+#[expect(dead_code, reason = "shared with the tests of SQLite, which use all of it")]
 mod e2e_workdir;
 mod engines_drill;
 mod engines_kits;

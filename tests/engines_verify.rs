@@ -1,8 +1,9 @@
 //! `verify` on PostgreSQL and MariaDB: every rule is kept, on data of ours next to the database that was named.
 
-use crate::e2e_workdir::Workdir;
+use crate::e2e_impostor::{Asked, Reply, changed, forward, listen};
+use crate::e2e_workdir::{Running, Workdir};
 use crate::engines_languages::ours;
-use crate::engines_workdir::on;
+use crate::engines_workdir::{Server, on};
 use rig::Engine;
 use serde_json::Value;
 
@@ -41,4 +42,62 @@ fn statements_are_counted_at_a_private_postgresql() {
     let rules = document["rules"].as_array().unwrap();
     let statements = rules.iter().find(|rule| rule["name"] == "statements").unwrap();
     assert_eq!((&statements["check"], &statements["note"]), (&"passed".into(), &"a call: tpcb 5.0".into()));
+    let found = |name: &str| rules.iter().find(|rule| rule["name"] == name).unwrap();
+    assert_eq!(found("pool")["note"], "8 of 8 sessions were open");
+    let durability = found("durability");
+    assert_eq!(
+        (&durability["check"], &durability["checked"]),
+        (&"passed".into(), &40.into()),
+        "{durability}"
+    );
+}
+
+/// What a rule of `verify` finds of a server on a database, of which what `/about` says is changed.
+fn found_of(server: &Server, url: &str, rule: &str, say: fn(&mut Value)) -> Value {
+    let workdir = Workdir::empty();
+    let mut command = workdir.command(&format!("serve tpcb --db {url} --listen 127.0.0.1:0 --pool 4"));
+    command.env("STACKMARK_DB_PASSWORD", server.password());
+    let real = Running::start(command);
+    real.until("it listens", || real.out().ends_with('\n'));
+    let address = real.out().trim().strip_prefix("listening on http://").unwrap().to_owned();
+    let lying = listen(move |asked: &Asked| {
+        let answer = forward(&address, &asked.whole());
+        Reply::Bytes(if asked.path == "/about" { changed(&answer, say) } else { answer })
+    });
+    let line = format!("verify {lying} --workload tpcb --db {url} --idle 0s --only {rule} --json");
+    let document = read(&server.run(&workdir, &line).out);
+    document["rules"][0].clone()
+}
+
+/// It says that calls are on the disk when they are answered; the engine says when it flushes.
+#[test]
+fn calls_that_are_only_said_to_be_durable_are_found() {
+    on(Engine::Postgres, |server| {
+        let url = server.loaded(&Workdir::empty(), "tpcb --golden", "undurable");
+        let durable = |about: &mut Value| about["stack"]["durability"]["tier"] = "durable".into();
+        let honest = found_of(server, &url, "durability", durable);
+        assert_eq!(honest["check"], "passed", "{honest}");
+        let command = "alter database undurable set synchronous_commit = off";
+        server.engine.client("postgres", command).unwrap();
+        let lying = found_of(server, &url, "durability", durable);
+        assert_eq!(lying["check"], "failed", "{lying}");
+        assert!(lying.to_string().contains("40 flushes, or not many fewer"), "{lying}");
+        let open = found_of(server, &url, "durability", |_| {});
+        assert_eq!(open["check"], "not_run", "{open}");
+    });
+    on(Engine::MariaDb, |server| {
+        let url = server.loaded(&Workdir::empty(), "tpcb --golden", "undurable");
+        let set = |to: &str| {
+            let command = format!("set global innodb_flush_log_at_trx_commit = {to}");
+            server.engine.client("mysql", &command).unwrap();
+        };
+        let durable = |about: &mut Value| about["stack"]["durability"]["tier"] = "durable".into();
+        set("2");
+        let lying = found_of(server, &url, "durability", durable);
+        set("1");
+        assert_eq!(lying["check"], "failed", "{lying}");
+        assert!(lying.to_string().contains("does not flush its log at every commit"), "{lying}");
+        let honest = found_of(server, &url, "durability", durable);
+        assert_eq!(honest["check"], "passed", "{honest}");
+    });
 }

@@ -17,6 +17,8 @@ pub struct Broken {
 
 const CATALOGUE: &str = "catalogue.py";
 const SERVER: &str = "server.py";
+/// The rule that can only be checked where what is written is not in memory anyway.
+pub const DURABILITY: &str = "durability";
 
 const fn broken(
     what: &'static str,
@@ -322,5 +324,112 @@ pub const SERVERS: &[Broken] = &[
         ("order by d.day, m.meal, i.item", "order by d.day, m.meal, f.kcal"),
         "golden",
         "template-full",
+    ),
+    broken(
+        "answers to calls at the same moment are mixed up",
+        SERVER,
+        (
+            "        body = b\"\" if document is None else json.dumps(document).encode()\n",
+            "        Handler.shared = b\"\" if document is None else json.dumps(document).encode()\n        \
+             time.sleep(0.002)\n        body = Handler.shared\n",
+        ),
+        "concurrent-reads",
+        "beside seven others",
+    ),
+    broken(
+        "a change is answered with the version of another one",
+        CATALOGUE,
+        (
+            "        return 200, {\"version\": version + 1}, [etag(version + 1)]\n",
+            "        self.latest = version + 1\n        __import__(\"time\").sleep(0.005)\n        \
+             return 200, {\"version\": self.latest}, [etag(self.latest)]\n",
+        ),
+        "concurrent-calls",
+        "beside seven others",
+    ),
+    broken(
+        "no more than a hundred foods are counted",
+        CATALOGUE,
+        ("[[total]] = run(total_of, *values)", "total = min(run(total_of, *values)[0][0], 100)"),
+        "more-data",
+        "total",
+    ),
+    broken(
+        "of a field that is there twice the second counts",
+        SERVER,
+        ("json.loads(self.body, object_pairs_hook=once)", "json.loads(self.body)"),
+        "bad-input",
+        "is there twice",
+    ),
+    broken(
+        "a whole number may have a fraction of zero",
+        CATALOGUE,
+        (
+            "    if type(value) is not int or not least <= value <= most:\n",
+            "    value = int(value) if type(value) is float and value.is_integer() else value\n    \
+             if type(value) is not int or not least <= value <= most:\n",
+        ),
+        "bad-input",
+        ".0",
+    ),
+    broken(
+        "an id that no column holds is an error of the engine",
+        CATALOGUE,
+        (
+            "    id = whole(request.ids[0], 1, ID_MAX)\n",
+            "    id = whole(request.ids[0], 1, ID_MAX) or (int(request.ids[0]) if len(request.ids[0]) == 20 else None)\n",
+        ),
+        "bad-input",
+        "{id} in the path is 18446744073709551616",
+    ),
+    broken(
+        "a request need not say which host it is for",
+        SERVER,
+        ("            self.check_host()\n", ""),
+        "host",
+        "no host: 400",
+    ),
+    broken(
+        "a body that does not arrive is called malformed",
+        SERVER,
+        (
+            "        self.connection.settimeout(BODY_READ_S)\n        try:\n            return self.rfile.read(length)\n        \
+             except TimeoutError:\n",
+            "        self.connection.settimeout(1)\n        try:\n            return self.rfile.read(length)\n        \
+             except TimeoutError:\n            raise Problem(\"malformed\", \"the body is cut off\") from None\n",
+        ),
+        "slow-body",
+        "400 ",
+    ),
+    broken(
+        "the pool that it names is not the one that it was given",
+        SERVER,
+        ("\"pool\": store.size,", "\"pool\": 64,"),
+        "pool",
+        "a pool of 64",
+    ),
+    broken(
+        "it has twice as many connections to the engine as it says",
+        SERVER,
+        ("        for _ in range(size):\n", "        for _ in range(2 * size):\n"),
+        "pool",
+        "16",
+    ),
+    broken(
+        "only the connection that is asked for its settings flushes",
+        SERVER,
+        ("{self.options.get('synchronous', 'full')}\")", "{'full' if self.pool.empty() else 'off'}\")"),
+        DURABILITY,
+        " calls, one after the other",
+    ),
+    broken(
+        "a connection is closed that is idle for a second after a call",
+        SERVER,
+        (
+            "        self.send_response(status)\n",
+            "        self.send_response(status)\n        self.connection.settimeout(None if self.path == \"/health\" else 1)\n",
+        ),
+        "keep-alive",
+        "s without a request",
     ),
 ];

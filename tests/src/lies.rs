@@ -82,6 +82,17 @@ pub const DEFECTS: &[Defect] = &[
         "an order number is not above those before it",
     ),
     lies(
+        "now and then an order is given a number that no order has",
+        |_, outcome| {
+            if let Outcome::Placed(placed) = outcome
+                && placed.o_id % 32 == 0
+            {
+                placed.o_id += 1_000;
+            }
+        },
+        "an order has a higher number than there are orders",
+    ),
+    lies(
         "the tax of the warehouse is another one",
         |_, outcome| retax(outcome, |placed| placed.w_tax.0 += 1),
         "a tax is not as loaded",
@@ -104,6 +115,18 @@ pub const DEFECTS: &[Defect] = &[
             }
         },
         "a stock is not 10 to 100 pieces",
+    ),
+    lies(
+        "now and then a stock has a piece more than orders have left of it",
+        |_, outcome| {
+            if let Outcome::Placed(placed) = outcome
+                && placed.o_id % 4 == 0
+                && placed.lines[0].s_quantity < 100
+            {
+                placed.lines[0].s_quantity += 1;
+            }
+        },
+        "a stock is not what orders have left of it",
     ),
     lies(
         "items are lower in stock than any can be",

@@ -73,7 +73,9 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
     if let Some(server) = &about {
         server.admits(plan.workers).map_err(anyhow::Error::msg)?;
     }
-    if let Some(own) = &own {
+    let mut running = trial::no_conformance("not run: the server was already running");
+    if let (Some(own), Some(url)) = (&own, &args.url) {
+        running = trial::own_conformance::<W>(own, url, data.stores.shards, ui)?;
         ui.doing("the server loads its data");
         let size = workload::sized::<W>(scale, &data.chosen)?;
         own.load::<W>(&W::over(size, data.stores.shards), LOAD_SEED)?;
@@ -135,7 +137,7 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
             None => trial::conformance::<W>(subject, &server, &deployment, &folder, ui, &interrupt)
                 .inspect_err(|_| folder.empty())?,
             // The server is someone's and holds data that conformance would wear out.
-            Some(_) => trial::no_conformance("not run: the server was already running"),
+            Some(_) => running,
         },
         audits: match audited {
             true => trial::before(&databases, ui, &interrupt).inspect_err(|_| folder.empty())?,

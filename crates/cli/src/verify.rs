@@ -3,13 +3,16 @@
 use crate::args::{self, EngineArgs, Stores};
 use crate::run;
 use crate::ui::Ui;
-use ::verify::{Failure, Plan, Rule, TheServer, Verification, Witness, is_golden};
+use ::verify::{Failure, Fresh, Plan, Rule, TheServer, Verification, Witness, is_golden, verify_fresh};
 use anyhow::{Context, Result, bail};
 use deploy::database::LoadOptions;
 use deploy::subjects::Subject;
 use deploy::{
-    Databases, Deployment, EngineOptions, Interrupt, RelayOptions, Reporter, SinkAddress, Spec, announce,
+    Databases, Deployment, EngineOptions, Interrupt, RelayOptions, Reporter, ServerSettings, SinkAddress,
+    Spec, announce,
 };
+use measure::Monotonic;
+use model::Clock;
 use report::junit::{Case, Outcome};
 use result::Check;
 use schedule::CommandOutcome;
@@ -81,24 +84,73 @@ fn started<W: Driven>(
     let spec = Spec::of_wishes(subject.how.dialect, shards, named, &engine_options);
     spec.suits::<W>(subject.how)?;
     let (folder, _, _) = Folder::create(&args.out.out, &format!("verify-{}", subject.path))?;
+    let sessions = subject.sessions(CLIENTS, schedule::pool(args.server.pool, CLIENTS));
+    let settings = run::server_settings(&args.server, &EngineArgs::default(), CLIENTS);
     let verify = || {
-        let sessions = subject.sessions(CLIENTS, schedule::pool(args.server.pool, CLIENTS));
         let deployment = Deployment::create(folder.path(), &spec, named, &engine_options, sessions, ui)?;
+        let stage = Stage {
+            subject,
+            deployment: &deployment,
+            settings,
+            shards,
+            folder: &folder,
+            args,
+            ui,
+            interrupt,
+        };
+        let mut found = stage.judged::<W, _>(W::tiny_over(shards), "server.log", |plan, witness| {
+            ::verify::verify::<W>(plan, Some(witness), &|what| announce(ui, &format!("checking {what}")))
+        })?;
+        on_fresh_data(&mut found, args, interrupt, |what| {
+            announce(ui, &format!("checking {}", what.name()));
+            let log = format!("server-{}.log", what.name());
+            stage.judged::<W, _>(W::larger_over(shards), &log, |plan, witness| {
+                verify_fresh::<W>(plan, witness, what)
+            })
+        })?;
+        Ok(found)
+    };
+    match verify() {
+        Ok(found) => Ok((found, folder)),
+        Err(error) => {
+            folder.empty();
+            Err(error)
+        }
+    }
+}
+
+/// Where a server is started, as often as there is data to judge it on.
+struct Stage<'a> {
+    subject: &'static Subject,
+    deployment: &'a Deployment,
+    settings: ServerSettings,
+    shards: u32,
+    folder: &'a Folder,
+    args: &'a args::Verify,
+    ui: &'a Ui,
+    interrupt: &'a Interrupt,
+}
+
+impl Stage<'_> {
+    /// Starts the server on data of its own, of that size, and has it judged.
+    fn judged<W: Driven, T>(
+        &self,
+        size: W::Extent,
+        log: &str,
+        judge: impl FnOnce(&Plan<'_, W>, &dyn Witness<W>) -> Result<T>,
+    ) -> Result<T> {
+        let Stage { subject, deployment, args, ui, interrupt, .. } = *self;
         let urls = deployment.empty("verify")?;
-        let databases = load::<W>(&urls, ui, interrupt)?;
-        let settings = run::server_settings(&args.server, &EngineArgs::default(), CLIENTS);
-        let log = folder.path().join("server.log");
-        let server = subject.serve(&urls, &settings, &SinkAddress::Null, &log, interrupt.flag())?;
-        let log = folder.path().join("relay.log");
-        let relay = subject.relay(
-            &urls,
-            &RelayOptions::default(),
-            &SinkAddress::Null,
-            &[],
-            &log,
-            interrupt.flag(),
-        )?;
-        let witness = ::verify::Databases::<W> { parts: databases.parts(), interrupt };
+        let databases = load::<W>(&urls, size, ui, interrupt)?;
+        let log = self.folder.path().join(log);
+        let server = subject.serve(&urls, &self.settings, &SinkAddress::Null, &log, interrupt.flag())?;
+        let log = self.folder.path().join("relay.log");
+        let options = RelayOptions::default();
+        let relay = subject.relay(&urls, &options, &SinkAddress::Null, &[], &log, interrupt.flag())?;
+        // A relay has sessions of its own, also where it is a part of the server.
+        let is_relayed = subject.how.style.is_relayed_over(self.shards as usize);
+        let process = (!is_relayed).then(|| server.pid());
+        let witness = ::verify::Databases::<W> { parts: databases.parts(), process, interrupt };
         let plan = Plan {
             url: server.url(),
             subject: Some(subject.path),
@@ -109,23 +161,43 @@ fn started<W: Driven>(
             interrupt,
             idle: args.idle,
             only: &args.only,
+            pool: match self.shards {
+                1 => Ok(self.settings.pool),
+                _ => Err("of several databases it is not known which have how many sessions"),
+            },
         };
-        let found =
-            ::verify::verify::<W>(&plan, Some(&witness), &|what| announce(ui, &format!("checking {what}")));
+        let found = judge(&plan, &witness);
         let found =
             found.with_context(|| format!("could not verify {}{}", subject.path, server.log_tail()))?;
         server.stop()?;
         relay.map_or(Ok(()), deploy::Server::stop)?;
         deployment.drop_databases(&urls)?;
         Ok(found)
-    };
-    match verify() {
-        Ok(found) => Ok((found, folder)),
-        Err(error) => {
-            folder.empty();
-            Err(error)
+    }
+}
+
+/// Adds the rules that need data which no one has used, `judge` being given each of them in turn. What was found before stays, also
+/// where this is interrupted.
+fn on_fresh_data(
+    found: &mut Verification,
+    args: &args::Verify,
+    interrupt: &Interrupt,
+    judge: impl Fn(Fresh) -> Result<Rule>,
+) -> Result<()> {
+    let clock = Monotonic::start();
+    for what in Fresh::ALL.into_iter().filter(|what| what.is_wanted(&args.only)) {
+        if interrupt.requested() {
+            break;
+        }
+        match judge(what) {
+            // What it has come to is not known: it may have been interrupted anywhere.
+            _ if interrupt.requested() => {}
+            judged => found.rules.push(judged?),
         }
     }
+    found.complete &= !interrupt.requested();
+    found.duration_s += clock.now().as_secs_f64();
+    Ok(())
 }
 
 /// Verifies a server that is running, on data that it has.
@@ -151,7 +223,7 @@ fn running<W: Driven>(
             let stored = trial::evidence::<W>(named)?;
             Some(match W::is_fresh(&stored, &found.size) {
                 true => found,
-                false => load::<W>(named, ui, interrupt).context(
+                false => load::<W>(named, W::tiny_over(shards), ui, interrupt).context(
                     "the data is not as it was loaded\nhint: stop the server, `load --golden --fresh`, and start it again",
                 )?,
             })
@@ -162,11 +234,14 @@ fn running<W: Driven>(
         ui.doing("the server loads its data");
         own.load::<W>(&W::tiny_over(shards), W::GOLDEN_LOAD_SEED)?;
     }
-    let ours =
-        databases.as_ref().map(|databases| ::verify::Databases::<W> { parts: databases.parts(), interrupt });
+    let ours = databases.as_ref().map(|databases| ::verify::Databases::<W> {
+        parts: databases.parts(),
+        process: None,
+        interrupt,
+    });
     let theirs = own.as_ref().map(|own| TheServer { own });
     let is_known = ours.is_some() || theirs.is_some();
-    let plan = Plan {
+    let mut plan = Plan {
         url,
         subject: None,
         size: match is_known {
@@ -179,18 +254,29 @@ fn running<W: Driven>(
         interrupt,
         idle: args.idle,
         only: &args.only,
+        pool: Err("others may use the database of a server that is running"),
     };
     let ours = ours.as_ref().map(|witness| witness as &dyn Witness<W>);
     let witness = ours.or(theirs.as_ref().map(|witness| witness as &dyn Witness<W>));
-    let found = ::verify::verify::<W>(&plan, witness, &|what| announce(ui, &format!("checking {what}")))?;
+    let mut found = ::verify::verify::<W>(&plan, witness, &|what| announce(ui, &format!("checking {what}")))?;
+    plan.size = W::larger_over(shards);
+    on_fresh_data(&mut found, args, interrupt, |what| match &own {
+        Some(own) => {
+            announce(ui, &format!("checking {}", what.name()));
+            own.load::<W>(&plan.size, W::GOLDEN_LOAD_SEED)?;
+            verify_fresh::<W>(&plan, &TheServer { own }, what)
+        }
+        None => Ok(what.unchecked(
+            "a server that is running keeps its data; `verify --server DIRECTORY` starts it on other data",
+        )),
+    })?;
     let (folder, _, _) = Folder::create(&args.out.out, &format!("verify-{}", W::NAME))?;
     Ok((found, folder))
 }
 
-/// The data of the golden vectors, as new.
-fn load<W: Driven>(urls: &[DbUrl], ui: &Ui, interrupt: &Interrupt) -> Result<Databases<W>> {
+/// Data of the seed of the golden vectors, as new.
+fn load<W: Driven>(urls: &[DbUrl], size: W::Extent, ui: &Ui, interrupt: &Interrupt) -> Result<Databases<W>> {
     let options = LoadOptions { seed: W::GOLDEN_LOAD_SEED, threads: 1, fresh: true, references: false };
-    let size = W::tiny_over(urls.len() as u32);
     Ok(Databases::<W>::load(urls, &size, options, ui, interrupt)?.0)
 }
 

@@ -165,8 +165,8 @@ impl<W: Driven> Databases<W> {
             let plan = database::plan::<W>(url, &part, options, reload.clone());
             plans.push(plan.map_err(|error| at(error, store, all))?);
         }
-        // Tiny data is there before anyone could read about it.
-        let announce = size != W::tiny_over(all as u32);
+        // Little data is there before anyone could read about it.
+        let announce = ![W::tiny_over(all as u32), W::larger_over(all as u32)].contains(&size);
         let (mut each, mut how) = (Vec::new(), Vec::new());
         for (store, (url, plan)) in urls.iter().zip(plans).enumerate() {
             let into = if all == 1 { String::new() } else { format!(" into {}", store_name(store)) };

@@ -374,6 +374,7 @@ mod tests {
         p90_max: None,
         deferred_p90_max: None,
         declines_all: false,
+        writes: true,
     };
 
     #[track_caller]

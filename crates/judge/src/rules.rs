@@ -11,6 +11,7 @@ mod checkpoints;
 mod clocked;
 mod compared;
 mod comparison;
+mod engine_counts;
 #[cfg(test)]
 mod evidence_tests;
 mod gap;
@@ -42,7 +43,7 @@ pub use load::SHORTEST_S;
 type Judge = fn(&Trial) -> Option<Rule>;
 
 /// By name, in the order of reports.
-const RULES: [(&str, Judge); 28] = [
+const RULES: [(&str, Judge); 29] = [
     ("call-accounting", accounting::call_accounting),
     ("audit", accounting::audit),
     ("saturation", saturation::saturation),
@@ -59,6 +60,7 @@ const RULES: [(&str, Judge); 28] = [
     ("fingerprint", setting::fingerprint),
     ("key", setting::key),
     ("durability", setting::durability),
+    ("engine-counts", engine_counts::engine_counts),
     ("min-samples", samples::min_samples),
     ("monotone", samples::monotone),
     ("clocked", clocked::clocked),

@@ -18,6 +18,7 @@ const fn kind(name: &'static str, headline: bool) -> Kind {
         p90_max: None,
         deferred_p90_max: None,
         declines_all: false,
+        writes: true,
     }
 }
 

@@ -69,6 +69,7 @@ fn kind_tally(index: usize, kind: &Kind, totals: &Totals, span: &Span<'_>, defer
         headline: kind.headline,
         declines: kind.declines,
         declines_all: kind.declines_all,
+        writes: kind.writes,
         limit: kind.p90_max.map(|max| Limit::new(max.0, p90)),
         tally: Tally {
             call_counts: call_counts(&of_kind.call_counts),

@@ -171,6 +171,7 @@ mod tests {
             p90_max: None,
             deferred_p90_max: None,
             declines_all,
+            writes: true,
         };
         let ended = |declined| {
             let committed = 500 - declined;

@@ -89,6 +89,8 @@ pub struct Kind {
     pub declines: bool,
     /// Whether all calls of this kind may be: they are made to be declined, or repeat an earlier answer.
     pub declines_all: bool,
+    /// Whether a committed call of this kind has changed what is stored.
+    pub writes: bool,
     /// Keying and think time when the workload's own pace is asked for.
     pub pace: Option<Pace>,
     /// The limit the workload sets on the 90th percentile of response time.
@@ -96,6 +98,13 @@ pub struct Kind {
     /// Set where a call of this kind may be queued and executed later: the limit on the 90th percentile from being
     /// queued to being done.
     pub deferred_p90_max: Option<Nanos>,
+}
+
+impl Kind {
+    /// The same as a kind whose calls change nothing.
+    pub const fn reading(self) -> Kind {
+        Kind { writes: false, ..self }
+    }
 }
 
 /// A part of a kind of call.

@@ -161,6 +161,9 @@ pub struct KindTally {
     /// Whether all of them may be: they are made to be declined, or say again what was said before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub declines_all: bool,
+    /// Whether its committed calls have changed what is stored.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub writes: bool,
     /// The workload's limit on its 90th percentile; `null` where it sets none.
     pub limit: Option<Limit>,
     /// What was counted and clocked.

@@ -401,6 +401,7 @@ fn kind(
         headline: name == "new-order",
         declines: declined > 0,
         declines_all: false,
+        writes: true,
         limit: Some(Limit::new(p90_max_ns, classes[0].response.p90_ns)),
         tally: Tally {
             call_counts: CallCounts {

@@ -45,5 +45,6 @@ pub use run_state::{RunContext, RunState, SavedPlan};
 pub use runner::{begin, resume};
 pub use settle::{Interval, finish, settle};
 pub use validate::{
-    After, Asking, after, audits, before, conformance, evidence, forbids, no_conformance, reachable,
+    After, Asking, after, audits, before, conformance, evidence, forbids, no_conformance, own_conformance,
+    reachable,
 };

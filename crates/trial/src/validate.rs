@@ -1,7 +1,7 @@
 //! What vouches for a number: conformance before the run, audits of the stored data before and after it.
 
-use crate::reach::{of_server, reach_started};
-use crate::{Folder, RunReporter};
+use crate::reach::{of_server, reach, reach_started};
+use crate::{Folder, Own, RunReporter};
 use admin::{AuditGroup, AuditQuery, AuditRows, Reading, store};
 use anyhow::{Context, Result};
 use deploy::database::LoadOptions;
@@ -79,6 +79,24 @@ pub fn conformance<W: Driven>(
     };
     relay.map_or(Ok(()), deploy::Server::stop)?;
     deployment.drop_databases(&urls)?;
+    Ok(Conformance { duration_s: clock.now().as_secs_f64(), ..found })
+}
+
+/// The same for a server that is running and loads its own data: afterwards that is worn out, and to be loaded again.
+///
+/// # Errors
+/// The server does not load the data, or cannot be reached.
+pub fn own_conformance<W: Driven>(
+    own: &Own,
+    url: &str,
+    shards: u32,
+    reporter: &dyn RunReporter,
+) -> Result<Conformance> {
+    reporter.doing("checking the answers of the server");
+    let clock = Monotonic::start();
+    let size = W::tiny_over(shards);
+    own.load::<W>(&size, W::GOLDEN_LOAD_SEED)?;
+    let found = hold::<W>(&of_server(reach::<W>(url, None)?), &size)?;
     Ok(Conformance { duration_s: clock.now().as_secs_f64(), ..found })
 }
 

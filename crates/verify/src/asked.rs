@@ -37,15 +37,26 @@ impl<'a, W: Wire> Line<'a, W> {
         expected: &str,
         judge: impl FnOnce(&Reply<'_>) -> bool,
     ) -> Option<Failure> {
-        let (line, failed) =
-            (request.curl(&noted(self.notes, |notes| notes.url.clone())), expected.to_owned());
-        let failure = |found: String| Some(Failure { request: line, expected: failed, found });
+        let line = request.curl(&noted(self.notes, |notes| notes.url.clone()));
+        let bytes = request.bytes(&self.target.address().to_string());
+        self.send(request, line, &bytes, expected, judge).await
+    }
+
+    /// The same with other bytes than the request's own, and the line for a shell that sends these.
+    async fn send(
+        &mut self,
+        request: &Request,
+        line: String,
+        bytes: &[u8],
+        expected: &str,
+        judge: impl FnOnce(&Reply<'_>) -> bool,
+    ) -> Option<Failure> {
+        let failure = |found: String| Some(Failure { request: line, expected: expected.to_owned(), found });
         if self.raw.is_none() {
             self.raw = self.target.raw().await.ok();
         }
         let Some(mut raw) = self.raw.take() else { return failure("no connection".into()) };
-        let bytes = request.bytes(&self.target.address().to_string());
-        let closes = match tokio::time::timeout(ANSWER_MAX, raw.ask(&bytes)).await {
+        let closes = match tokio::time::timeout(ANSWER_MAX, raw.ask(bytes)).await {
             Err(_) => return failure(format!("no answer within {} s", ANSWER_MAX.as_secs())),
             Ok(Err(why)) => return failure(why),
             Ok(Ok(reply)) => {
@@ -142,6 +153,45 @@ pub fn bad_input_statuses<W: Driven>(url: &str, size: &W::Extent, seed: u64) -> 
     })?
 }
 
+pub(crate) const HOST: &str = "host";
+
+/// Requests that do not say once, and rightly, which host they are for: one of each kind of call, and `/health`.
+pub(crate) fn hosts<W: Driven>(
+    target: &HttpTarget<W>,
+    notes: &Shared<W>,
+    size: &W::Extent,
+    seed: u64,
+) -> Result<Rule> {
+    let found = targets::wait_for(async {
+        let mut line = Line::new(target, notes);
+        let mut found = Noted::default();
+        let of_kinds = (0..W::KINDS.len()).filter_map(|kind| samples::<W>(target, size, seed, kind).pop());
+        let host = target.address().to_string();
+        for request in std::iter::once(Request::new("GET", "/health")).chain(of_kinds) {
+            let right = format!("host: {host}\r\n");
+            let others = [
+                ("no host", String::new()),
+                ("two hosts", format!("{right}host: a\r\n")),
+                ("the same host twice", right.repeat(2)),
+                ("a host with a space in it", "host: a b\r\n".to_owned()),
+            ];
+            for (what, header) in others {
+                let text = request.bytes(&host);
+                let text = String::from_utf8_lossy(&text).replacen(&right, &header, 1);
+                let shell = format!("printf %b {:?} | nc {} # {what}", text, host.replace(':', " "));
+                let expected = format!("{what}: {}", shown(&["malformed"]));
+                let judge = |reply: &Reply<'_>| is_problem(reply, &["malformed"]);
+                found.enter(line.send(&request, shell, text.as_bytes(), &expected, judge).await);
+                // Whatever it makes of the rest of such a request, the next one is read from its first byte.
+                line.raw = None;
+            }
+        }
+        found
+    })?;
+    let rule = "a request without a host, or with more than one, is rejected with 400 as `malformed`";
+    Ok(Rule::of(HOST, rule, found.checked, found.failures))
+}
+
 /// Methods that a path has not, and a path that there is not.
 pub(crate) fn methods<W: Driven>(
     target: &HttpTarget<W>,
@@ -190,7 +240,12 @@ pub(crate) fn methods<W: Driven>(
 }
 
 /// Requests of a kind, as inputs draw them: several where their queries differ.
-fn samples<W: Driven>(target: &HttpTarget<W>, size: &W::Extent, seed: u64, kind: usize) -> Vec<Request> {
+pub(crate) fn samples<W: Driven>(
+    target: &HttpTarget<W>,
+    size: &W::Extent,
+    seed: u64,
+    kind: usize,
+) -> Vec<Request> {
     let mut found: Vec<Request> = Vec::new();
     for call in drawn::<W>(size, seed, kind) {
         let request = Request::parsed(&target.request(&call));
@@ -211,7 +266,7 @@ fn shown(wanted: &[&str]) -> String {
 }
 
 /// Whether an answer is a problem document of one of these types.
-fn is_problem(reply: &Reply<'_>, wanted: &[&str]) -> bool {
+pub(crate) fn is_problem(reply: &Reply<'_>, wanted: &[&str]) -> bool {
     let body: Value = serde_json::from_slice(reply.body).unwrap_or_default();
     let kind = body["type"].as_str().and_then(|kind| kind.strip_prefix(PROBLEM));
     wanted.iter().any(|name| Some(*name) == kind && reply.status == bad_inputs::status(name))

@@ -32,7 +32,9 @@ pub(crate) fn status(problem: &str) -> u16 {
     match problem {
         "malformed" => 400,
         "unknown-id" | "unknown-path" => 404,
+        declined if declined.starts_with("no-such-") => 404,
         "method-not-allowed" => 405,
+        "too-slow" => 408,
         "stale-version" => 412,
         "too-large" => 413,
         "unsupported-type" => 415,
@@ -75,7 +77,7 @@ pub(crate) fn of<W: Wire>(
             all.push(Bad { what, request, wanted, asks_engine });
         }
     };
-    for (what, target) in ids(endpoint, &sample.target).into_iter().chain(queries(&sample.target)) {
+    for (what, target) in ids(endpoint, &sample.target, &IDS).into_iter().chain(queries(&sample.target)) {
         add(what, Request { target, ..sample.clone() }, &[]);
     }
     for (what, headers) in headers(sample) {
@@ -88,7 +90,23 @@ pub(crate) fn of<W: Wire>(
         all.extend(media(sample));
     }
     all.extend(around(sample));
+    all.extend(huge::<W>(kind, extent, sample));
     all
+}
+
+/// Requests for ids that nothing has, because no column of 32 bits holds them, or none of 64. Where the contract takes such a
+/// number the engine is asked, and finds nothing.
+fn huge<W: Wire>(kind: usize, extent: &W::Extent, sample: &Request) -> Vec<Bad> {
+    let bad = |(what, target)| {
+        let request = Request { target, ..sample.clone() };
+        let rejected = rejected::<W>(kind, extent, &request);
+        let wanted = match rejected {
+            Some(rejected) => vec![rejected],
+            None => NOTHING_THERE.to_vec(),
+        };
+        Bad { what, request, wanted, asks_engine: rejected.is_none() }
+    };
+    ids(W::ENDPOINTS[kind], &sample.target, &HUGE).into_iter().map(bad).collect()
 }
 
 /// What our own reading of the contract says of a request; nothing where it takes it.
@@ -126,14 +144,28 @@ fn around(sample: &Request) -> Vec<Bad> {
     all
 }
 
+/// What is no id.
+const IDS: [&str; 9] =
+    ["abc", "0", "-1", "1.5", "1.0", "01", "9223372036854775808", "1%00", "1%27%20or%20%271%27=%271"];
+/// Ids that are too large for a column of 32 bits, for a number of a browser, and for one of 64 bits, and the largest of each.
+const HUGE: [&str; 7] = [
+    "2147483647",
+    "2147483648",
+    "4294967295",
+    "4294967296",
+    "9007199254740991",
+    "9007199254740992",
+    "18446744073709551616",
+];
+/// What answers a request for what is not there.
+const NOTHING_THERE: [&str; 4] = ["unknown-id", "no-such-category", "no-such-food", "no-such-template"];
+
 /// Targets with something else in the place of each id.
-fn ids(endpoint: Endpoint, target: &str) -> Vec<(String, String)> {
-    const IDS: [&str; 8] =
-        ["abc", "0", "-1", "1.5", "01", "9223372036854775808", "1%00", "1%27%20or%20%271%27=%271"];
+fn ids(endpoint: Endpoint, target: &str, ids: &[&str]) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for (at, segment) in endpoint.path.split('/').enumerate().filter(|(_, segment)| segment.starts_with('{'))
     {
-        for id in IDS {
+        for id in ids {
             let mut path: Vec<&str> = target.split('?').next().unwrap_or_default().split('/').collect();
             if let Some(place) = path.get_mut(at) {
                 *place = id;
@@ -146,12 +178,15 @@ fn ids(endpoint: Endpoint, target: &str) -> Vec<(String, String)> {
 
 /// Targets whose query has something else in the place of each of its values, one value twice, and one that is not known.
 fn queries(target: &str) -> Vec<(String, String)> {
-    const VALUES: [&str; 9] = [
+    const VALUES: [&str; 12] = [
         "",
         "-1",
         "0",
         "abc",
         "1.5",
+        "1.0",
+        "9007199254740992",
+        "18446744073709551616",
         "99999999999999999999",
         "%27%20or%20%271%27=%271",
         "%27%3b%20drop%20table%20food%3b%20--",
@@ -261,14 +296,12 @@ fn bodies(sample: &[u8], maxima: &BTreeSet<i64>) -> Vec<Body> {
     for place in places(&value) {
         let shown = place.trim_start_matches('/').replace('/', ".");
         for (token, also) in VALUES {
-            let mut other = value.clone();
-            if let Some(found) = other.pointer_mut(&place) {
-                *found = Value::from(RAW);
-                let text = other.to_string().replace(&format!("\"{RAW}\""), token);
-                all.push(body(&format!("{shown} is {token}"), text.as_bytes(), also));
+            if let Some(text) = with_token(&value, &place, token) {
+                all.push(body(&format!("{shown} is {token}"), &text, also));
             }
         }
         all.extend(numbers(&value, &place, maxima));
+        all.extend(twice(&value, &place));
         let long = "x".repeat(5_000);
         let mut other = value.clone();
         if let Some(found) = other.pointer_mut(&place) {
@@ -290,8 +323,47 @@ fn bodies(sample: &[u8], maxima: &BTreeSet<i64>) -> Vec<Body> {
     all
 }
 
-/// Bodies with another whole number where there is one: one more than the most of the contract, and that of another member of the
-/// same object.
+/// Numbers that columns of 16, 32 and 64 bits do not hold, and the largest of each.
+const LIMITS: [i64; 7] = [
+    i16::MAX as i64 + 1,
+    i32::MAX as i64,
+    i32::MAX as i64 + 1,
+    u32::MAX as i64,
+    u32::MAX as i64 + 1,
+    1 << 53,
+    i64::MAX,
+];
+
+/// The body with what is in one place replaced by tokens of JSON.
+fn with_token(value: &Value, place: &str, token: &str) -> Option<Vec<u8>> {
+    let mut other = value.clone();
+    *other.pointer_mut(place)? = Value::from(RAW);
+    Some(other.to_string().replace(&format!("\"{RAW}\""), token).into_bytes())
+}
+
+/// A body in which a member is there twice, with the same value, and with another one before it or behind it: parsers that take it
+/// disagree about which of them counts.
+fn twice(value: &Value, place: &str) -> Vec<Body> {
+    let shown = place.trim_start_matches('/').replace('/', ".");
+    let (above, name) = place.rsplit_once('/').unwrap_or_default();
+    let (Some(Value::Object(_)), Some(own)) = (value.pointer(above), value.pointer(place)) else {
+        return Vec::new();
+    };
+    let of = |what: &str, first: &str, second: &str| {
+        let bytes = with_token(value, place, &format!("{first},\"{name}\":{second}"))?;
+        Some(Body { what: format!("{shown} is there {what}"), bytes, also: &["invalid", "malformed"] })
+    };
+    let own = own.to_string();
+    let each = [
+        of("twice", &own, &own),
+        of("twice, first as null", "null", &own),
+        of("twice, then as null", &own, "null"),
+    ];
+    each.into_iter().flatten().collect()
+}
+
+/// Bodies with another whole number where there is one: one more than the most of the contract, what columns do not hold, that of
+/// another member of the same object, and its own with a fraction or an exponent.
 fn numbers(value: &Value, place: &str, maxima: &BTreeSet<i64>) -> Vec<Body> {
     let Some(own) = value.pointer(place).and_then(Value::as_i64) else { return Vec::new() };
     let shown = place.trim_start_matches('/').replace('/', ".");
@@ -302,13 +374,18 @@ fn numbers(value: &Value, place: &str, maxima: &BTreeSet<i64>) -> Vec<Body> {
         }
         Body { what, bytes: other.to_string().into_bytes(), also: NUMBERS }
     };
-    let beyond = maxima.iter().filter_map(|most| most.checked_add(1));
-    let beyond = beyond.map(|number| with(number, format!("{shown} is {number}")));
+    let beyond: BTreeSet<i64> = maxima.iter().filter_map(|most| most.checked_add(1)).chain(LIMITS).collect();
+    let beyond = beyond.into_iter().map(|number| with(number, format!("{shown} is {number}")));
+    let written = [format!("{own}.0"), format!("{own}e0")].into_iter().filter_map(|token| {
+        let bytes = with_token(value, place, &token)?;
+        Some(Body { what: format!("{shown} is {token}"), bytes, also: &["invalid", "malformed"] })
+    });
     let (above, _) = place.rsplit_once('/').unwrap_or_default();
     let members = value.pointer(above).and_then(Value::as_object).into_iter().flat_map(Map::iter);
     let others = members.filter_map(|(name, other)| Some((name, other.as_i64()?)));
     let others = others.filter(|(_, other)| *other != own);
     beyond
+        .chain(written)
         .chain(others.map(|(name, other)| with(other, format!("{shown} is {other}, as {name} is"))))
         .collect()
 }
@@ -384,8 +461,10 @@ mod tests {
     fn numbers_are_beyond_what_the_contract_has_or_those_of_others() {
         let asked = br#"{"amount":7,"of":{"source":1,"target":2,"note":"x"}}"#;
         let all = bodies(asked, &BTreeSet::from([10, i64::MAX]));
+        let is_limit = |body: &Body| LIMITS.iter().any(|limit| body.what.ends_with(&format!(" is {limit}")));
         let of = |start: &str| -> Vec<(&str, &str)> {
             let bodies = all.iter().filter(|body| body.what.starts_with(start) && body.also == NUMBERS);
+            let bodies = bodies.filter(|body| !is_limit(body));
             bodies.map(|body| (body.what.as_str(), str::from_utf8(&body.bytes).unwrap())).collect()
         };
         assert_eq!(
@@ -400,6 +479,20 @@ mod tests {
         let what = |start: &str| of(start).into_iter().map(|(what, _)| what).collect::<Vec<_>>();
         assert_eq!(what("amount is "), ["amount is 0", "amount is -1", "amount is 11"]);
         assert_eq!(what("of.note is "), ["of.note is 0", "of.note is -1"]);
+        assert_eq!(all.iter().filter(|body| is_limit(body)).count(), 3 * LIMITS.len());
+        let has = |what: &str, bytes: &str| {
+            assert!(
+                all.iter().any(|body| body.what == what && body.bytes == bytes.as_bytes()),
+                "{what}: {bytes}"
+            );
+        };
+        has("amount is 7.0", r#"{"amount":7.0,"of":{"note":"x","source":1,"target":2}}"#);
+        has("of.source is 1e0", r#"{"amount":7,"of":{"note":"x","source":1e0,"target":2}}"#);
+        has("amount is there twice", r#"{"amount":7,"amount":7,"of":{"note":"x","source":1,"target":2}}"#);
+        has(
+            "of.note is there twice, then as null",
+            r#"{"amount":7,"of":{"note":"x","note":null,"source":1,"target":2}}"#,
+        );
     }
 
     #[test]
@@ -483,7 +576,7 @@ mod tests {
 
     #[test]
     fn ids_and_parameters_are_replaced_one_at_a_time() {
-        let found = ids(Endpoint::get("/a/{x}/b"), "/a/7/b?c=d");
+        let found = ids(Endpoint::get("/a/{x}/b"), "/a/7/b?c=d", &IDS);
         assert!(found.contains(&("{x} in the path is -1".into(), "/a/-1/b".into())), "{found:?}");
         let found = queries("/a?order=name&page=1");
         assert!(found.contains(&("page is `-1`".into(), "/a?order=name&page=-1".into())), "{found:?}");

@@ -109,6 +109,16 @@ impl Rule {
         Rule { check: Check::NotRun, note: Some(why.into()), ..Rule::of(name, rule, 0, Vec::new()) }
     }
 
+    /// Takes what another rule has found for its own.
+    pub(crate) fn take(&mut self, other: Rule) {
+        self.checked += other.checked;
+        if other.check == Check::Failed {
+            self.check = Check::Failed;
+        }
+        self.failures.extend(other.failures);
+        self.note = self.note.take().or(other.note);
+    }
+
     /// The same with something else to be said of it.
     #[must_use]
     pub fn noting(self, note: Option<String>) -> Rule {

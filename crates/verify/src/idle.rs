@@ -1,8 +1,10 @@
 //! Connections that are idle from the beginning of a verification, watched while everything else is checked.
 
 use crate::Plan;
+use crate::background::Background;
 use crate::connections::request_of_health;
 use crate::finding::{Failure, Rule};
+use crate::watch::ANSWER_MAX;
 use adapter_http::{HttpTarget, Raw};
 use contract::Wire;
 use measure::Monotonic;
@@ -10,18 +12,14 @@ use model::Clock;
 use result::Check;
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::task::Poll;
-use std::thread;
 use std::time::Duration;
 use targets::Driven;
 
 /// For so long a server keeps an idle connection open: `spec/openapi/common.yaml`.
 pub const KEPT_OPEN: Duration = Duration::from_secs(150);
-/// Connections that are watched: a server may have several processes.
-const WATCHED: usize = 4;
-/// How often an interrupt is looked for.
-const LOOK: Duration = Duration::from_millis(100);
+/// Connections that are watched after each request: a server may have several processes.
+const EACH: usize = 4;
 
 pub(crate) const NAME: &str = "keep-alive";
 
@@ -29,43 +27,58 @@ pub(crate) const NAME: &str = "keep-alive";
 enum Seen {
     /// All were open after the time, and answered.
     Open,
-    /// One was not: what happened to it.
-    Lost(String),
+    /// One was not: the request that it had been asked, as a line for a shell, and what happened to it.
+    Lost(String, String),
 }
 
 /// The connections, watched by a thread of their own.
 pub(crate) struct Idle {
-    seen: Receiver<Seen>,
+    seen: Background<Seen>,
     watched: Duration,
+    /// How many there are.
+    connections: u64,
+}
+
+/// A request after which connections are idle, as bytes and as a line for a shell; before a first one there is none.
+pub(crate) struct Asked {
+    pub bytes: Vec<u8>,
+    pub line: String,
 }
 
 impl Idle {
-    /// Opens them, has a request answered on each, and watches them for so long.
-    pub(crate) fn watch<W: Wire>(target: &Arc<HttpTarget<W>>, watched: Duration) -> anyhow::Result<Idle> {
-        let (ended, seen) = channel();
+    /// Opens connections, has one of these requests answered on each and none on some, and watches them for so long.
+    pub(crate) fn watch<W: Wire>(
+        target: &Arc<HttpTarget<W>>,
+        asked: Vec<Asked>,
+        watched: Duration,
+    ) -> anyhow::Result<Idle> {
         let target = Arc::clone(target);
-        thread::Builder::new().name("idle-connections".into()).spawn(move || {
-            let found = targets::wait_for(watch(&target, watched));
-            // No one may be waiting any more.
-            let _ = ended.send(found.unwrap_or_else(|error| Seen::Lost(format!("{error:#}"))));
+        let connections = (EACH * (asked.len() + 1)) as u64;
+        let seen = Background::spawn("idle-connections", move || {
+            let found = targets::wait_for(watch(&target, &asked, watched));
+            found.unwrap_or_else(|error| Seen::Lost(String::new(), format!("{error:#}")))
         })?;
-        Ok(Idle { seen, watched })
+        Ok(Idle { seen, watched, connections })
     }
 
     /// Waits for what is left of the time, and completes the rule that connections are kept open.
     pub(crate) fn complete<W: Driven>(self, rule: &mut Rule, plan: &Plan<'_, W>, doing: &dyn Fn(&str)) {
-        match self.end(plan, doing) {
-            Ok(Seen::Open) if self.watched >= KEPT_OPEN => rule.checked += WATCHED as u64,
+        let seconds = self.watched.as_secs_f64();
+        match self.seen.end(
+            plan,
+            doing,
+            &format!("connections that are idle for {seconds} s (--idle shortens it)"),
+        ) {
+            Ok(Seen::Open) if self.watched >= KEPT_OPEN => rule.checked += self.connections,
             Ok(Seen::Open) => {
-                let seconds = self.watched.as_secs_f64();
                 unknown(rule, &format!("idle connections were watched for {seconds} s only (--idle)"));
             }
-            Ok(Seen::Lost(found)) => {
+            Ok(Seen::Lost(request, found)) => {
                 rule.check = Check::Failed;
                 rule.note = None;
-                rule.checked += WATCHED as u64;
+                rule.checked += self.connections;
                 rule.failures.push(Failure {
-                    request: format!("curl -i '{}/health'", plan.url.trim_end_matches('/')),
+                    request,
                     expected: format!(
                         "the connection stays open for {} s without a request",
                         KEPT_OPEN.as_secs()
@@ -73,26 +86,7 @@ impl Idle {
                     found,
                 });
             }
-            Err(why) => unknown(rule, why),
-        }
-    }
-
-    fn end<W: Driven>(&self, plan: &Plan<'_, W>, doing: &dyn Fn(&str)) -> Result<Seen, &'static str> {
-        let mut one_line = false;
-        loop {
-            match self.seen.recv_timeout(LOOK) {
-                Ok(seen) => return Ok(seen),
-                Err(RecvTimeoutError::Disconnected) => return Err("the watch of idle connections ended"),
-                Err(RecvTimeoutError::Timeout) if plan.interrupt.requested() => {
-                    return Err("interrupted while idle connections were watched");
-                }
-                Err(RecvTimeoutError::Timeout) if !one_line => {
-                    let seconds = self.watched.as_secs_f64();
-                    doing(&format!("connections that are idle for {seconds} s (--idle shortens it)"));
-                    one_line = true;
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-            }
+            Err(why) => unknown(rule, &format!("idle connections were not watched to the end: {why}")),
         }
     }
 }
@@ -105,38 +99,52 @@ fn unknown(rule: &mut Rule, why: &str) {
     }
 }
 
-async fn watch<W: Wire>(target: &HttpTarget<W>, watched: Duration) -> Seen {
+async fn watch<W: Wire>(target: &HttpTarget<W>, asked: &[Asked], watched: Duration) -> Seen {
     let clock = Monotonic::start();
-    let request = request_of_health(target);
-    let mut open: Vec<Raw> = Vec::new();
-    for _ in 0..WATCHED {
-        match target.raw().await {
-            Ok(raw) => open.push(raw),
-            Err(error) => return Seen::Lost(error.to_string()),
-        }
-    }
-    for raw in &mut open {
-        match raw.ask(request.as_bytes()).await {
-            Ok(reply) if reply.closes => return Seen::Lost("`connection: close`".into()),
-            Ok(_) => {}
-            Err(why) => return Seen::Lost(why),
+    let health = request_of_health(target);
+    // Without a request, and after each of them.
+    let mut open: Vec<(Raw, &str)> = Vec::new();
+    for asked in std::iter::once(None).chain(asked.iter().map(Some)) {
+        let line = asked.map_or("", |asked| asked.line.as_str());
+        for _ in 0..EACH {
+            let mut raw = match target.raw().await {
+                Ok(raw) => raw,
+                Err(error) => return Seen::Lost(line.into(), error.to_string()),
+            };
+            if let Some(asked) = asked {
+                match ask(&mut raw, &asked.bytes).await {
+                    Ok(true) => return Seen::Lost(line.into(), "`connection: close`".into()),
+                    Ok(false) => {}
+                    Err(why) => return Seen::Lost(line.into(), why),
+                }
+            }
+            open.push((raw, line));
         }
     }
     let idle_from = clock.now();
-    let ended = poll_fn(|cx| match open.iter().any(|raw| raw.poll_ended(cx).is_ready()) {
-        true => Poll::Ready(()),
-        false => Poll::Pending,
+    let ended = poll_fn(|cx| match open.iter().find(|(raw, _)| raw.poll_ended(cx).is_ready()) {
+        Some((_, line)) => Poll::Ready((*line).to_owned()),
+        None => Poll::Pending,
     });
-    if tokio::time::timeout(watched, ended).await.is_ok() {
+    if let Ok(line) = tokio::time::timeout(watched, ended).await {
         let seconds = (clock.now() - idle_from).as_secs_f64();
-        return Seen::Lost(format!("closed after {seconds:.1} s without a request"));
+        let which = if line.is_empty() { " since it was opened" } else { "" };
+        return Seen::Lost(line, format!("closed after {seconds:.1} s without a request{which}"));
     }
-    for raw in &mut open {
+    for (raw, line) in &mut open {
         // A firewall in between may have dropped it without closing it.
-        if let Err(why) = raw.ask(request.as_bytes()).await {
+        if let Err(why) = ask(raw, health.as_bytes()).await {
             let seconds = watched.as_secs_f64();
-            return Seen::Lost(format!("after {seconds} s without a request: {why}"));
+            return Seen::Lost((*line).to_owned(), format!("after {seconds} s without a request: {why}"));
         }
     }
     Seen::Open
+}
+
+/// Whether the server closes the connection behind its answer to a request.
+async fn ask(raw: &mut Raw, request: &[u8]) -> Result<bool, String> {
+    match tokio::time::timeout(ANSWER_MAX, raw.ask(request)).await {
+        Ok(reply) => Ok(reply?.closes),
+        Err(_) => Err(format!("no answer within {} s", ANSWER_MAX.as_secs())),
+    }
 }

@@ -4,42 +4,55 @@
 //! one. What was not checked is said, and never passes for checked.
 //!
 //! In reading order: `finding` (what comes of it), `watch` (sessions that note what answers are worth), `contract` (an answer
-//! against OpenAPI), `asked` (requests that no server may take, of which `bad_inputs` is the table), `races`, `connections`,
-//! `statements`.
+//! against OpenAPI), `asked` (requests that no server may take, of which `bad_inputs` is the table), `concurrent`, `races`,
+//! `connections`, `statements` and `own_word` (what the server says of itself, against `engine` and `files`); `idle` and `slow_body`
+//! take their time beside all of them.
 
 mod asked;
+mod background;
 mod bad_inputs;
+mod concurrent;
 mod connections;
+mod engine;
+mod files;
 mod finding;
 mod idle;
 mod openapi;
+mod own_word;
 mod races;
 mod request;
+mod slow_body;
 mod statements;
 mod watch;
 mod witness;
 
 use adapter_http::{Expected, HttpTarget};
 use anyhow::{Context, Result, bail};
+use contract::Method;
 use contract::conformance::{Conformance, Disagreement, Origin};
 use deploy::Interrupt;
 use idle::Idle;
 use measure::Monotonic;
 use model::{AnyTarget, Clock, RetryPolicy, RetryingTarget};
 use openapi::Contract;
+use request::Request;
 use result::{AuditFamily, Check};
+use slow_body::SlowBody;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use targets::Driven;
 use watch::{Noted, Notes, Shared, Watched, noted};
 
 pub use asked::bad_input_statuses;
+pub use engine::{Counted, Flushing};
 pub use finding::{Failure, Rule, Verification, Work};
 pub use idle::KEPT_OPEN;
 pub use witness::{Databases, TheServer, Witness, is_golden};
 
 /// Random calls that are compared with the oracle.
 const RANDOM_CALLS: u32 = 1_000;
+/// Those on more data, where they meet less often.
+const RANDOM_CALLS_ON_MORE: u32 = 400;
 
 /// What is to be verified, and how.
 pub struct Plan<'a, W: Driven> {
@@ -61,14 +74,79 @@ pub struct Plan<'a, W: Driven> {
     pub idle: Duration,
     /// The rules to look at, which [`check_names`] knows: all where it is empty.
     pub only: &'a [String],
+    /// The pool that the server was started with; or why sessions at the engine say nothing about it.
+    pub pool: Result<u32, &'a str>,
+}
+
+/// What is checked on data that no one has used, and not on that of the golden vectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fresh {
+    /// The workload's own model, on more data with other ids.
+    MoreData,
+    /// Calls of all kinds over several connections at once.
+    ConcurrentCalls,
+}
+
+impl Fresh {
+    pub const ALL: [Fresh; 2] = [Fresh::MoreData, Fresh::ConcurrentCalls];
+
+    const fn rule(self) -> (&'static str, &'static str) {
+        match self {
+            Fresh::MoreData => {
+                ("more-data", "calls on more data, with other ids, are answered and stored as on little")
+            }
+            Fresh::ConcurrentCalls => (concurrent::LOAD, concurrent::LOAD_RULE),
+        }
+    }
+
+    /// The name of the rule.
+    pub const fn name(self) -> &'static str {
+        self.rule().0
+    }
+
+    /// Whether it is one of the rules that are asked for.
+    pub fn is_wanted(self, only: &[String]) -> bool {
+        is_wanted(only, self.name())
+    }
+
+    /// The rule where there is no such data, and why.
+    pub fn unchecked(self, why: &str) -> Rule {
+        let (name, rule) = self.rule();
+        Rule::unchecked(name, rule, why)
+    }
+}
+
+/// Verifies a server on data of [`Benchmark::larger_over`](workload::Benchmark::larger_over) that no one has used.
+///
+/// # Errors
+/// As for [`verify`].
+pub fn verify_fresh<W: Driven>(plan: &Plan<'_, W>, witness: &dyn Witness<W>, what: Fresh) -> Result<Rule> {
+    let target = Arc::new(targets::wait_for(HttpTarget::<W>::reach(plan.url, &Expected { scale: None }))??);
+    let notes = notes::<W>(plan)?;
+    let before = witness.evidence().context("could not read what is stored")?;
+    match what {
+        Fresh::ConcurrentCalls => concurrent::calls(&target, &notes, plan, witness, &before),
+        Fresh::MoreData => {
+            let (name, rule) = what.rule();
+            let mut whole = Rule::of(name, rule, 0, Vec::new());
+            for part in conformance(plan, &target, &notes, RANDOM_CALLS_ON_MORE)? {
+                whole.take(part);
+            }
+            for part in stored(Some(witness), Some(&before), &notes)? {
+                whole.take(part);
+            }
+            Ok(whole)
+        }
+    }
 }
 
 /// Checks names of rules, where `race` is all races of a workload.
 pub fn check_names<W: Driven>(names: &[String]) -> Result<()> {
     let races = W::races(&W::tiny_over(1), 0, 0);
     let races = races.iter().map(|race| format!("{RACE}/{}", race.name));
-    let named = PHASES.iter().flat_map(|(_, phase)| phase.rules()).map(|name| (*name).to_owned());
-    let known: Vec<String> = std::iter::once(ABOUT.to_owned()).chain(named).chain(races).collect();
+    let named = PHASES.iter().flat_map(|(_, phase)| phase.rules()).copied();
+    let others = [ABOUT, slow_body::NAME].into_iter().chain(Fresh::ALL.map(Fresh::name));
+    let known: Vec<String> = others.chain(named).map(str::to_owned).chain(races).collect();
     if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
         bail!("{} has no rule `{unknown}`; it has {}", W::NAME, known.join(", "));
     }
@@ -99,7 +177,8 @@ pub fn verify<W: Driven>(
     let mut rules = vec![asked::about(&target, &notes)?];
     let (size, seed) = (&plan.size, plan.seed);
     let mut work = Vec::new();
-    let idle = is_wanted(plan.only, idle::NAME).then(|| Idle::watch(&target, plan.idle)).transpose()?;
+    let idle = is_wanted(plan.only, idle::NAME).then(|| watch_idle(&target, plan)).transpose()?;
+    let slow = is_wanted(plan.only, slow_body::NAME).then(|| watch_slow_body(&target, plan)).transpose()?;
     for (what, phase) in PHASES {
         if plan.interrupt.requested() {
             break;
@@ -110,15 +189,21 @@ pub fn verify<W: Driven>(
         doing(what);
         match phase {
             Phase::Conformance => {
-                rules.extend(conformance(plan, &target, &notes)?);
+                rules.extend(conformance(plan, &target, &notes, RANDOM_CALLS)?);
                 work = noted(&notes, |notes| notes.work.clone());
                 work.retain(|work| work.attempts > 0);
             }
             Phase::BadInputs => {
                 let quiet = witness.map(witness::settled).transpose()?;
                 rules.push(asked::bad_inputs(&target, &notes, size, seed)?);
+                rules.push(asked::hosts(&target, &notes, size, seed)?);
                 rules.push(asked::methods(&target, &notes, size, seed)?);
                 rules.push(unchanged::<W>(quiet.as_ref(), witness)?);
+            }
+            Phase::ConcurrentReads => rules.push(concurrent::reads(&target, &notes, plan)?),
+            Phase::OwnWord => {
+                rules.push(own_word::pool(&target, &notes, plan, witness)?);
+                rules.push(own_word::durability(&target, &notes, plan, witness)?);
             }
             Phase::Races => rules.extend(races::races(&target, &notes, plan, witness)?),
             Phase::Connections => rules.push(connections::connections(&target, plan.url)?),
@@ -133,6 +218,7 @@ pub fn verify<W: Driven>(
     if let (Some(idle), Some(rule)) = (idle, rules.iter_mut().find(|rule| rule.name == idle::NAME)) {
         idle.complete(rule, plan, doing);
     }
+    rules.extend(slow.flatten().map(|slow| slow.judged(plan, doing)));
     rules.retain(|rule| is_wanted(plan.only, &rule.name));
     let about = target.about();
     Ok(Verification {
@@ -150,12 +236,14 @@ pub fn verify<W: Driven>(
 }
 
 /// What is looked at together, and what who waits is told.
-const PHASES: [(&str, Phase); 7] = [
+const PHASES: [(&str, Phase); 9] = [
     ("golden vectors and random calls", Phase::Conformance),
+    ("reading calls over several connections", Phase::ConcurrentReads),
     ("requests that no server may take", Phase::BadInputs),
     ("races", Phase::Races),
     ("connections", Phase::Connections),
     ("statements at the engine", Phase::Statements),
+    ("pool and durability", Phase::OwnWord),
     ("all answers so far", Phase::Answers),
     ("the stored data", Phase::Stored),
 ];
@@ -163,10 +251,12 @@ const PHASES: [(&str, Phase); 7] = [
 #[derive(Debug, Clone, Copy)]
 enum Phase {
     Conformance,
+    ConcurrentReads,
     BadInputs,
     Races,
     Connections,
     Statements,
+    OwnWord,
     Answers,
     Stored,
 }
@@ -175,7 +265,9 @@ impl Phase {
     fn rules(self) -> &'static [&'static str] {
         match self {
             Phase::Conformance => &[GOLDEN.0, RANDOM.0],
-            Phase::BadInputs => &["bad-input", "methods", UNCHANGED],
+            Phase::ConcurrentReads => &[concurrent::READS],
+            Phase::OwnWord => &[own_word::POOL, own_word::DURABILITY],
+            Phase::BadInputs => &["bad-input", asked::HOST, "methods", UNCHANGED],
             Phase::Races => &[RACE],
             Phase::Connections => &["connections"],
             Phase::Statements => &[statements::NAME],
@@ -221,18 +313,41 @@ const UNCHANGED: &str = "rejected-changes-nothing";
 const GOLDEN: (&str, &str) = ("golden", "the calls of the golden vectors are answered as recorded");
 const RANDOM: (&str, &str) = ("random", "random calls are answered as the workload's own model answers them");
 
+/// Connections that are idle after `/health`, `/about` and reading calls.
+fn watch_idle<W: Driven>(target: &Arc<HttpTarget<W>>, plan: &Plan<'_, W>) -> Result<Idle> {
+    let reading = (0..W::KINDS.len()).filter(|kind| W::ENDPOINTS[*kind].method == Method::Get);
+    let calls = reading.filter_map(|kind| asked::samples::<W>(target, &plan.size, plan.seed, kind).pop());
+    let requests =
+        ["/health", "/about"].map(|path| Request::new("GET", path)).into_iter().chain(calls.take(1));
+    let host = target.address().to_string();
+    let asked = requests.map(|request| idle::Asked {
+        bytes: request.bytes(&host),
+        line: request.curl(plan.url.trim_end_matches('/')),
+    });
+    Idle::watch(target, asked.collect(), plan.idle)
+}
+
+/// A call whose body stops half-way: the first one that has a body.
+fn watch_slow_body<W: Driven>(target: &Arc<HttpTarget<W>>, plan: &Plan<'_, W>) -> Result<Option<SlowBody>> {
+    let kind = (0..W::KINDS.len()).find(|kind| W::ENDPOINTS[*kind].method.has_body());
+    let call = kind.and_then(|kind| asked::samples::<W>(target, &plan.size, plan.seed, kind).pop());
+    let url = plan.url.trim_end_matches('/');
+    call.map(|call| SlowBody::watch(target, &call, url, plan.idle)).transpose()
+}
+
 /// Golden vectors, and random calls on what they leave behind.
 fn conformance<W: Driven>(
     plan: &Plan<'_, W>,
     target: &Arc<HttpTarget<W>>,
     notes: &Shared<W>,
+    random_calls: u32,
 ) -> Result<Vec<Rule>> {
     if let Some(why) = plan.unknown {
         return Ok([GOLDEN, RANDOM].map(|(name, rule)| Rule::unchecked(name, rule, why)).into());
     }
     let watched = AnyTarget::new(Watched::new(target, notes));
     let retrying = RetryingTarget::new(watched, RetryPolicy::ONCE);
-    let found = W::conform(&retrying, &plan.size, plan.seed, RANDOM_CALLS)?;
+    let found = W::conform(&retrying, &plan.size, plan.seed, random_calls)?;
     let last = noted(notes, |notes| notes.last.clone());
     Ok(judged(found, last))
 }
@@ -273,7 +388,7 @@ fn unchanged<W: Driven>(before: Option<&W::Evidence>, witness: Option<&dyn Witne
     let one_line = |evidence: &W::Evidence| serde_json::to_string(evidence).unwrap_or_default();
     let (before, after) = (one_line(before), one_line(&witness.evidence()?));
     let failure = (before != after).then(|| Failure {
-        request: "the requests of `bad-input` and `methods`".into(),
+        request: "the requests of `bad-input`, `host` and `methods`".into(),
         expected: before,
         found: after,
     });

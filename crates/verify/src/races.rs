@@ -82,11 +82,12 @@ async fn of_round<W: Driven>(
     Ok(())
 }
 
-type Raw<W> = model::Retrying<W, Watched<W>>;
+/// A session that repeats what met a conflict.
+pub(crate) type Connection<W> = model::Retrying<W, Watched<W>>;
 
 /// One round; what is wrong with it.
 async fn one<W: Driven>(
-    sessions: &mut [Raw<W>],
+    sessions: &mut [Connection<W>],
     race: Race<W>,
     target: &HttpTarget<W>,
     notes: &Shared<W>,
@@ -117,7 +118,7 @@ async fn one<W: Driven>(
     let raced = Raced { before, together, after };
     let why = (race.judge)(&raced).err()?;
     let sent: Vec<String> =
-        race.together.iter().map(|call| format!("{} &", line(target, notes, call))).collect();
+        race.together.iter().map(|call| format!("{} &", line_of(target, notes, call))).collect();
     let answers: Vec<String> = raced.together.iter().map(shown::<W>).collect();
     Some(Failure {
         request: format!("{}\nwait", sent.join("\n")),
@@ -136,21 +137,24 @@ fn unanswered<W: Driven>(
     fault: &Fault,
     notes: &Shared<W>,
 ) -> Failure {
-    Failure { request: line(target, notes, call), expected: "an outcome".into(), found: fault.to_string() }
+    Failure { request: line_of(target, notes, call), expected: "an outcome".into(), found: fault.to_string() }
 }
 
 /// A call as a line for a shell.
-fn line<W: Driven>(target: &HttpTarget<W>, notes: &Shared<W>, call: &W::Call) -> String {
+pub(crate) fn line_of<W: Driven>(target: &HttpTarget<W>, notes: &Shared<W>, call: &W::Call) -> String {
     let url = noted(notes, |notes| notes.url.clone());
     Request::parsed(&target.request(call)).curl(&url)
 }
 
-async fn single_call<W: Driven>(session: &mut Raw<W>, call: &W::Call) -> Result<W::Outcome, Fault> {
+async fn single_call<W: Driven>(session: &mut Connection<W>, call: &W::Call) -> Result<W::Outcome, Fault> {
     session.run(call, &mut CallWork::default()).await
 }
 
 /// Makes each call on a session of its own, all of them before the first answer is waited for.
-async fn at_once<W: Driven>(sessions: &mut [Raw<W>], calls: &[W::Call]) -> Vec<Result<W::Outcome, Fault>> {
+pub(crate) async fn at_once<W: Driven>(
+    sessions: &mut [Connection<W>],
+    calls: &[W::Call],
+) -> Vec<Result<W::Outcome, Fault>> {
     let mut works: Vec<CallWork> = calls.iter().map(|_| CallWork::default()).collect();
     let runs = sessions.iter_mut().zip(calls).zip(&mut works);
     type Run<'a, W> =

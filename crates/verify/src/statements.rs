@@ -98,7 +98,7 @@ pub(crate) fn drawn<W: Driven>(size: &W::Extent, seed: u64, kind: usize) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::witness::Counted;
+    use crate::engine::{Counted, Flushing};
     use result::Audit;
     use std::cell::Cell;
     use workload::Benchmark;
@@ -123,6 +123,14 @@ mod tests {
         fn statements(&self) -> Option<Counted> {
             self.0.set(self.0.get() + 1_003);
             Some(Counted { all: self.0.get(), own: self.1 })
+        }
+
+        fn sessions(&self) -> Option<u64> {
+            None
+        }
+
+        fn flushing(&self) -> Option<Flushing> {
+            None
         }
     }
 

@@ -1,13 +1,13 @@
 //! Who looks at the stored data next to the server.
 
-use admin::store;
+use crate::engine::{self, Counted, Flushing};
 use anyhow::{Result, bail};
 use contract::Wire;
 use deploy::Interrupt;
 use measure::Monotonic;
 use model::{Clock, Nanos};
 use result::{Audit, AuditWhen, LedgerCheck};
-use sql::{DbUrl, Dialect};
+use sql::DbUrl;
 use targets::Driven;
 use trial::{Asking, Own};
 use workload::Past;
@@ -25,6 +25,12 @@ pub trait Witness<W: Driven> {
 
     /// Statements that the engine has executed so far, begin and commit among them or not; nothing where it does not count.
     fn statements(&self) -> Option<Counted>;
+
+    /// Sessions that the server has at the engine, where no one else has any.
+    fn sessions(&self) -> Option<u64>;
+
+    /// How what is flushed to the disk can be seen, if it can.
+    fn flushing(&self) -> Option<Flushing>;
 }
 
 /// What was acknowledged and is on its way is waited for this long.
@@ -48,6 +54,8 @@ pub(crate) fn settled<W: Driven>(witness: &dyn Witness<W>) -> Result<W::Evidence
 pub struct Databases<'a, W: Wire> {
     /// The databases with what each holds of the whole.
     pub parts: Vec<(&'a DbUrl, &'a W::Extent)>,
+    /// The server's process, where it was started on databases that no one else uses.
+    pub process: Option<u32>,
     /// Ends what takes long.
     pub interrupt: &'a Interrupt,
 }
@@ -69,12 +77,26 @@ impl<W: Driven> Witness<W> for Databases<'_, W> {
     }
 
     fn statements(&self) -> Option<Counted> {
-        let counts: Option<Vec<Counted>> = self.parts.iter().map(|(url, _)| statements_of(url)).collect();
+        let counts: Option<Vec<Counted>> =
+            self.parts.iter().map(|(url, _)| engine::statements_of(url)).collect();
         let counts = counts?;
         Some(Counted {
             all: counts.iter().map(|count| count.all).sum(),
             own: counts.iter().map(|count| count.own).sum(),
         })
+    }
+
+    fn sessions(&self) -> Option<u64> {
+        let process = self.process?;
+        let counts = self.parts.iter().map(|(url, _)| engine::sessions_of(url, process));
+        // A pool is one to each database.
+        counts.collect::<Option<Vec<u64>>>()?.into_iter().max()
+    }
+
+    fn flushing(&self) -> Option<Flushing> {
+        let each: Option<Vec<Flushing>> =
+            self.parts.iter().map(|(url, _)| engine::flushing_of(url)).collect();
+        each?.into_iter().reduce(Flushing::and)
     }
 }
 
@@ -99,34 +121,14 @@ impl<W: Driven> Witness<W> for TheServer<'_> {
     fn statements(&self) -> Option<Counted> {
         None
     }
-}
 
-/// Statements that an engine has executed.
-pub struct Counted {
-    /// Those of all sessions that the engine counts together.
-    pub all: u64,
-    /// Those among them that the session has made that asked, where the engine counts for each session.
-    pub own: Option<u64>,
-}
+    fn sessions(&self) -> Option<u64> {
+        None
+    }
 
-/// PostgreSQL counts for each database where `pg_stat_statements` is loaded, MariaDB always and for the whole server, SQLite
-/// never.
-fn statements_of(url: &DbUrl) -> Option<Counted> {
-    let query = match url.dialect() {
-        Dialect::Sqlite => return None,
-        Dialect::Postgres => {
-            "select coalesce(sum(calls), 0)::bigint, null::bigint from pg_stat_statements where dbid = (select oid from pg_database where \
-             datname = current_database())"
-        }
-        Dialect::MySql => {
-            "select cast(server.variable_value as signed), cast(session.variable_value as signed) from \
-             information_schema.global_status server, information_schema.session_status session where server.variable_name = \
-             'QUESTIONS' and session.variable_name = 'QUESTIONS'"
-        }
-    };
-    let rows = store(url).rows(query, &[]).ok()?;
-    let count = |column: usize| u64::try_from(rows.first()?.get(column)?.int()?).ok();
-    Some(Counted { all: count(0)?, own: count(1) })
+    fn flushing(&self) -> Option<Flushing> {
+        None
+    }
 }
 
 /// What acknowledged calls imply, against what is stored.

@@ -99,6 +99,10 @@ impl Benchmark for Bookings {
         Cardinality::tiny()
     }
 
+    fn larger() -> Cardinality {
+        Cardinality::larger()
+    }
+
     fn scale(size: &Cardinality) -> u32 {
         size.events
     }

@@ -37,6 +37,11 @@ impl Cardinality {
         Cardinality { events: 24, stock: 40, limited: 4, ..Cardinality::standard(24) }
     }
 
+    /// Several times as many events of more tickets.
+    pub const fn larger() -> Cardinality {
+        Cardinality { events: 170, stock: 90, limited: 7, ..Cardinality::standard(170) }
+    }
+
     /// Whether an event is there.
     pub const fn has(&self, event: u32) -> bool {
         event >= 1 && event <= self.events

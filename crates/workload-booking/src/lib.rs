@@ -44,6 +44,7 @@ const fn kind(name: &'static str, declines: bool) -> Kind {
         p90_max: None,
         deferred_p90_max: None,
         declines_all: false,
+        writes: true,
     }
 }
 
@@ -52,9 +53,9 @@ impl Workload for Bookings {
     /// All count for the headline. Once its event is sold out every booking is declined, and a client that has none has none to read.
     const KINDS: &'static [Kind] = &[
         Kind { declines_all: true, ..kind("book", true) },
-        Kind { declines_all: true, ..kind("repeat", true) },
-        Kind { declines_all: true, ..kind("booking-read", true) },
-        kind("event-read", false),
+        Kind { declines_all: true, ..kind("repeat", true) }.reading(),
+        Kind { declines_all: true, ..kind("booking-read", true) }.reading(),
+        kind("event-read", false).reading(),
     ];
     const STATEMENTS: &'static [&'static str] = &sql::CLOCKED;
     type Call = Call;

@@ -35,6 +35,10 @@ impl Benchmark for FoodCatalogue {
         Cardinality::tiny()
     }
 
+    fn larger() -> Cardinality {
+        Cardinality::larger()
+    }
+
     fn scale(size: &Cardinality) -> u32 {
         size.scale
     }

@@ -53,6 +53,11 @@ impl Cardinality {
         Cardinality { scale: 1, categories: 3, foods: 60, templates: 4, days: 3, meals: 2 }
     }
 
+    /// Several times as much, with ids that [`Cardinality::tiny`] has not.
+    pub const fn larger() -> Cardinality {
+        Cardinality { scale: 1, categories: 11, foods: 700, templates: 9, days: 4, meals: 3 }
+    }
+
     /// Items of all templates.
     pub fn items(&self) -> u64 {
         (1..=self.templates).map(|template| self.items_of_template(template)).sum()

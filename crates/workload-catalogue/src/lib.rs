@@ -51,6 +51,7 @@ const fn kind(name: &'static str, declines: bool) -> Kind {
         p90_max: None,
         deferred_p90_max: None,
         declines_all: false,
+        writes: true,
     }
 }
 
@@ -58,18 +59,18 @@ impl Workload for FoodCatalogue {
     const NAME: &'static str = "catalogue";
     /// All count for the headline. None has a pace or a limit.
     const KINDS: &'static [Kind] = &[
-        kind("categories", false),
-        kind("category-read", true),
+        kind("categories", false).reading(),
+        kind("category-read", true).reading(),
         kind("category-create", true),
         kind("category-update", true),
         kind("category-delete", true),
-        kind("foods-list", false),
-        kind("food-read", true),
+        kind("foods-list", false).reading(),
+        kind("food-read", true).reading(),
         kind("food-create", true),
         kind("food-update", true),
         kind("food-delete", true),
         kind("bulk-insert", true),
-        kind("template-full", true),
+        kind("template-full", true).reading(),
     ];
     const STATEMENTS: &'static [&'static str] = Stmt::NAMES;
     type Call = Call;

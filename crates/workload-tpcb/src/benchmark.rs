@@ -49,6 +49,10 @@ impl Benchmark for Tpcb {
         Cardinality::tiny()
     }
 
+    fn larger() -> Cardinality {
+        Cardinality::larger()
+    }
+
     fn scale(size: &Cardinality) -> u32 {
         size.branches
     }
@@ -73,6 +77,11 @@ impl Benchmark for Tpcb {
     fn tiny_over(shards: u32) -> Cardinality {
         let tiny = Cardinality::tiny();
         Cardinality { branches: tiny.branches.max(shards), shards, ..tiny }
+    }
+
+    fn larger_over(shards: u32) -> Cardinality {
+        let larger = Cardinality::larger();
+        Cardinality { branches: larger.branches.max(shards), shards, ..larger }
     }
 
     fn parts(size: &Cardinality) -> Vec<Cardinality> {

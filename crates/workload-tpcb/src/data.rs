@@ -61,6 +61,11 @@ impl Cardinality {
         Cardinality::of(3, 50, 10)
     }
 
+    /// Several times as many accounts, also of branches that [`Cardinality::tiny`] has not.
+    pub const fn larger() -> Cardinality {
+        Cardinality::of(7, 1_300, 10)
+    }
+
     /// Branches with so many accounts and tellers each, in one store.
     pub const fn of(branches: u32, accounts: u32, tellers: u32) -> Cardinality {
         Cardinality { branches, accounts, tellers, first: 0, shards: 1 }

@@ -42,6 +42,7 @@ impl Workload for Tpcb {
         p90_max: None,
         deferred_p90_max: None,
         declines_all: false,
+        writes: true,
     }];
     const STATEMENTS: &'static [&'static str] = Stmt::NAMES;
     type Call = Call;

@@ -49,6 +49,10 @@ impl Benchmark for Tpcc {
         Cardinality::tiny()
     }
 
+    fn larger() -> Cardinality {
+        Cardinality::larger()
+    }
+
     fn scale(size: &Cardinality) -> u32 {
         size.warehouses
     }

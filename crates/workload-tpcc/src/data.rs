@@ -48,6 +48,12 @@ impl Cardinality {
         Cardinality { warehouses: 2, items: 100, customers: 30, names: 10, orders: 30, undelivered: 9 }
     }
 
+    /// Several times as much in each respect, and still loaded in a second: numbers of warehouses, customers, items and orders that
+    /// [`Cardinality::tiny`] has not.
+    pub const fn larger() -> Cardinality {
+        Cardinality { warehouses: 3, items: 700, customers: 75, names: 25, orders: 75, undelivered: 22 }
+    }
+
     /// The first order of a district that is not delivered: 2101 in the standard.
     pub const fn undelivered_from(&self) -> u32 {
         self.orders - self.undelivered + 1
@@ -300,6 +306,11 @@ impl Data {
             i_price: Cents(random.range(100, 10_000)),
             i_data: data(random),
         }
+    }
+
+    /// Pieces of an item in a warehouse, without the rest of its row.
+    pub(crate) fn in_stock(&self, w_id: u32, i_id: u32) -> i64 {
+        self.stream(path::STOCK, &[w_id, i_id]).range(10, 100)
     }
 
     /// The stock of an item in a warehouse.

@@ -199,7 +199,13 @@ impl model::Inputs<Tpcc> for Inputs {
     fn draw(&mut self) -> Call {
         let Terminal { w_id, d_id } = self.terminal;
         match self.deal() {
-            kind::NEW_ORDER => Call::NewOrder(self.new_order()),
+            kind::NEW_ORDER => {
+                let order = self.new_order();
+                if let Some(memory) = &mut self.memory {
+                    memory.draw_order(&order);
+                }
+                Call::NewOrder(order)
+            }
             kind::PAYMENT => Call::Payment(self.payment()),
             kind::ORDER_STATUS => {
                 let d_id = self.between(1, DISTRICTS);

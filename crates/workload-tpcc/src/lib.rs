@@ -81,6 +81,7 @@ const fn kind_of(name: &'static str, keying: u64, think: u64, p90: u64) -> Kind 
         p90_max: Some(Nanos::from_secs(p90)),
         deferred_p90_max: None,
         declines_all: false,
+        writes: true,
     }
 }
 
@@ -90,10 +91,10 @@ impl Workload for Tpcc {
     const KINDS: &'static [Kind] = &[
         Kind { headline: true, declines: true, ..kind_of("new-order", 18, 12, 5) },
         kind_of("payment", 3, 12, 5),
-        kind_of("order-status", 2, 10, 5),
+        kind_of("order-status", 2, 10, 5).reading(),
         // 2.7.2.2: queued within 5 s, done within 80 s.
         Kind { deferred_p90_max: Some(Nanos::from_secs(80)), ..kind_of("delivery", 2, 5, 5) },
-        kind_of("stock-level", 2, 5, 20),
+        kind_of("stock-level", 2, 5, 20).reading(),
     ];
     const STATEMENTS: &'static [&'static str] = &sql::CLOCKED;
     /// 2.5.1.2 and 2.6.1.2: 60 % name the customer by last name, which takes a statement more, over several rows.

@@ -6,13 +6,15 @@
 use crate::data::ByName;
 use crate::outcome::ensure;
 use crate::{
-    Call, Cardinality, DISTRICTS, Data, Delivered, Delivery, NewOrder, OrderReport, Outcome, Paid, Placed,
-    StoredTally, Text, Unused, Who,
+    Call, Cardinality, DISTRICTS, Data, Delivered, Delivery, LINES_MAX, Line, NewOrder, OrderReport, Outcome,
+    Paid, Placed, StoredTally, Text, Unused, Who,
 };
+use arrayvec::ArrayVec;
 use model::BasisPoints;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use workload::{Drawn, Registers};
 
 /// More warehouses than this are not searched for namesakes: a thousand take about 2 s and 20 MB.
 const NAMED_MAX: u32 = 1_000;
@@ -23,6 +25,7 @@ const GROUPS: usize = 64;
 
 /// 4.3.3.1, 2.4.2.2: a stock is loaded with so many pieces, and is filled up by 91 where fewer would be left.
 const STOCK: RangeInclusive<i64> = 10..=100;
+const FILLED_UP_BY: i64 = 91;
 
 /// What all workers of a trial know.
 #[derive(Debug)]
@@ -38,17 +41,25 @@ pub struct Knowledge {
     queues: Box<[Queue]>,
     /// Deliveries that were drawn, by warehouse; none where what was acknowledged may be lost.
     deliveries: Box<[AtomicU64]>,
+    /// What orders have taken from stocks, in the order of (warehouse, item).
+    stocks: Registers,
+    /// Whether no order was placed since the data was loaded.
+    is_fresh: bool,
 }
 
-/// What is known of a district's orders that wait for delivery: counts that only grow.
+/// What is known of a district's orders, and of those that wait for delivery: counts that only grow, but for the last.
 #[derive(Debug, Default)]
 struct Queue {
     /// How many waited before the first call, at least.
     before: u64,
+    /// Orders that were drawn.
+    drawn: AtomicU64,
     /// Orders that were acknowledged.
     placed: AtomicU64,
     /// Deliveries that were answered with nothing to deliver.
     empty: AtomicU64,
+    /// The number of the last order before the first call, at most.
+    last_before: AtomicU64,
 }
 
 /// Rows of our own load, as far as answers show them and no call changes them.
@@ -94,10 +105,19 @@ impl Knowledge {
         let queue = |at: usize| {
             let stored = before.filter(|before| before.len() == districts).and_then(|before| before.get(at));
             let before = stored.and_then(|district| u64::try_from(district.undelivered).ok());
-            Queue { before: before.unwrap_or(0), ..Queue::default() }
+            let last = stored.and_then(|district| u64::try_from(district.next_o_id - 1).ok());
+            let last_before = AtomicU64::new(last.unwrap_or(u64::MAX));
+            Queue { before: before.unwrap_or(0), last_before, ..Queue::default() }
         };
+        let stocks = match lossy {
+            true => Registers::none(),
+            false => Registers::new(u64::from(size.warehouses) * u64::from(size.items), None),
+        };
+        let is_new = |district: &StoredTally| district.next_o_id == i64::from(size.orders) + 1;
         Arc::new(Knowledge {
             size,
+            stocks,
+            is_fresh: before.is_some_and(|before| before.len() == districts && before.iter().all(is_new)),
             loaded,
             numbers: (0..districts).map(|_| OrderNumbers::default()).collect(),
             delivered: (0..districts).map(|_| OrderNumbers::default()).collect(),
@@ -108,6 +128,29 @@ impl Knowledge {
 
     fn district(&self, w_id: u32, d_id: u32) -> usize {
         ((w_id - 1) * DISTRICTS + d_id - 1) as usize
+    }
+
+    /// Whether what was acknowledged may be lost.
+    fn is_lossy(&self) -> bool {
+        self.deliveries.is_empty()
+    }
+
+    /// A line of an order was drawn, which will take from a stock. An unused item has none.
+    fn draw_line(&self, line: &Line) -> Drawn {
+        if line.i_id > self.size.items {
+            return Drawn::default();
+        }
+        let row = u64::from(line.supply_w_id - 1) * u64::from(self.size.items) + u64::from(line.i_id - 1);
+        self.stocks.draw(row, -i64::from(line.quantity))
+    }
+
+    /// 2.4.2.2: what a stock holds after a line is what all orders have left of it, but for how often it was filled up.
+    fn has_left(&self, line: &Line, drawn: Drawn, s_quantity: i64) -> bool {
+        let opening = || {
+            let loaded = self.loaded.as_ref().filter(|_| self.is_fresh)?;
+            Some(loaded.data.in_stock(line.supply_w_id, line.i_id))
+        };
+        self.stocks.done_modulo(drawn, s_quantity + i64::from(line.quantity), FILLED_UP_BY, opening)
     }
 }
 
@@ -156,6 +199,10 @@ pub(crate) struct Memory {
     d_tax: [Option<BasisPoints>; DISTRICTS as usize],
     /// Orders that were acknowledged in each district of its warehouse before it drew its newest delivery.
     placed: [u64; DISTRICTS as usize],
+    /// What was known of the stocks of its newest order, line by line.
+    lines: ArrayVec<Drawn, LINES_MAX>,
+    /// Orders that were acknowledged in its district before it drew its newest order.
+    placed_before: u64,
 }
 
 impl Memory {
@@ -167,7 +214,18 @@ impl Memory {
             w_tax: None,
             d_tax: [None; DISTRICTS as usize],
             placed: [0; DISTRICTS as usize],
+            lines: ArrayVec::new(),
+            placed_before: 0,
         }
+    }
+
+    /// An order was drawn: what it will take is not in any answer so far.
+    pub(crate) fn draw_order(&mut self, order: &NewOrder) {
+        self.lines.clear();
+        self.lines.extend(order.lines.iter().map(|line| self.known.draw_line(line)));
+        let queue = &self.known.queues[self.known.district(order.w_id, order.d_id)];
+        self.placed_before = queue.placed.load(Ordering::SeqCst);
+        queue.drawn.fetch_add(1, Ordering::SeqCst);
     }
 
     /// A delivery was drawn: it will find the orders that have been acknowledged by now.
@@ -231,17 +289,43 @@ impl Memory {
         }
         let stocked = placed.lines.iter().all(|line| STOCK.contains(&line.s_quantity));
         ensure(stocked, "a stock is not 10 to 100 pieces")?;
+        let lines = call.lines.iter().zip(&placed.lines).zip(&self.lines);
+        // Every one of them is entered, also behind one that is wrong.
+        let wrong = lines
+            .filter(|((line, placed), drawn)| !self.known.has_left(line, **drawn, placed.s_quantity))
+            .count();
+        ensure(wrong == 0, "a stock is not what orders have left of it")?;
         // The calls of a worker follow each other, so that their numbers do.
         let highest = &mut self.highest[call.d_id as usize - 1];
         ensure(placed.o_id > *highest, "an order number is not above those before it")?;
         *highest = placed.o_id;
         ensure(self.known.numbers[at].enter(placed.o_id), "an order number was given twice")?;
+        self.check_number(&self.known.queues[at], placed.o_id)?;
         self.known.queues[at].placed.fetch_add(1, Ordering::SeqCst);
         self.remember(call.d_id, call.c_id, placed.o_id);
         Ok(())
     }
 
+    /// 2.4.2.2: a district's orders are numbered without gaps. So no number is higher than that of the last order before the first
+    /// call, plus one for each order that was drawn since.
+    fn check_number(&self, queue: &Queue, o_id: u32) -> Result<(), &'static str> {
+        if self.known.is_lossy() {
+            return Ok(());
+        }
+        let Some(last) = u64::from(o_id).checked_sub(1 + self.placed_before) else {
+            return Err("an order has the number of an earlier one");
+        };
+        let last = queue.last_before.fetch_min(last, Ordering::SeqCst).min(last);
+        let most = last + queue.drawn.load(Ordering::SeqCst);
+        ensure(u64::from(o_id) <= most, "an order has a higher number than there are orders")
+    }
+
     fn check_unused(&self, call: &NewOrder, unused: &Unused) -> Result<(), &'static str> {
+        for drawn in &self.lines {
+            self.known.stocks.declined(*drawn, None);
+        }
+        // 2.4.2.3: it is rolled back, and its number is given to the next one.
+        self.known.queues[self.known.district(call.w_id, call.d_id)].drawn.fetch_sub(1, Ordering::SeqCst);
         let Some(loaded) = &self.known.loaded else { return Ok(()) };
         let (c_last, c_credit, _): (Text<16>, Text<2>, _) =
             loaded.data.terms(call.w_id, call.d_id, call.c_id);

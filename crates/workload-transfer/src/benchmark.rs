@@ -42,6 +42,10 @@ impl Benchmark for Transfers {
         Cardinality::tiny()
     }
 
+    fn larger() -> Cardinality {
+        Cardinality::larger()
+    }
+
     fn scale(size: &Cardinality) -> u32 {
         size.branches
     }
@@ -66,6 +70,11 @@ impl Benchmark for Transfers {
     fn tiny_over(shards: u32) -> Cardinality {
         let tiny = Cardinality::tiny();
         Cardinality { branches: tiny.branches.max(shards), shards, ..tiny }
+    }
+
+    fn larger_over(shards: u32) -> Cardinality {
+        let larger = Cardinality::larger();
+        Cardinality { branches: larger.branches.max(shards), shards, ..larger }
     }
 
     fn spans(style: &str) -> Result<()> {

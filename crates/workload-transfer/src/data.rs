@@ -39,6 +39,11 @@ impl Cardinality {
         Cardinality::of(3, 8)
     }
 
+    /// Several times as many accounts, also of branches that [`Cardinality::tiny`] has not.
+    pub const fn larger() -> Cardinality {
+        Cardinality::of(7, 300)
+    }
+
     /// Branches with so many accounts each, in one store.
     pub const fn of(branches: u32, accounts: u32) -> Cardinality {
         Cardinality { branches, accounts, first: 0, shards: 1 }

@@ -59,6 +59,7 @@ const fn kind(name: &'static str, declines: bool) -> Kind {
         p90_max: None,
         deferred_p90_max: None,
         declines_all: false,
+        writes: true,
     }
 }
 
@@ -72,9 +73,9 @@ impl Workload for Transfers {
         kind("transfer", true),
         kind(CROSSES, true),
         Kind { declines_all: true, ..kind("overdraft", true) },
-        Kind { declines_all: true, ..kind("repeat", true) },
-        kind("transfer-read", true),
-        kind("account-read", false),
+        Kind { declines_all: true, ..kind("repeat", true) }.reading(),
+        kind("transfer-read", true).reading(),
+        kind("account-read", false).reading(),
     ];
     const STATEMENTS: &'static [&'static str] = Stmt::NAMES;
     type Call = Call;

@@ -52,6 +52,14 @@ impl Sums {
     }
 }
 
+impl Slot {
+    /// Changes that were drawn, but for that of a call itself.
+    fn others(&self, drawn: &Drawn) -> (i64, i64) {
+        let (up, down) = self.drawn.read();
+        (up - drawn.delta.max(0), down + drawn.delta.min(0))
+    }
+}
+
 /// What was known of a row when a call was drawn; of a row that is not kept, nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Drawn {
@@ -139,6 +147,31 @@ impl Registers {
         possible
     }
 
+    /// The same of a row that is filled up by `unit` now and then, so that only the remainder of what it holds is known; and that
+    /// only to a call that was alone on its row. `opening` says what the row held before the first call, where that is known.
+    pub fn done_modulo(
+        &self,
+        drawn: Drawn,
+        before: i64,
+        unit: i64,
+        opening: impl FnOnce() -> Option<i64>,
+    ) -> bool {
+        let Some(slot) = self.of(&drawn) else { return true };
+        let (up, down) = slot.others(&drawn);
+        let mut possible = true;
+        if (up, down) == (drawn.up, drawn.down) {
+            let found = before.saturating_sub(up).saturating_add(down).rem_euclid(unit);
+            let known = match slot.opening.load(Ordering::SeqCst) {
+                UNKNOWN => opening().map_or(found, |opening| opening.rem_euclid(unit)),
+                known => known,
+            };
+            let _ = slot.opening.compare_exchange(UNKNOWN, known, Ordering::SeqCst, Ordering::SeqCst);
+            possible = found == known;
+        }
+        slot.acknowledged.add(drawn.delta);
+        possible
+    }
+
     /// A call was answered: it was not done, and never will be.
     ///
     /// Whether what the answer shows is possible, as in [`Registers::done`].
@@ -156,8 +189,7 @@ impl Registers {
     /// Whether a row can have held this before a call that was answered, where the call may yet be done or undone.
     pub fn can_hold(&self, drawn: &Drawn, before: Option<i64>) -> bool {
         let (Some(slot), Some(before)) = (self.of(drawn), before) else { return true };
-        let (up, down) = slot.drawn.read();
-        let (up, down) = (up - drawn.delta.max(0), down + drawn.delta.min(0));
+        let (up, down) = slot.others(drawn);
         let opening = slot.opening.load(Ordering::SeqCst);
         if opening != UNKNOWN {
             let least = opening.saturating_add(drawn.up).saturating_sub(down);
@@ -218,6 +250,27 @@ mod tests {
         // Made again and answered, it is known to be done, once.
         assert!(rows.done(rows.draw_again(3, -40), None));
         assert!(rows.done(rows.draw(3, 0), Some(60)) && !rows.done(rows.draw(3, 0), Some(100)));
+    }
+
+    #[test]
+    fn of_a_row_that_is_filled_up_the_remainder_is_known_to_a_call_that_is_alone() {
+        for (rows, opening) in [(Registers::new(10, None), None), (Registers::new(10, None), Some(30))] {
+            let done = |delta, before| rows.done_modulo(rows.draw(3, delta), before, 91, || opening);
+            // 30 pieces; 21 of them go, and it is filled up.
+            assert!(done(-9, 30) && done(-12, 21) && done(-5, 100) && done(-5, 95));
+            assert!(!done(-1, 91) && done(-1, 89) && !done(-1, 89));
+            // What others may have taken is not known.
+            let under_way = rows.draw(3, -7);
+            assert!(done(-1, 50));
+            assert!(rows.done(under_way, None) && !done(-1, 50));
+        }
+        let rows = Registers::new(10, None);
+        assert!(
+            !rows.done_modulo(rows.draw(3, -1), 31, 91, || Some(30)),
+            "it was loaded with another number"
+        );
+        let none = Registers::none();
+        assert!(none.done_modulo(none.draw(3, -1), 31, 91, || None));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 """From a request to an answer: FastAPI's custom request and route, with the contract's rules of reading."""
 
 import asyncio
+import json as stdlib_json
 import re
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
@@ -157,10 +158,21 @@ def is_utf_8(body: bytes) -> bool:
     return True
 
 
+def once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, each of whose members is there once."""
+    found = dict(members)
+    if len(found) != len(members):
+        raise problem.invalid("a field is there twice")
+    return found
+
+
 def decode(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
-    """What a body says: it has all fields of its type, and no others, in exactly their types."""
+    """What a body says: it has all fields of its type, each of them once, and no others, in exactly their types."""
     try:
-        return decoder.decode(body)
+        call = decoder.decode(body)
+        # Of a field that is there twice that decoder takes the second one.
+        stdlib_json.loads(body, object_pairs_hook=once)
+        return call
     except msgspec.ValidationError as error:
         if str(error).startswith(BEYOND_FLOATS) or not is_utf_8(body):
             raise problem.malformed(f"the body is not JSON: {error}") from None

@@ -83,6 +83,11 @@ def test_a_query_is_read():
     assert Wanted.read("after=a+b,9").after == ("a b", 9)
 
 
+@pytest.mark.parametrize("body", [b'{"name":"a","name":"a"}', b'{"name":"b","name":"a"}'])
+def test_a_field_that_is_there_twice_is_invalid(body):
+    assert refused(lambda: decode(routes.category_change, body)) == (422, "invalid")
+
+
 @pytest.mark.parametrize(
     "query",
     [

@@ -17,9 +17,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote_to_bytes
 
 BODY_BYTES_MAX = 65_536
+# A body arrives within this time.
+BODY_READ_S = 10
+# RFC 3986 3.2.2 and 3.2.3: names, numbers, IPv6 in brackets, and a port behind a colon.
+HOST = re.compile(r"[A-Za-z0-9\-._~%!$&'()*+,;=:\[\]]*", re.ASCII)
 STATUS = {
-    "malformed": 400, "unauthorized": 401, "unknown-id": 404, "unknown-path": 404, "method-not-allowed": 405, "conflict": 409,
-    "too-large": 413,
+    "malformed": 400, "unauthorized": 401, "unknown-id": 404, "unknown-path": 404, "method-not-allowed": 405, "too-slow": 408,
+    "conflict": 409, "too-large": 413,
     "unsupported-type": 415, "invalid": 422, "unconditional": 428, "defect": 500,
 }
 # Of an error: what could be stored all the same.
@@ -135,9 +139,17 @@ class Request:
         if kind not in ("application/json", "application/json;charset=utf-8"):
             raise Problem("unsupported-type", "the body is not application/json in UTF-8")
         try:
-            return json.loads(self.body)
+            return json.loads(self.body, object_pairs_hook=once)
         except (ValueError, RecursionError) as error:
             raise Problem("malformed", f"the body is not JSON: {error}") from error
+
+
+def once(pairs):
+    """An object, each of whose members is there once: of two, nobody knows which one counts."""
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise Problem("invalid", "a field is there twice")
+    return members
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -149,11 +161,8 @@ class Handler(BaseHTTPRequestHandler):
     def handle_call(self):
         self.work = Work()
         try:
-            length = int(self.headers.get("content-length", 0))
-            if length > BODY_BYTES_MAX:
-                self.close_connection = True
-                raise Problem("too-large", f"the body is over {BODY_BYTES_MAX} bytes")
-            body = self.rfile.read(length)
+            self.check_host()
+            body = self.read_body(int(self.headers.get("content-length", 0)))
             path, _, query = self.path.partition("?")
             found = self.route(path)
             if self.command not in found:
@@ -165,6 +174,28 @@ class Handler(BaseHTTPRequestHandler):
             self.problem(problem)
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_call
+
+    def check_host(self):
+        hosts = self.headers.get_all("host", ())
+        if len(hosts) != 1 or not HOST.fullmatch(hosts[0].strip()):
+            self.close_connection = True
+            raise Problem("malformed", "the request must have one host header with a host")
+
+    def read_body(self, length):
+        if length > BODY_BYTES_MAX:
+            self.close_connection = True
+            raise Problem("too-large", f"the body is over {BODY_BYTES_MAX} bytes")
+        if length == 0:
+            return b""
+        self.connection.settimeout(BODY_READ_S)
+        try:
+            return self.rfile.read(length)
+        except TimeoutError:
+            self.close_connection = True
+            raise Problem("too-slow", "the body did not arrive in time") from None
+        finally:
+            # Between calls a connection may be silent for as long as its client thinks.
+            self.connection.settimeout(self.timeout)
 
     def route(self, path):
         """What each method of a path calls, with the ids in it. A path without ids comes first."""

@@ -35,6 +35,10 @@ impl Benchmark for Toy {
         TINY
     }
 
+    fn larger() -> Cardinality {
+        Cardinality { boxes: 20 * TINY.boxes }
+    }
+
     fn scale(size: &Cardinality) -> u32 {
         size.boxes
     }

@@ -44,6 +44,7 @@ impl Workload for Toy {
         p90_max: None,
         deferred_p90_max: None,
         declines_all: false,
+        writes: true,
     }];
     const STATEMENTS: &'static [&'static str] = sql::Stmt::NAMES;
     type Call = Call;

@@ -40,9 +40,10 @@ const OTHERS: &str = "select id, concat('user ', user, ' from ', substring_index
 use GaugeKind::{Counter, Level};
 
 /// The status variable or the sum of several, and what it is called, belongs to and counts.
-const GAUGES: [(&str, &str, &str, &str, GaugeKind); 20] = [
+const GAUGES: [(&str, &str, &str, &str, GaugeKind); 21] = [
     ("Com_commit", "commits", "database", "transactions", Counter),
     ("Com_rollback", "rollbacks", "database", "transactions", Counter),
+    ("Questions", "statements", "database", "statements", Counter),
     ("Innodb_row_lock_waits", "row lock waits", "locks", "waits", Counter),
     ("Innodb_row_lock_time", "row lock time", "locks", "ms", Counter),
     ("Innodb_row_lock_current_waits", "row locks waited for", "locks", "locks", Level),

@@ -400,8 +400,8 @@ fn setting_differences(a: &[Setting], b: &[Setting]) -> Vec<(String, String, Str
 }
 
 /// The kinds of call whose work differs by more than the data explain: statements, rows and commits a committed call,
-/// over all trials of a side. Statements and rows are taken an attempt, because trying again is contention and not
-/// other work. A side that does not tell its work has 0.
+/// over all trials of a side. What attempts took that met a conflict is contention and not other work, and it is not known how far
+/// they had come: somewhere between nothing and all of the call. A side that does not tell its work has 0.
 fn fingerprint_differences(a: &[&Trial], b: &[&Trial]) -> Vec<FingerprintDifference> {
     let mut names: Vec<&str> = Vec::new();
     for kind in a.iter().chain(b).flat_map(|trial| &trial.kinds) {
@@ -445,9 +445,15 @@ fn kind_differences(name: &str, a: &Work, b: &Work) -> Vec<FingerprintDifference
         return Vec::new();
     }
     let error = (1.0 / a.committed + 1.0 / b.committed).sqrt();
+    // The nearest to each other of all that both may have taken.
+    let nearest = |(a, b): ((f64, f64), (f64, f64))| match (a, b) {
+        ((least_a, _), (_, most_b)) if least_a > most_b => (least_a, most_b),
+        ((_, most_a), (least_b, _)) if most_a < least_b => (most_a, least_b),
+        ((least_a, _), (least_b, _)) => (least_a.max(least_b), least_a.max(least_b)),
+    };
     MEASURES
         .iter()
-        .zip(a.means().into_iter().zip(b.means()))
+        .zip(a.means().into_iter().zip(b.means()).map(nearest))
         .filter(|(measure, (a, b))| {
             let allowed = measure.margin.max(ERRORS_MAX * measure.scatter * error);
             // Differences below a thousandth of a statement or row are rounding, whatever their share.
@@ -492,11 +498,13 @@ impl Work {
         sum
     }
 
-    /// In the order of [`MEASURES`].
-    fn means(&self) -> [f64; 3] {
+    /// What the attempt of a call took that was not in vain, in the order of [`MEASURES`]: the least and the most that it can have been.
+    fn means(&self) -> [(f64, f64); 3] {
         // No attempts are known where a server tells nothing of its work; then neither is anything else.
         let attempts = self.attempts.max(self.committed);
-        [self.statements / attempts, self.rows / attempts, self.commits / self.committed]
+        let between = |sum: f64| (sum / attempts, sum / self.committed);
+        let commits = self.commits / self.committed;
+        [between(self.statements), between(self.rows), (commits, commits)]
     }
 }
 

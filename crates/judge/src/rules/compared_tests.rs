@@ -281,6 +281,14 @@ fn trying_again_is_contention_and_not_other_work() {
         work.rows *= 1.5;
     };
     assert_eq!(fingerprint(40_000, again), [""; 0]);
+    // Most attempts that meet a conflict have hardly begun.
+    assert_eq!(fingerprint(40_000, |work| work.attempts = 1.2), [""; 0]);
+    // More than all attempts together can explain.
+    let more = |work: &mut CallWork| {
+        work.attempts = 1.2;
+        work.statements *= 1.5;
+    };
+    assert_eq!(fingerprint(40_000, more), ["statements"]);
 }
 
 #[test]

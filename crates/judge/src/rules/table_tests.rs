@@ -24,7 +24,7 @@ const fn row(rule: &'static str, severity: Severity, words: &'static str, fire: 
 }
 
 /// Every rule of trials, in the order of the code. "Complains" is a warning or worse, but for those that only inform.
-const ROWS: [Row; 28] = [
+const ROWS: [Row; 29] = [
     row("call-accounting", Bad, "call counts do not add up", |trial| {
         trial.overall.call_counts.committed -= 1
     }),
@@ -73,6 +73,10 @@ const ROWS: [Row; 28] = [
     row("key", Warning, "the checksum of the data", |trial| trial.data.checksum = None),
     row("durability", Warning, "the data is in memory", |trial| {
         trial.data.file_system = Some("tmpfs (memory)".to_owned());
+    }),
+    row("engine-counts", Warning, "the log was flushed 1 times", |trial| {
+        trial.engine =
+            Some(Engine { gauges: vec![counter("wal syncs", Some(1.0), Vec::new())], ..Engine::default() });
     }),
     row("min-samples", Warning, "only 900 calls of new-order", |trial| {
         trial.kinds[0].tally.latency[0].response.count = 900;

@@ -9,8 +9,8 @@ use crate::html::{Markup, lines, timeline};
 use judge::figures::Uncertainty;
 use judge::{clocked, engine_findings, figures, findings};
 use result::{
-    CallCounts, Class, Interval, KindTally, Latency, Quantiles, Recovery, Severity, State, Tier, Trial,
-    UNVERIFIED, Writeback,
+    CallCounts, Check, Class, Interval, KindTally, Latency, Quantiles, Recovery, Severity, State, Tier,
+    Trial, UNVERIFIED, Writeback,
 };
 
 pub(crate) fn trial(trial: &Trial) -> Vec<Block<'_>> {
@@ -71,6 +71,10 @@ fn headline(trial: &Trial, invalid: bool) -> Headline {
     if trial.is_unverified() {
         let meaning = "the stored data was not audited after the run";
         badges.push(Badge { meaning, ..Badge::new(Tone::Bad, UNVERIFIED) });
+    }
+    if trial.conformance.check == Check::NotRun && !is_unmeasured(trial) {
+        let meaning = "no answer was compared with the golden vectors before the run";
+        badges.push(Badge { meaning, ..Badge::new(Tone::Warn, "conformance: not run") });
     }
     if trial.state != State::Complete {
         let tone = if trial.state == State::Failed { Tone::Bad } else { Tone::Warn };

@@ -52,6 +52,52 @@ fn the_truth_is_believed() {
 }
 
 #[test]
+fn an_order_has_a_number_that_there_can_be() {
+    let beyond = |at: usize, _: &Call, outcome: &mut Outcome| {
+        if let (Outcome::Placed(placed), true) = (outcome, at > 1_000) {
+            placed.o_id += 100;
+        }
+    };
+    let wrong = Err("an order has a higher number than there are orders");
+    for known in [ours(), others()] {
+        assert_eq!(told(&known, 100, beyond), wrong);
+    }
+}
+
+#[test]
+fn a_stock_holds_what_orders_have_left_of_it() {
+    let more = |of: usize| {
+        move |at: usize, _: &Call, outcome: &mut Outcome| {
+            if let (Outcome::Placed(placed), true) = (outcome, at > of && at.is_multiple_of(3))
+                && placed.lines[0].s_quantity < 100
+            {
+                placed.lines[0].s_quantity += 1;
+            }
+        }
+    };
+    let wrong = Err("a stock is not what orders have left of it");
+    for known in [ours(), others()] {
+        assert_eq!(told(&known, 100, more(1_000)), wrong);
+    }
+    // On data that no one has used the first answer is compared with what was loaded.
+    let size = Cardinality::tiny();
+    let district = StoredTally { next_o_id: i64::from(size.orders) + 1, ..StoredTally::default() };
+    let fresh = vec![district; (size.warehouses * DISTRICTS) as usize];
+    let always = |_: usize, _: &Call, outcome: &mut Outcome| {
+        if let Outcome::Placed(placed) = outcome
+            && placed.lines[0].s_quantity < 100
+        {
+            placed.lines[0].s_quantity += 1;
+        }
+    };
+    assert_eq!(told(&Knowledge::of(Data::new(size, SEED), Some(&fresh), false), 100, always), wrong);
+    let truth = |_: usize, _: &Call, _: &mut Outcome| {};
+    assert_eq!(told(&Knowledge::of(Data::new(size, SEED), Some(&fresh), false), 100, truth), Ok(()));
+    // What may be lost is compared with nothing.
+    assert_eq!(told(&Knowledge::of(Data::new(size, SEED), None, true), 100, more(0)), Ok(()));
+}
+
+#[test]
 fn an_order_is_declined_exactly_where_it_names_an_unused_item() {
     let declined = told(&others(), 100, |at, _, outcome| {
         if let (Outcome::Placed(placed), true) = (&outcome, at > 1_000) {

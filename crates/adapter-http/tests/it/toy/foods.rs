@@ -46,6 +46,7 @@ const fn kind(name: &'static str, declines: bool) -> Kind {
         p90_max: None,
         deferred_p90_max: None,
         declines_all: false,
+        writes: true,
     }
 }
 

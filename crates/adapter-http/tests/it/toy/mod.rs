@@ -32,6 +32,7 @@ impl Workload for Toy {
         p90_max: None,
         deferred_p90_max: None,
         declines_all: false,
+        writes: true,
     }];
     const STATEMENTS: &'static [&'static str] = &["look", "add"];
     type Call = Add;

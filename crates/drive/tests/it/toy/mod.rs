@@ -53,6 +53,7 @@ impl Workload for Toy {
             p90_max: None,
             deferred_p90_max: None,
             declines_all: false,
+            writes: true,
         },
         Kind {
             name: "later",
@@ -62,6 +63,7 @@ impl Workload for Toy {
             p90_max: None,
             deferred_p90_max: Some(Nanos::from_secs(80)),
             declines_all: false,
+            writes: true,
         },
     ];
     type Call = Call;
