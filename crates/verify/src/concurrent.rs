@@ -4,14 +4,14 @@
 use crate::Plan;
 use crate::finding::{Failure, Rule};
 use crate::openapi::cut;
-use crate::races::{Connection, at_once, line_of};
+use crate::races::{Connection, at_once, connections, line_of};
 use crate::statements::drawn;
-use crate::watch::{Noted, Shared, Watched};
+use crate::watch::{Noted, Shared};
 use crate::witness::Witness;
 use adapter_http::HttpTarget;
 use anyhow::Result;
 use contract::conformance::describe;
-use model::{CallWork, Fault, Inputs, OpenError, RetryPolicy, RetryingTarget, Session, Target};
+use model::{CallWork, Fault, Inputs, OpenError, Session, Target};
 use std::sync::Arc;
 use targets::Driven;
 use workload::Streams;
@@ -32,10 +32,7 @@ pub(crate) async fn sessions<W: Driven>(
     notes: &Shared<W>,
     count: u32,
 ) -> Result<Vec<Connection<W>>, OpenError> {
-    let target = RetryingTarget::new(
-        Watched { in_turn: 1, ..Watched::new(target, notes) },
-        RetryPolicy { reopens: false, ..RetryPolicy::default() },
-    );
+    let target = connections(target, notes);
     let mut sessions = Vec::new();
     for worker in 0..count {
         sessions.push(target.open(worker).await?);

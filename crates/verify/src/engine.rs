@@ -73,7 +73,8 @@ impl Flushing {
 }
 
 /// PostgreSQL counts what its sessions have reported, which they do once a second, and only where it flushes by a call of its own.
-/// MariaDB counts no flushes of its log from 10.8 on, and does not let its sessions choose. Of SQLite the kernel knows what has not been written, on most file systems and from Linux 6.5 on.
+/// MariaDB counts no flushes of its log from 10.8 on, and does not let its sessions choose. Of SQLite the kernel knows what has not
+/// been written, on most file systems and from Linux 6.5 on.
 pub(crate) fn flushing_of(url: &DbUrl) -> Option<Flushing> {
     let count = |query: &str| -> Option<u64> {
         let rows = store(url).rows(query, &[]).ok()?;

@@ -5,7 +5,7 @@
 //!
 //! In reading order: `finding` (what comes of it), `watch` (sessions that note what answers are worth), `contract` (an answer
 //! against OpenAPI), `asked` (requests that no server may take, of which `bad_inputs` is the table), `concurrent`, `races`,
-//! `connections`, `statements` and `own_word` (what the server says of itself, against `engine` and `files`); `idle` and `slow_body`
+//! `connections`, `statements` and `reported` (what the server reports of itself, against `engine` and `files`); `idle` and `slow_body`
 //! take their time beside all of them.
 
 mod asked;
@@ -18,8 +18,8 @@ mod files;
 mod finding;
 mod idle;
 mod openapi;
-mod own_word;
 mod races;
+mod reported;
 mod request;
 mod slow_body;
 mod statements;
@@ -201,9 +201,9 @@ pub fn verify<W: Driven>(
                 rules.push(unchanged::<W>(quiet.as_ref(), witness)?);
             }
             Phase::ConcurrentReads => rules.push(concurrent::reads(&target, &notes, plan)?),
-            Phase::OwnWord => {
-                rules.push(own_word::pool(&target, &notes, plan, witness)?);
-                rules.push(own_word::durability(&target, &notes, plan, witness)?);
+            Phase::Reported => {
+                rules.push(reported::pool(&target, &notes, plan, witness)?);
+                rules.push(reported::durability(&target, &notes, plan, witness)?);
             }
             Phase::Races => rules.extend(races::races(&target, &notes, plan, witness)?),
             Phase::Connections => rules.push(connections::connections(&target, plan.url)?),
@@ -243,7 +243,7 @@ const PHASES: [(&str, Phase); 9] = [
     ("races", Phase::Races),
     ("connections", Phase::Connections),
     ("statements at the engine", Phase::Statements),
-    ("pool and durability", Phase::OwnWord),
+    ("pool and durability", Phase::Reported),
     ("all answers so far", Phase::Answers),
     ("the stored data", Phase::Stored),
 ];
@@ -256,7 +256,7 @@ enum Phase {
     Races,
     Connections,
     Statements,
-    OwnWord,
+    Reported,
     Answers,
     Stored,
 }
@@ -266,7 +266,7 @@ impl Phase {
         match self {
             Phase::Conformance => &[GOLDEN.0, RANDOM.0],
             Phase::ConcurrentReads => &[concurrent::READS],
-            Phase::OwnWord => &[own_word::POOL, own_word::DURABILITY],
+            Phase::Reported => &[reported::POOL, reported::DURABILITY],
             Phase::BadInputs => &["bad-input", asked::HOST, "methods", UNCHANGED],
             Phase::Races => &[RACE],
             Phase::Connections => &["connections"],

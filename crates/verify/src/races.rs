@@ -59,10 +59,7 @@ async fn of_round<W: Driven>(
     notes: &Shared<W>,
     races: Vec<Race<W>>,
 ) -> Result<(), OpenError> {
-    let retrying = RetryingTarget::new(
-        Watched { in_turn: 1, ..Watched::new(target, notes) },
-        RetryPolicy { reopens: false, ..RetryPolicy::default() },
-    );
+    let retrying = connections(target, notes);
     let mut sessions = Vec::new();
     for (at, race) in races.into_iter().enumerate() {
         while sessions.len() < race.together.len().max(1) {
@@ -80,6 +77,15 @@ async fn of_round<W: Driven>(
         }
     }
     Ok(())
+}
+
+/// Opens sessions of one connection each.
+pub(crate) fn connections<W: Driven>(
+    target: &Arc<HttpTarget<W>>,
+    notes: &Shared<W>,
+) -> RetryingTarget<Watched<W>> {
+    let watched = Watched { in_turn: 1, ..Watched::new(target, notes) };
+    RetryingTarget::new(watched, RetryPolicy { reopens: false, ..RetryPolicy::default() })
 }
 
 /// A session that repeats what met a conflict.

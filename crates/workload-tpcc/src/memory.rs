@@ -47,7 +47,7 @@ pub struct Knowledge {
     is_fresh: bool,
 }
 
-/// What is known of a district's orders, and of those that wait for delivery: counts that only grow, but for the last.
+/// What is known of a district's orders, and of those that wait for delivery.
 #[derive(Debug, Default)]
 struct Queue {
     /// How many waited before the first call, at least.

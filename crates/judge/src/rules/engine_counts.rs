@@ -9,6 +9,7 @@ use result::{Engine, Rule, Tier, Trial};
 const WRITES_MIN: u64 = 200;
 /// Seconds by which an engine's counts may be late: PostgreSQL's sessions report what they have done once a second.
 const LATE_S: f64 = 2.0;
+
 /// Speaks where the engine counts.
 pub(super) fn engine_counts(trial: &Trial) -> Option<Rule> {
     let engine = trial.engine.as_ref()?;

@@ -1,4 +1,4 @@
-//! What a server says of itself at `/about`, against what can be seen: its pool, and what its acknowledged calls survive.
+//! What a server reports of itself at `/about`, against what can be seen: its pool, and what its acknowledged calls survive.
 
 use crate::Plan;
 use crate::concurrent::sessions;
