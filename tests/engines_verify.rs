@@ -1,11 +1,13 @@
-//! `verify` on PostgreSQL and MariaDB: every rule is kept, on data of ours next to the database that was named.
+//! `verify` on PostgreSQL and MariaDB: every rule is kept, on data of ours next to the database that was named; and what `run` asks
+//! these engines of a server while it warms up.
 
-use crate::e2e_impostor::{Asked, Reply, changed, forward, listen};
+use crate::e2e_impostor::{Asked, Reply, answer, changed, forward, listen};
 use crate::e2e_workdir::{Running, Workdir};
 use crate::engines_languages::ours;
 use crate::engines_workdir::{Server, on};
 use rig::Engine;
 use serde_json::Value;
+use std::time::Duration;
 
 fn read(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
@@ -100,4 +102,49 @@ fn calls_that_are_only_said_to_be_durable_are_found() {
         let honest = found_of(server, &url, "durability", durable);
         assert_eq!(honest["check"], "passed", "{honest}");
     });
+}
+
+/// Bookings are stored after a moment, and all of them before the run ends.
+#[test]
+fn calls_that_are_stored_a_moment_after_their_answer_are_found() {
+    for (engine, name) in [(Engine::Postgres, "postgres"), (Engine::MariaDb, "mariadb")] {
+        on(engine, |server| {
+            let workdir = Workdir::empty();
+            let url = server.loaded(&workdir, "booking --golden", "belated");
+            let mut command = workdir.command(&format!("serve booking --db {url} --listen 127.0.0.1:0"));
+            command.env("STACKMARK_DB_PASSWORD", server.password());
+            let real = Running::start(command);
+            real.until("it listens", || real.out().ends_with('\n'));
+            let address = real.out().trim().strip_prefix("listening on http://").unwrap().to_owned();
+            let looked_up = |late: bool| {
+                let address = address.clone();
+                let url_of_it = listen(move |asked: &Asked| {
+                    if !late || asked.method() != "POST" {
+                        return Reply::Bytes(forward(&address, &asked.whole()));
+                    }
+                    let mut booking = asked.body();
+                    booking["id"] = asked.header("idempotency-key").into();
+                    let (address, request) = (address.clone(), asked.whole());
+                    std::thread::spawn(move || {
+                        std::thread::sleep(Duration::from_millis(30));
+                        forward(&address, &request)
+                    });
+                    Reply::Bytes(answer("201 Created", "application/json", &booking.to_string()))
+                });
+                let plan = "--warmup 1s --duration 500ms --rate 20 --clients 2 --mix book=100";
+                let ran = server
+                    .run(&workdir, &format!("run booking/{name} --url {url_of_it} --db {url} {plan} --json"));
+                assert!(!ran.out.is_empty(), "{ran:?}");
+                let document = read(&ran.out);
+                let audits = document["trials"][0]["audits"].as_array().unwrap();
+                let audit = audits.iter().find(|audit| audit["name"] == "acknowledged-at-once");
+                audit.unwrap_or_else(|| panic!("{ran:?}")).clone()
+            };
+            let honest = looked_up(false);
+            assert_eq!(honest["check"], "passed", "{honest}");
+            let belated = looked_up(true);
+            assert_eq!(belated["check"], "failed", "{belated}");
+            assert!(belated.to_string().contains("no-such-booking"), "{belated}");
+        });
+    }
 }

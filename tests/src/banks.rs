@@ -113,6 +113,11 @@ impl Injected for Tpcb {
             &["history-references", "ledger"],
         ),
         Injector::after(
+            "history is dated years ago",
+            &["update pgbench_history set mtime = {old}"],
+            &["history-dates"],
+        ),
+        Injector::after(
             "an account gets a unit that no one moved",
             &["update pgbench_accounts set abalance = abalance + 1 where aid = 1"],
             &["account-history", "balance-sums", "ledger"],

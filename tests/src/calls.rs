@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::task::{Context, Poll, Waker};
 use tokio::runtime::{Builder, Runtime};
-use workload_tpcc::{Call, Data, Inputs, Knowledge, Ledger, Outcome, Tpcc};
+use workload_tpcc::{Call, Data, Inputs, Knowledge, Ledger, Outcome, Run, Tpcc};
 
 use crate::store::{LOAD_SEED, Store};
 
@@ -102,7 +102,8 @@ pub fn drive_tpcc<T: Target<Tpcc>>(
     calls: u64,
     seed: u64,
 ) -> Trial<Tpcc> {
-    let known = Knowledge::of(Data::new(store.size, LOAD_SEED), Some(&store.tallies()), false);
+    let run = Run { begin: i64::try_from(measure::unix_seconds()).ok(), ..Run::default() };
+    let known = Knowledge::of(Data::new(store.size, LOAD_SEED), Some(&store.tallies()), run);
     let inputs = |worker| inputs(store, seed, worker).remembering(&known);
     drive(target, workers, calls, inputs, || Ledger::new(store.size))
 }

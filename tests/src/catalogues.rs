@@ -93,13 +93,24 @@ impl Injected for FoodCatalogue {
         Injector::after(
             "a food has too much energy",
             &["update food set kcal = 901 where id = 7"],
-            &["food-values"],
+            &["food-values", "ledger"],
         ),
         Injector::after(
             "a price is a cent higher",
             &["update food set price = price + 1 where id = 7"],
             &["food-versions"],
         ),
+        Injector::edits(
+            "the name of a new food is cut",
+            &[(Stmt::InsertFood.id(), "?3,", "substr(?3, 2),")],
+            &["ledger"],
+        ),
+        Injector::edits(
+            "changes add to the fat",
+            &[(Stmt::UpdateFood.id(), "fat = ?6", "fat = ?6 + 1")],
+            &["ledger"],
+        ),
+        Injector::after("fat becomes fibre", &["update food set fibre = fat where id = 7"], &["ledger"]),
         Injector::after(
             "a row has no version",
             &["update category set version = 0 where id = 3"],

@@ -348,6 +348,9 @@ pub const EXACT: &[FaultInjector] = &[
         &[(Stmt::InsertHistory, "?6, ?7", "?6, substr(?7, 2)")],
         &["payment-texts"],
     ),
+    edits("orders are dated years ago", &[(Stmt::InsertOrder, "{now}", "{old}")], &["run-dates"]),
+    edits("deliveries are dated years ago", &[(Stmt::DeliverLines, "{now}", "{old}")], &["run-dates"]),
+    edits("payments are dated years ago", &[(Stmt::InsertHistory, "{now}", "{old}")], &["run-dates"]),
     edits(
         "lines are labelled for another district",
         &[(Stmt::InsertOrderLine, "?8, ?9", "?8, lower(?9)")],

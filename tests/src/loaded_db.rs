@@ -89,7 +89,9 @@ impl<W: Benchmark> LoadedDb<W> {
     /// # Panics
     /// When an audit could not be run.
     pub fn failed_here(&self, before: &W::Evidence) -> BTreeSet<String> {
-        let context = W::context(&self.size, Past { ours: true, fresh: true }, Some(before));
+        let now = measure::unix_seconds() as i64;
+        let context =
+            W::context(&self.size, Past { ours: true, fresh: true, run: Some((now, now)) }, Some(before));
         let groups = W::audits(self.place().dialect()).expect("kept by a test of the workload");
         let queries = groups.iter().map(|group| {
             let queries = group.audits.iter().map(|audit| (&audit.name, &audit.query, audit.rows_max));

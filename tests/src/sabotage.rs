@@ -77,14 +77,14 @@ impl Trick {
     }
 }
 
-/// A text in an engine's words: `{now}` is the time, `{cent}` an amount of one cent, `{cents}` how many of them a unit has.
+/// A text in an engine's words: `{now}` is the time, `{old}` one before all loads, `{cent}` an amount of one cent, `{cents}` how many of them a unit has.
 pub fn spelled(dialect: Dialect, text: &str) -> String {
-    let (now, cent, cents) = match dialect {
-        Dialect::Sqlite => ("unixepoch()", "1", "1"),
-        Dialect::Postgres => ("localtimestamp", "0.01", "100"),
-        Dialect::MySql => ("utc_timestamp()", "0.01", "100"),
+    let (now, old, cent, cents) = match dialect {
+        Dialect::Sqlite => ("unixepoch()", "1600000000", "1", "1"),
+        Dialect::Postgres => ("localtimestamp", "timestamp '2020-09-13'", "0.01", "100"),
+        Dialect::MySql => ("utc_timestamp()", "'2020-09-13'", "0.01", "100"),
     };
-    text.replace("{now}", now).replace("{cents}", cents).replace("{cent}", cent)
+    text.replace("{now}", now).replace("{old}", old).replace("{cents}", cents).replace("{cent}", cent)
 }
 
 /// A session with a saboteur around it.

@@ -325,7 +325,9 @@ pub fn what_is_refused_goes_back<B: Relayed>() {
     execute(&place, &[format!("insert into account (id, balance) values ({target}, {OPENING})")]);
     assert_eq!(asked.state::<B>(), (OPENING, OPENING, State::Refunded));
     asked.repeat::<B>();
-    assert_eq!(asked.bank.failed(&asked.ledger), BTreeSet::new());
+    // The account was there before and is there again, so that no reason shows.
+    assert_eq!(asked.bank.failed(&asked.ledger), BTreeSet::from(["ledger".to_owned()]));
+    assert_eq!(asked.bank.missed(&asked.ledger), ["refunds"]);
     let found = asked.ask::<B>(&Call::ReadTransfer { source, key });
     assert_eq!(found, Outcome::Found { target, amount: AMOUNT, state: State::Refunded });
 }
@@ -427,6 +429,23 @@ pub const WRONGS: &[Wrong] = &[
                 "insert into entry (run, worker, sequence, source, account, amount) select run, worker, sequence, source, source, amount from transfer",
             ],
             &[],
+        ],
+        caught_by: &["ledger"],
+    },
+    Wrong {
+        what: "a transfer is refused and returned, although its account is there",
+        settled: true,
+        acts: [
+            &[
+                "update transfer set state = 5",
+                "update account set balance = balance + 700 where id = 1",
+                "insert into entry (run, worker, sequence, source, account, amount) select run, worker, sequence, source, source, amount from transfer",
+            ],
+            &[
+                "update inbox set state = 2",
+                "update account set balance = balance - 700 where id = 24",
+                "delete from entry",
+            ],
         ],
         caught_by: &["ledger"],
     },

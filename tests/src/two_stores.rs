@@ -6,6 +6,7 @@ use crate::loaded_db::{LoadedDb, misses};
 use crate::test_engines::TestEngine;
 use measure::Monotonic;
 use model::{CallWork, Clock as _, Inputs as _, Nanos, Session as _, Target as _};
+use result::Check;
 use sql::{DbUrl, Journal, SqliteUrl};
 use std::collections::BTreeSet;
 use targets::{Driven as _, How, TrialTarget, target_over};
@@ -93,6 +94,12 @@ impl Bank {
         let missed = misses::<Transfers>(&self.before, &self.evidence(), &claims);
         let here = self.parts.iter().flat_map(|part| part.failed_here(&self.before));
         here.chain(missed.then(|| "ledger".to_owned())).collect()
+    }
+
+    /// The measures of the ledger that notice something.
+    pub(crate) fn missed(&self, ledger: &Ledger) -> Vec<String> {
+        let checks = Transfers::ledger_checks(&self.before, &self.evidence(), &ledger.claims(true));
+        checks.into_iter().filter(|found| found.check == Check::Failed).map(|found| found.name).collect()
     }
 }
 

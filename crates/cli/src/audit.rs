@@ -48,7 +48,7 @@ pub(crate) fn audit<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<CommandOut
     let size = workload::whole::<W>(&sizes)?;
     let interrupt = Interrupt::listen()?;
     // No one can say how many runs, with which seeds, these databases have seen.
-    let past = Past { ours: kits.iter().all(|kit| kit.ours), fresh: false };
+    let past = Past { ours: kits.iter().all(|kit| kit.ours), fresh: false, run: None };
     let asking = Asking { past, when: AuditWhen::AfterRun, threads: args.threads };
     let before = claims.as_ref().map(|run| &run.before);
     let parts: Vec<_> = urls.iter().zip(&sizes).collect();

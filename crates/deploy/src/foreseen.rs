@@ -10,7 +10,7 @@ use targets::Style;
 /// Sessions on an engine besides those of the calls: loads, audits and what is read while a trial runs.
 pub(crate) const SESSIONS_OF_OURS: u32 = 50;
 /// Sessions of ours that are open together with those of the calls.
-const SESSIONS_MEANWHILE: u64 = 5;
+const SESSIONS_MEANWHILE: u64 = 6;
 /// Open files of ours that are not those of clients.
 const FILES_OF_OURS: u64 = 128;
 /// Open files of a session of SQLite: the database, its log and its shared memory.

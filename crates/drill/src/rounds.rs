@@ -190,7 +190,13 @@ impl<W: Driven> Rounds<'_, W> {
             }
         }
         let claims = W::claims(&ledger, true);
-        let mut after = trial::after(self.stage.databases, &before, self.audits, &claims, self.interrupt)?;
+        let mut after = trial::after(
+            self.stage.databases,
+            &before,
+            self.audits,
+            (began / 1_000_000_000, &claims),
+            self.interrupt,
+        )?;
         let (checks, again) = self.messages(number, &before, &claims)?;
         after.ledger.extend(checks);
         fault.duplicates = again;

@@ -45,11 +45,12 @@ macro_rules! driven {
 
             fn generator(
                 plan: &$crate::parts::Plan,
-                target: &::std::sync::Arc<$crate::TrialTarget<Self>>,
+                target: $crate::Witnessed<Self>,
                 inputs: &dyn Fn(u32) -> <Self as $crate::parts::Workload>::Inputs,
                 clock: $crate::parts::Monotonic,
             ) -> ::std::result::Result<Box<dyn $crate::parts::LoadGenerator<Self>>, $crate::parts::RunError> {
-                let generator = $crate::parts::Generator::open(plan, target, inputs, clock)?;
+                let target = ::std::sync::Arc::new(target);
+                let generator = $crate::parts::Generator::open(plan, &target, inputs, clock)?;
                 Ok(Box::new(generator))
             }
 

@@ -13,6 +13,7 @@ mod sharded;
 mod subjects;
 mod tpcc;
 mod transfer;
+mod witness;
 
 use anyhow::{Result, anyhow, bail};
 use contract::conformance::{Conformance, Disagreement};
@@ -22,13 +23,13 @@ use model::{AnyTarget, DRIVER_PANICKED, RetryPolicy, Retrying, RetryingTarget};
 use sharded::Sharded;
 use sql::DbUrl;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use workload::Benchmark;
 
 pub use generic::{target as over_statements, target_in_form as over_statements_in_form};
 pub use how::{Driver, How, Style};
 pub use place::{place, server_only, sqlite_only, why_closed};
 pub use subjects::{COMBINATIONS, Combination};
+pub use witness::{Arriving, Witness, Witnessed};
 
 /// What [`driven!`] is made of.
 #[doc(hidden)]
@@ -84,10 +85,10 @@ pub trait Driven: Benchmark {
         bail!("{} in style {} leaves nothing to a relay", Self::NAME, how.style.name())
     }
 
-    /// [`drive::Generator::open`].
+    /// [`drive::Generator::open`], of sessions that a witness follows.
     fn generator(
         plan: &Plan,
-        target: &Arc<TrialTarget<Self>>,
+        target: Witnessed<Self>,
         inputs: &dyn Fn(u32) -> Self::Inputs,
         clock: Monotonic,
     ) -> Result<Box<dyn LoadGenerator<Self>>, RunError>;
@@ -95,7 +96,7 @@ pub trait Driven: Benchmark {
     /// [`drive::run`].
     fn drive(
         plan: &Plan,
-        target: &Arc<TrialTarget<Self>>,
+        target: Witnessed<Self>,
         inputs: &dyn Fn(u32) -> Self::Inputs,
         ledger: &dyn Fn() -> Self::Ledger,
         clock: Monotonic,

@@ -9,6 +9,7 @@ use crate::follow::look;
 use crate::headline::fill;
 use crate::job::{Before, Job, Measured, UNSETTLED, not_audited};
 use crate::last_answer::{LastAnswer, hold_to};
+use crate::lookups::Lookups;
 use crate::processes::Throttling;
 use crate::reach::{of_server, reach_started};
 use crate::reporter::{SliceView, TrialReporter};
@@ -21,7 +22,8 @@ use model::{Clock, Ledger, Nanos, Stack};
 use observe::{Watch, Watched};
 use result::{Document, LedgerCheck, Role, State, Trial};
 use std::sync::Arc;
-use targets::{Driven, Style, TrialTarget};
+use std::sync::atomic::{AtomicBool, Ordering};
+use targets::{Driven, Style, TrialTarget, Witnessed};
 use workload::Benchmark;
 
 /// The first turn of all parties but the first begins with this share of the warm-up: the engine is warm by then, and only
@@ -45,6 +47,7 @@ struct Party<'j, 'a, W: Driven> {
     first_worker: u32,
     target: Arc<TrialTarget<W>>,
     generator: Box<dyn LoadGenerator<W>>,
+    lookups: Option<Lookups<W>>,
     server: Option<Server>,
     settle: Nanos,
     /// How long it has made calls that are not counted.
@@ -150,7 +153,10 @@ fn audit_together<W: Driven>(
 ) {
     let clock = Monotonic::start();
     announce(first.reporter, "auditing");
-    let mut checked = validate::after(first.databases, before, audited_before, claims, first.interrupt);
+    // The numbers of runs are made of their begins.
+    let begin = ended.iter().map(|ended| ended.run).min().unwrap_or(0) / 1_000_000_000;
+    let mut checked =
+        validate::after(first.databases, before, audited_before, (begin, claims), first.interrupt);
     if let (Ok(checked), Some(at_last)) = (&mut checked, at_last) {
         hold_to(&mut checked.ledger, W::ledger_checks(before, at_last, claims));
     }
@@ -190,14 +196,17 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
     ) -> Result<Party<'j, 'a, W>> {
         job.begin(before, document)?;
         let (urls, size) = (job.databases.urls(), &job.databases.size);
-        let (server, target, sessions) = match job.subject.route() {
-            Route::Direct => (None, targets::target_over(job.subject.how, &urls, size)?, job.plan.workers),
+        let (server, target, sessions, spare) = match job.subject.route() {
+            Route::Direct => {
+                (None, targets::target_over(job.subject.how, &urls, size)?, job.plan.workers, false)
+            }
             Route::Http => {
                 let server = job.serve(&SinkAddress::Null)?.context("it has no server")?;
                 let target = reach_started::<W>(&server, job.databases.scale(), job.server.http)?;
                 target.about().admits(job.plan.workers).map_err(anyhow::Error::msg)?;
-                let pool = target.about().pool;
-                (Some(server), of_server(target), pool)
+                let (pool, spare) =
+                    (target.about().pool, target.about().admits(job.plan.workers + 1).is_ok());
+                (Some(server), of_server(target), pool, spare)
             }
         };
         let stack = job.stack(&target, sessions);
@@ -210,7 +219,9 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
         let inputs = |worker| inputs(first + worker);
         // A slice is a round, so that a rate is of one window.
         let plan = drive::Plan { slice: job.plan.round_measured(), ..job.plan.clone() };
-        let generator = W::generator(&plan, &target, &inputs, Monotonic::start())?;
+        let lookups = job.look_up(&target, spare);
+        let witnessed = Witnessed::new(&target, lookups.as_ref().map(|lookups| Arc::clone(&lookups.witness)));
+        let generator = W::generator(&plan, witnessed, &inputs, Monotonic::start())?;
         let settle = job.plan.rounds.map_or(Nanos::ZERO, |rounds| rounds.settle);
         Ok(Party {
             job,
@@ -220,6 +231,7 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
             first_worker: earlier,
             target,
             generator,
+            lookups,
             server,
             settle,
             uncounted: Nanos::ZERO,
@@ -234,6 +246,8 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
     fn turn(&mut self, round: Round, observer: &mut Turn<'_>) {
         let size = &self.job.databases.size;
         observer.server = self.server.take();
+        self.lookups.iter_mut().for_each(Lookups::start);
+        observer.warm = self.lookups.as_ref().map(|lookups| Arc::clone(&lookups.over));
         let stop = observer.stop.clone();
         let ran = self.generator.round(round, &|| W::new_ledger(size), &stop, observer);
         (self.server, self.failure) = (observer.server.take(), observer.failure.take());
@@ -305,11 +319,12 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
         }
         let made = self.whole.as_ref().map_or(0, |whole| whole.totals.call_counts().started);
         let is_sound = made > 0 && self.failure.is_none() && !self.job.interrupt.requested();
-        let closing = if is_sound {
+        let mut closing = if is_sound {
             self.job.closing(&self.target, self.run, (self.first_worker, made))
         } else {
             Vec::new()
         };
+        closing.extend(self.lookups.and_then(Lookups::end));
         drop(self.target);
         let throttling =
             Throttling { server: self.server.as_ref().and_then(Server::throttling), ..Throttling::default() };
@@ -391,6 +406,7 @@ impl Turns<'_> {
                 interrupt: self.interrupt,
                 server: None,
                 failure: None,
+                warm: None,
                 unsettled: false,
                 waits: at == 0 && plan.warmup_max > Nanos::ZERO,
             };
@@ -457,6 +473,8 @@ struct Turn<'a> {
     interrupt: &'a Interrupt,
     server: Option<Server>,
     failure: Option<String>,
+    /// To be set when the window opens, where calls are looked up until then.
+    warm: Option<Arc<AtomicBool>>,
     /// Whether the engine had not settled when the window opened.
     unsettled: bool,
     /// Whether that is waited for: in the first turn of all.
@@ -475,6 +493,9 @@ impl<W: Driven> Observer<W> for Turn<'_> {
     fn opened(&mut self) {
         self.unsettled = !Observer::<W>::is_settled(self);
         self.opened = self.clock.now() - self.since;
+        if let Some(warm) = &self.warm {
+            warm.store(true, Ordering::Relaxed);
+        }
         self.watch.open_window_of(self.party);
     }
 

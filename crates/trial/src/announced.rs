@@ -45,7 +45,13 @@ impl<W: Driven> Job<'_, W> {
             trial.notes.push(Own::NOTE.into());
             return Ok(());
         }
-        let checked = validate::after(self.databases, before, &trial.audits, &claims, self.interrupt)?;
+        let checked = validate::after(
+            self.databases,
+            before,
+            &trial.audits,
+            (run / 1_000_000_000, &claims),
+            self.interrupt,
+        )?;
         trial.audits.extend(checked.audits);
         trial.ledger = checked.ledger;
         audit_messages(self, trial, (run, within, before), relayed, &claims)

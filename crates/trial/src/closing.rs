@@ -22,12 +22,12 @@ const LATEST: u64 = 2_000;
 const DRAWN_MAX: u64 = 200_000;
 /// A question whose answer differs is asked again after these times: a cache may show for a moment what was there before. Once one
 /// has differed in the end, others are asked again after the first of them alone.
-const PAUSES: [Duration; 3] =
+pub(crate) const PAUSES: [Duration; 3] =
     [Duration::from_millis(100), Duration::from_millis(400), Duration::from_millis(1_500)];
 /// All questions together take no longer than this.
 const LONGEST: Duration = Duration::from_secs(60);
 /// Differences that are shown, of each kind.
-const SHOWN: usize = 5;
+pub(crate) const SHOWN: usize = 5;
 
 /// Who is asked, and about what.
 pub(crate) struct Closing<'a, W: Driven> {
@@ -75,18 +75,9 @@ impl<W: Driven> Closing<'_, W> {
                 Ok(store) => self.compare_within(store, &calls, left),
                 Err(error) => Compared::Unknown(format!("{error:#}")),
             };
-            let (check, sentence, violations) = judged(kind.name, calls.len(), compared);
-            audits.push(Audit {
-                name: format!("closing-{}", kind.name),
-                store: None,
-                family: AuditFamily::Responses,
-                when: AuditWhen::AfterRun,
-                clause: None,
-                check,
-                sentence,
-                violations,
-                duration_s: (clock.now() - started).as_secs_f64(),
-            });
+            let judged = judged(kind.name, calls.len(), compared);
+            let duration_s = (clock.now() - started).as_secs_f64();
+            audits.push(of_answers(&format!("closing-{}", kind.name), judged, duration_s));
         }
         audits
     }
@@ -185,6 +176,25 @@ async fn ask<W: Driven>(
     (answered, stored)
 }
 
+/// An audit of answers.
+pub(crate) fn of_answers(
+    name: &str,
+    (check, sentence, violations): (Check, String, Vec<String>),
+    duration_s: f64,
+) -> Audit {
+    Audit {
+        name: name.to_owned(),
+        store: None,
+        family: AuditFamily::Responses,
+        when: AuditWhen::AfterRun,
+        clause: None,
+        check,
+        sentence,
+        violations,
+        duration_s,
+    }
+}
+
 fn judged(kind: &str, count: usize, compared: Compared) -> (Check, String, Vec<String>) {
     match compared {
         Compared::Unknown(why) => {
@@ -205,7 +215,7 @@ fn judged(kind: &str, count: usize, compared: Compared) -> (Check, String, Vec<S
 }
 
 /// Our own statements, one after the other, through the driver that is in use where none is chosen.
-fn reference(how: How, stores: usize) -> How {
+pub(crate) fn reference(how: How, stores: usize) -> How {
     let driver = match how.dialect {
         Dialect::Sqlite => Driver::Rusqlite,
         Dialect::Postgres => Driver::TokioPostgres,

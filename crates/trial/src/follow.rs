@@ -12,6 +12,8 @@ use measure::Monotonic;
 use model::Nanos;
 use observe::Watch;
 use result::Document;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use targets::Driven;
 
 /// Partial results are written with every slice for this long, and with every tenth then.
@@ -56,6 +58,8 @@ pub(crate) struct Follow<'a, 'j, W: Driven> {
     pub(crate) window_written: bool,
     /// Whether the engine had not settled when the window opened.
     pub(crate) unsettled: bool,
+    /// To be set when the window opens, where calls are looked up until then.
+    pub(crate) warm: Option<Arc<AtomicBool>>,
     pub(crate) write_failure: Option<anyhow::Error>,
 }
 
@@ -104,6 +108,9 @@ impl<W: Driven> Observer<W> for Follow<'_, '_, W> {
 
     fn opened(&mut self) {
         self.unsettled = !self.is_settled();
+        if let Some(warm) = &self.warm {
+            warm.store(true, Ordering::Relaxed);
+        }
         if let Some(watch) = &mut self.watch {
             watch.open_window();
         }

@@ -6,6 +6,7 @@ use crate::folder::{ClaimsFile, Folder, Progress};
 use crate::follow::Follow;
 use crate::headline::{described, fill, nothing_completed};
 use crate::last_answer::{LastAnswer, hold_to};
+use crate::lookups::Lookups;
 use crate::own::Own;
 use crate::processes::Throttling;
 use crate::reach::{gone, of_server, reach, reach_started};
@@ -23,7 +24,7 @@ use observe::{Observation, Options, Probing, Watch, Watched};
 use result::{Conformance, Document, MachineSpeed, Role, Settled, SpeedAround, State, Trial};
 use std::cell::Cell;
 use std::sync::Arc;
-use targets::{Driven, TrialTarget};
+use targets::{Driven, TrialTarget, Witnessed};
 use workload::Streams;
 
 /// The note of a trial whose window opened although the log of a commit still changed.
@@ -126,7 +127,7 @@ impl<W: Driven> Job<'_, W> {
                     self.subject.publishes_directly().then(|| relay.sink().produce()).transpose()?;
                 let target =
                     targets::target_over(self.subject.how, &self.databases.urls(), &self.databases.size)?;
-                self.drive(target, self.plan.workers, watched, None, document, before)?
+                self.drive(target, (self.plan.workers, false), watched, None, document, before)?
             }
             Route::Http => self.through_http(watched, &relay.sink(), document, before)?,
         };
@@ -184,8 +185,9 @@ impl<W: Driven> Job<'_, W> {
         let pid = started.as_ref().map(Server::pid).or(target.about().pid.filter(|_| local));
         watched.extend(pid.map(|pid| Watched::of(Role::Server, pid)));
         let about = target.about().clone();
+        let spare = about.admits(self.plan.workers + 1).is_ok();
         let mut driven =
-            self.drive(of_server(target), about.pool, watched, started.as_mut(), document, before)?;
+            self.drive(of_server(target), (about.pool, spare), watched, started.as_mut(), document, before)?;
         if let Some(url) = self.url {
             // No one tells us how a server ended that is not our child.
             driven.measured.server_failure = gone::<W>(url, &about);
@@ -202,7 +204,7 @@ impl<W: Driven> Job<'_, W> {
     fn drive(
         &self,
         target: TrialTarget<W>,
-        sessions: u32,
+        (sessions, spare): (u32, bool),
         watched: Vec<Watched>,
         server: Option<&mut Server>,
         document: &mut Document,
@@ -235,17 +237,23 @@ impl<W: Driven> Job<'_, W> {
             slices_written: 0,
             window_written: false,
             unsettled: false,
+            warm: None,
             write_failure: None,
         };
         // It stays until the data has settled: what it left undecided is decided by it.
         let target = Arc::new(target);
+        let mut lookups = self.look_up(&target, spare);
+        lookups.iter_mut().for_each(Lookups::start);
+        follow.warm = lookups.as_ref().map(|lookups| Arc::clone(&lookups.over));
+        let witnessed = Witnessed::new(&target, lookups.as_ref().map(|lookups| Arc::clone(&lookups.witness)));
         // Where a relay goes on, what is stored changes rightly.
         let holds = self.audited && !self.subject.how.style.is_relayed();
         let last = holds.then(|| LastAnswer::prepare(&self.databases.urls()));
         let driven =
-            W::drive(&self.plan, &target, &inputs, &|| W::new_ledger(size), clock, &stop, &mut follow);
+            W::drive(&self.plan, witnessed, &inputs, &|| W::new_ledger(size), clock, &stop, &mut follow);
         let ended = Monotonic::start();
         let at_last = last.and_then(LastAnswer::evidence::<W>);
+        let at_once = lookups.and_then(Lookups::end);
         let Follow {
             watch, following, server_failure, write_failure, mut progress, document, unsettled, ..
         } = follow;
@@ -282,7 +290,8 @@ impl<W: Driven> Job<'_, W> {
             && server_failure.is_none()
             && !self.interrupt.requested();
         let made = driven.totals.call_counts().started;
-        let closing = if is_sound { self.closing(&target, run, (0, made)) } else { Vec::new() };
+        let mut closing = if is_sound { self.closing(&target, run, (0, made)) } else { Vec::new() };
+        closing.extend(at_once);
         // Counted since the engine was started, of which this trial is the greater part; of a fresh engine all of it.
         let throttling = Throttling { engines: self.deployment.engine_throttling(), ..Throttling::default() };
         let measured = Measured { trial: driven, observation, stack, server_failure, throttling };
@@ -351,6 +360,8 @@ impl<W: Driven> Job<'_, W> {
             run,
             mix: self.plan.mix.as_ref(),
             skew: self.plan.skew,
+            // The number of a run is made of its begin.
+            begin: i64::try_from(run / 1_000_000_000).ok(),
             lossy: false,
         }
     }

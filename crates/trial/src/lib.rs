@@ -19,6 +19,7 @@ mod headline;
 mod job;
 mod last_answer;
 mod lock;
+mod lookups;
 mod own;
 mod processes;
 mod reach;

@@ -266,8 +266,8 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-fn past_of<W: Driven>(databases: &Databases<W>, before: &W::Evidence) -> Past {
-    Past { ours: !databases.is_foreign(), fresh: W::is_fresh(before, &databases.size) }
+fn past_of<W: Driven>(databases: &Databases<W>, before: &W::Evidence, run: Option<(i64, i64)>) -> Past {
+    Past { ours: !databases.is_foreign(), fresh: W::is_fresh(before, &databases.size), run }
 }
 
 /// Audits before anything ran.
@@ -277,7 +277,7 @@ pub fn before<W: Driven>(
     interrupt: &Interrupt,
 ) -> Result<Vec<result::Audit>> {
     reporter.doing("auditing the data before the first call");
-    let past = past_of(databases, &evidence::<W>(&databases.urls())?);
+    let past = past_of(databases, &evidence::<W>(&databases.urls())?, None);
     let asking = Asking { past, when: AuditWhen::BeforeRun, threads: 0 };
     let audits = audits::<W>(&databases.parts(), asking, None, interrupt)?;
     // The shape is that of a run's work, of which there is none yet; but what is wrong with it already is kept, so that it is
@@ -326,10 +326,12 @@ pub fn after<W: Driven>(
     databases: &Databases<W>,
     before: &W::Evidence,
     audited_before: &[result::Audit],
-    claims: &W::Claims,
+    (begin, claims): (u64, &W::Claims),
     interrupt: &Interrupt,
 ) -> Result<After> {
-    let asking = Asking { past: past_of(databases, before), when: AuditWhen::AfterRun, threads: 0 };
+    let run = [begin, measure::unix_seconds()].map(|at| i64::try_from(at).unwrap_or(i64::MAX));
+    let past = past_of(databases, before, Some((run[0], run[1])));
+    let asking = Asking { past, when: AuditWhen::AfterRun, threads: 0 };
     let mut audits = audits::<W>(&databases.parts(), asking, Some(before), interrupt)?;
     told_apart(&mut audits, audited_before);
     let stored = evidence::<W>(&databases.urls())?;

@@ -96,8 +96,13 @@ pub(crate) fn calls<W: Driven>(
     witness: &dyn Witness<W>,
     before: &W::Evidence,
 ) -> Result<Rule> {
-    let streams =
-        Streams { seed: plan.seed, load: Some(W::GOLDEN_LOAD_SEED), run: plan.seed, ..Streams::default() };
+    let streams = Streams {
+        seed: plan.seed,
+        load: Some(W::GOLDEN_LOAD_SEED),
+        run: plan.seed,
+        begin: i64::try_from(measure::unix_seconds()).ok(),
+        ..Streams::default()
+    };
     let knowledge = W::knowledge(&plan.size, &streams, Some(before));
     let inputs = W::inputs(&plan.size, &streams, knowledge);
     let mut inputs: Vec<W::Inputs> = (0..TOGETHER as u32).map(inputs).collect();

@@ -71,7 +71,7 @@ impl<W: Driven> Witness<W> for Databases<'_, W> {
     }
 
     fn audits(&self, before: &W::Evidence) -> Result<Vec<Audit>> {
-        let past = Past { ours: true, fresh: false };
+        let past = Past { ours: true, fresh: false, run: None };
         let asking = Asking { past, when: AuditWhen::AfterRun, threads: 1 };
         trial::audits::<W>(&self.parts, asking, Some(before), self.interrupt)
     }

@@ -1,9 +1,9 @@
 //! The box office.
 
 use crate::{
-    Announced, Announcing, Bookings, Call, Cardinality, Claims, Data, EVENTS, EVENTS_MAX, Form, Inputs,
-    Ledger, Oracle, QUANTITY_DRAWN_MAX, QUANTITY_MAX, STOCK, STOCK_MAX, Sort, Tally, USER_MAX, USERS, audit,
-    audit_ledger, outbox_findings,
+    Announced, Announcing, Bookings, Call, Cardinality, Claims, Data, Decline, EVENTS, EVENTS_MAX, Form,
+    Inputs, Ledger, Oracle, Outcome, QUANTITY_DRAWN_MAX, QUANTITY_MAX, STOCK, STOCK_MAX, Sort, Tally,
+    USER_MAX, USERS, audit, audit_ledger, outbox_findings,
 };
 use anyhow::{Context, Result, bail};
 use model::rows::Dataset;
@@ -267,6 +267,21 @@ impl Benchmark for Bookings {
             Call::Book { booking, .. } => Call::ReadEvent { id: booking.event },
             Call::ReadBooking { .. } | Call::ReadEvent { .. } => *call,
         })
+    }
+
+    fn lookup(call: &Call, outcome: &Outcome) -> Option<Call> {
+        match (call, outcome) {
+            (Call::Book { booking, .. }, Outcome::Booked(_)) => Some(Call::ReadBooking { key: booking.key }),
+            _ => None,
+        }
+    }
+
+    fn shows(_: &Call, outcome: &Outcome, later: &Outcome) -> Option<bool> {
+        match (outcome, later) {
+            (Outcome::Booked(booked), Outcome::Found(found)) => Some(booked == found),
+            (Outcome::Booked(_), Outcome::Declined(Decline::NoSuchBooking)) => Some(false),
+            _ => None,
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The catalogue around its calls.
 
 use crate::{
-    Call, Cardinality, Claims, Data, FoodCatalogue, Inputs, Ledger, Loaded, Oracle, SCALE_MAX, Stored, audit,
-    input,
+    Call, Cardinality, Claims, Data, FoodCatalogue, Inputs, Ledger, Loaded, Oracle, Outcome, SCALE_MAX, Said,
+    Stored, audit, input,
 };
 use anyhow::{Context, Result, bail};
 use model::Mix;
@@ -162,5 +162,20 @@ impl Benchmark for FoodCatalogue {
             | Call::Food { .. }
             | Call::Template { .. } => call.clone(),
         })
+    }
+
+    /// What was loaded stays, and versions only become higher.
+    fn lookup(call: &Call, outcome: &Outcome) -> Option<Call> {
+        let is_change = matches!(call, Call::UpdateFood { .. } | Call::UpdateCategory { .. });
+        (is_change && matches!(outcome.said, Said::Stored { .. })).then(|| Self::closing(call))?
+    }
+
+    fn shows(call: &Call, outcome: &Outcome, later: &Outcome) -> Option<bool> {
+        let Said::Stored { version } = outcome.said else { return None };
+        match (call, &later.said) {
+            (Call::UpdateFood { .. }, Said::Food { version: later, .. })
+            | (Call::UpdateCategory { .. }, Said::Category { version: later, .. }) => Some(*later >= version),
+            _ => None,
+        }
     }
 }

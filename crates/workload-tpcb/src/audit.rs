@@ -10,6 +10,7 @@ mod spread;
 use crate::Cardinality;
 use sql::audit::{About, Asked, groups};
 use sql::{Catalogue, CatalogueError, Dialect};
+use workload::ANY_DATE;
 
 pub use inputs::input_audit;
 pub use sql::audit::{AuditOutcome, Family, Figure, Finding, InputFinding};
@@ -27,18 +28,22 @@ pub struct Context {
     /// Whether history is known to go back to the load: it was loaded by us, and no one has emptied it. pgbench empties it
     /// before a run unless told not to (`-n`), and what is then missing cannot be told from what was lost.
     pub history_whole: bool,
+    /// The first and the last date that rows of history may have, in seconds since 1970.
+    pub dates: (i64, i64),
 }
 
 impl Context {
     /// For data of pgbench's size, of whose past nothing is known.
     pub const fn standard(branches: u32) -> Context {
-        Context { size: Cardinality::standard(branches), history_whole: false }
+        Context { size: Cardinality::standard(branches), history_whole: false, dates: ANY_DATE }
     }
 
-    /// Values of the queries' parameters: branches, accounts a branch, tellers a branch, branches of the stores before.
+    /// Values of the queries' parameters: branches, accounts a branch, tellers a branch, branches of the stores before, the first
+    /// and the last date of history.
     pub fn params(&self) -> Vec<i64> {
         let Cardinality { branches, accounts, tellers, first, shards: _ } = self.size;
-        [branches, accounts, tellers, first].map(i64::from).to_vec()
+        let numbers = [branches, accounts, tellers, first].map(i64::from);
+        numbers.into_iter().chain([self.dates.0, self.dates.1]).collect()
     }
 }
 
@@ -64,8 +69,10 @@ const SCALE: &str = "scale";
 fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     let canonical = Catalogue::parse(include_str!("../../../spec/sql/tpcb/audits.sql"))?;
     match dialect {
-        // Both take the canonical form.
-        Dialect::Sqlite | Dialect::Postgres => Ok(canonical),
+        // SQLite takes the canonical form.
+        Dialect::Sqlite => Ok(canonical),
+        Dialect::Postgres => canonical
+            .overridden(&Catalogue::parse(include_str!("../../../spec/sql/tpcb/audits.postgres.sql"))?),
         Dialect::MySql => {
             canonical.overridden(&Catalogue::parse(include_str!("../../../spec/sql/tpcb/audits.mysql.sql"))?)
         }
@@ -160,6 +167,12 @@ const GROUPS: &[Asked<Context>] = &[
                 "each row of history has a time, and an amount of -5000 to 5000",
                 &["teller", "branch", "account", "amount", "without a time"],
             ),
+            Ask::shape(
+                "history_dates",
+                "history.mtime",
+                "rows of history have the dates of the run, where no other run has used the data",
+                &["branch", "rows", "earliest, in seconds since 1970", "latest"],
+            ),
             Ask::figure("teller_spread", "set tid", "calls are spread evenly over tellers", judge::spread),
             Ask::figure("branch_spread", "set bid", "calls are spread evenly over branches", judge::spread),
             Ask::figure("amount_mean", "set delta", "amounts up and down cancel out", judge::amount_mean),
@@ -200,7 +213,7 @@ mod tests {
         assert_eq!(asked.iter().collect::<BTreeSet<_>>().len(), asked.len(), "a query is asked twice");
         for dialect in [Dialect::Sqlite, Dialect::Postgres, Dialect::MySql] {
             catalogue(dialect).unwrap().select(&asked).unwrap();
-            assert_eq!(audits(dialect).unwrap().iter().map(|group| group.audits.len()).sum::<usize>(), 18);
+            assert_eq!(audits(dialect).unwrap().iter().map(|group| group.audits.len()).sum::<usize>(), 19);
             assert!(tallies(dialect).unwrap().contains("bbalance"));
             assert!(scale(dialect).unwrap().contains("pgbench_branches"));
         }

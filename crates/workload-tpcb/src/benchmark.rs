@@ -8,7 +8,9 @@ use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use sql::{Catalogue, Dialect, Value};
 use std::sync::Arc;
-use workload::{Benchmark, ForeignDatabase, Look, Past, Registers, Streams, input_checks, ledger_checks};
+use workload::{
+    ANY_DATE, Benchmark, ForeignDatabase, Look, Past, Registers, Streams, input_checks, ledger_checks,
+};
 
 /// Tables without which nothing can be audited.
 const TABLES: [&str; 4] = ["pgbench_accounts", "pgbench_tellers", "pgbench_branches", "pgbench_history"];
@@ -149,7 +151,10 @@ impl Benchmark for Tpcb {
     }
 
     fn context(size: &Cardinality, past: Past, _before: Option<&Vec<StoredTally>>) -> AuditContext {
-        AuditContext { size: *size, history_whole: past.ours }
+        let (first, last) = past.dates();
+        // Of an earlier run no one knows when it was.
+        let first = if past.ours && past.fresh { first } else { ANY_DATE.0 };
+        AuditContext { size: *size, history_whole: past.ours, dates: (first, last) }
     }
 
     fn params(context: &AuditContext) -> Vec<i64> {

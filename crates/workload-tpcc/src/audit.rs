@@ -10,6 +10,7 @@ mod skew;
 use crate::Cardinality;
 use sql::audit::{About, Asked, groups};
 use sql::{Catalogue, CatalogueError, Dialect};
+use workload::ANY_DATE;
 
 pub use inputs::input_audit;
 pub use sql::audit::{AuditOutcome, Family, Figure, Finding, InputFinding};
@@ -33,6 +34,8 @@ pub struct Context {
     /// Skew is judged by these alone: with another seed the constants of NURand differ, and the same draws made again are as
     /// uneven as few are. Where it is not known, orders of several runs may be judged together.
     pub run_from: Option<u32>,
+    /// The first and the last date that rows of that run may have, in seconds since 1970.
+    pub dates: (i64, i64),
 }
 
 impl Context {
@@ -43,16 +46,23 @@ impl Context {
 
     /// For data that we have loaded, and one run at most has used.
     pub const fn fresh(size: Cardinality) -> Context {
-        Context { size, ours: true, used_before: false, run_from: None }
+        Context { size, ours: true, used_before: false, run_from: None, dates: ANY_DATE }
     }
 
     /// Values of the queries' parameters: initial orders of a district, the first of them that was not delivered,
-    /// customers of a district, the first order by which skew is judged, last names that calls draw.
+    /// customers of a district, the first order by which skew is judged, last names that calls draw; the first and the last
+    /// date of the run, the first order that no one but the run can have delivered, and the first date of payments that were not
+    /// loaded.
     pub fn params(&self) -> Vec<i64> {
         let Cardinality { orders, customers, names, .. } = self.size;
         let run_from = self.run_from.unwrap_or(orders + 1);
         let undelivered_from = self.size.undelivered_from();
-        [orders, undelivered_from, customers, run_from, names].map(i64::from).into()
+        let ((first, last), (delivered_from, paid_from)) = (
+            self.dates,
+            if self.used_before { (run_from, ANY_DATE.0) } else { (undelivered_from, self.dates.0) },
+        );
+        let numbers = [orders, undelivered_from, customers, run_from, names].map(i64::from);
+        numbers.into_iter().chain([first, last, delivered_from.into(), paid_from]).collect()
     }
 }
 
@@ -207,6 +217,12 @@ const GROUPS: &[Asked<Context>] = &[
                 ],
             )
             .judged(judge::of_our_load),
+            Ask::shape(
+                "run_dates",
+                "2.4.2.2",
+                "orders, deliveries and payments of the run have dates within 26 hours of it",
+                &["what", "warehouse", "district", "rows", "earliest, in seconds since 1970", "latest"],
+            ),
             Ask::figure("bad_credit", "4.3.3.1", "one customer in ten has bad credit", judge::bad_credit),
         ],
     },
@@ -363,7 +379,7 @@ mod tests {
     #[test]
     fn file_and_code_name_the_same_queries() {
         let groups = audits(Dialect::Sqlite).unwrap();
-        assert_eq!(groups.iter().map(|group| group.audits.len()).sum::<usize>(), 34);
+        assert_eq!(groups.iter().map(|group| group.audits.len()).sum::<usize>(), 35);
         let asked: Vec<&str> = GROUPS
             .iter()
             .flat_map(|group| group.prepare.iter().copied().chain(group.audits.iter().map(About::query)))

@@ -3,8 +3,8 @@
 use crate::audit::{self, Context as AuditContext};
 use crate::conformance::GOLDEN_LOAD_SEED;
 use crate::{
-    Call, Cardinality, Claims, DISTRICTS, Data, Inputs, Knowledge, Ledger, OrderStatus, StoredTally, Tpcc,
-    WAREHOUSES_MAX, Who, foreign_schema, kind,
+    Call, Cardinality, Claims, DISTRICTS, Data, Inputs, Knowledge, Ledger, OrderStatus, Outcome, Run,
+    StoredTally, Tpcc, WAREHOUSES_MAX, Who, foreign_schema, kind,
 };
 use anyhow::{Context, Result, bail};
 use model::Mix;
@@ -119,9 +119,10 @@ impl Benchmark for Tpcc {
         streams: &Streams<'_>,
         before: Option<&Vec<StoredTally>>,
     ) -> Arc<Knowledge> {
+        let run = Run { lossy: streams.lossy, begin: streams.begin };
         match streams.load {
-            Some(load) => Knowledge::of(Data::new(*size, load), before, streams.lossy),
-            None => Knowledge::of_others(*size, before, streams.lossy),
+            Some(load) => Knowledge::of(Data::new(*size, load), before, run),
+            None => Knowledge::of_others(*size, before, run),
         }
     }
 
@@ -144,6 +145,7 @@ impl Benchmark for Tpcc {
             size: *size,
             ours: past.ours,
             used_before: !(past.ours && past.fresh),
+            dates: past.dates(),
             run_from: furthest.and_then(|next_o_id| u32::try_from(next_o_id).ok()),
         }
     }
@@ -172,7 +174,9 @@ impl Benchmark for Tpcc {
 
     /// The constants of NURand of an earlier run may have been others.
     fn is_fresh(stored: &Vec<StoredTally>, size: &Cardinality) -> bool {
-        stored.iter().all(|district| district.next_o_id == i64::from(size.orders) + 1)
+        let Cardinality { orders, customers, undelivered, .. } = *size;
+        let loaded = (i64::from(orders) + 1, i64::from(customers), i64::from(undelivered));
+        stored.iter().all(|district| (district.next_o_id, district.payments, district.undelivered) == loaded)
     }
 
     fn claims(ledger: &Ledger, complete: bool) -> Claims {
@@ -217,6 +221,17 @@ impl Benchmark for Tpcc {
             Call::Payment(payment) => Some(status(payment.c_w_id, payment.c_d_id, payment.customer)),
             Call::OrderStatus(_) | Call::StockLevel(_) => Some(call.clone()),
             Call::Delivery(_) => None,
+        }
+    }
+
+    fn lookup(call: &Call, outcome: &Outcome) -> Option<Call> {
+        matches!((call, outcome), (Call::NewOrder(_), Outcome::Placed(_))).then(|| Self::closing(call))?
+    }
+
+    fn shows(_: &Call, outcome: &Outcome, later: &Outcome) -> Option<bool> {
+        match (outcome, later) {
+            (Outcome::Placed(placed), Outcome::Status(report)) => Some(report.o_id >= placed.o_id),
+            _ => None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! What was sent and what was acknowledged: the input audit's counts, and bounds for what must be stored.
 
-use crate::{Call, Cardinality, DISTRICTS, Line, NewOrder, Outcome, Tpcc, Who, kind};
+use crate::{Call, Cardinality, DISTRICTS, Line, NewOrder, Outcome, Tpcc, Who, district, kind};
 use model::{Cents, Fault, Workload};
 use serde::{Deserialize, Serialize};
 use workload::{PRIME, mixed};
@@ -146,10 +146,6 @@ impl Ledger {
         &self.customers[1..]
     }
 
-    fn district(&self, w_id: u32, d_id: u32) -> usize {
-        ((w_id - 1) * DISTRICTS + d_id - 1) as usize
-    }
-
     fn count(&mut self, call: &Call) {
         self.counts.calls[Tpcc::kind(call)] += 1;
         match call {
@@ -183,7 +179,7 @@ impl Ledger {
     fn acknowledge(&mut self, call: &Call, outcome: &Outcome) {
         match (call, outcome) {
             (Call::NewOrder(order), Outcome::Placed(placed)) => {
-                let tally = &mut self.sure[self.district(order.w_id, order.d_id)];
+                let tally = &mut self.sure[district(order.w_id, order.d_id)];
                 tally.order(order, placed.o_id);
                 let amounts = placed.lines.iter().map(|line| line.ol_amount);
                 tally.amount = tally.amount.saturating_add(amounts.sum::<Cents>().0);
@@ -195,7 +191,7 @@ impl Ledger {
             }
             (Call::NewOrder(_), Outcome::Unused(_)) => self.counts.rollbacks_answered += 1,
             (Call::Payment(payment), Outcome::Paid(paid)) => {
-                let tally = &mut self.sure[self.district(payment.w_id, payment.d_id)];
+                let tally = &mut self.sure[district(payment.w_id, payment.d_id)];
                 tally.payments += 1;
                 tally.paid += payment.h_amount.0;
                 let parts = [payment.c_d_id.into(), payment.c_w_id.into(), payment.h_amount.0];
@@ -208,7 +204,7 @@ impl Ledger {
                         self.counts.deliveries_skipped += 1;
                         continue;
                     };
-                    let tally = &mut self.sure[self.district(delivery.w_id, d_id)];
+                    let tally = &mut self.sure[district(delivery.w_id, d_id)];
                     tally.deliveries += 1;
                     tally.sums.deliveries += mixed(i64::from(*o_id), [delivery.o_carrier_id.into()]);
                 }
@@ -220,7 +216,7 @@ impl Ledger {
     fn doubt(&mut self, call: &Call) {
         match call {
             Call::NewOrder(order) if !order.names_unused(self.size.items) => {
-                let tally = &mut self.doubtful[self.district(order.w_id, order.d_id)];
+                let tally = &mut self.doubtful[district(order.w_id, order.d_id)];
                 tally.orders += 1;
                 tally.lines += order.lines.len() as u64;
                 // Its number is not known.
@@ -231,14 +227,14 @@ impl Ledger {
             }
             Call::Payment(payment) => {
                 let Cents(amount) = payment.h_amount;
-                let tally = &mut self.doubtful[self.district(payment.w_id, payment.d_id)];
+                let tally = &mut self.doubtful[district(payment.w_id, payment.d_id)];
                 tally.payments += 1;
                 tally.paid += amount;
                 tally.sums.payments += PRIME;
             }
             Call::Delivery(delivery) => {
                 for d_id in 1..=DISTRICTS {
-                    let tally = &mut self.doubtful[self.district(delivery.w_id, d_id)];
+                    let tally = &mut self.doubtful[district(delivery.w_id, d_id)];
                     tally.deliveries += 1;
                     tally.sums.deliveries += PRIME;
                 }

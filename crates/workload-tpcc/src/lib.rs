@@ -1,11 +1,12 @@
 //! TPC-C 5.11. Clause numbers in comments are those of the standard.
 //!
 //! In reading order: `call` (what is asked), `outcome` (what is answered), `input` (how calls are drawn), `memory`
-//! (what answers are held to), `data` (the initial rows), `sql` (the transactions), `oracle` (the truth in memory), `ledger` (what answers imply), `claims` (what must be stored by it). It knows no
+//! (what answers are held to, with `loaded` and `balances`), `data` (the initial rows), `sql` (the transactions), `oracle` (the truth in memory), `ledger` (what answers imply), `claims` (what must be stored by it). It knows no
 //! driver and no protocol; `wire` turns calls and outcomes into JSON and back.
 
 pub mod audit;
 mod bad_credit;
+mod balances;
 mod benchmark;
 mod call;
 mod claims;
@@ -14,6 +15,7 @@ mod data;
 pub mod foreign_schema;
 mod input;
 mod ledger;
+mod loaded;
 mod memory;
 mod money;
 mod names;
@@ -31,7 +33,7 @@ pub use claims::{Claims, StoredSums, StoredTally};
 pub use data::{Cardinality, Data, LOADED_AT, WAREHOUSES_MAX};
 pub use input::{Inputs, Terminal};
 pub use ledger::{DistrictTally, InputCounts, Ledger, RowSums, top_tenth};
-pub use memory::Knowledge;
+pub use memory::{Knowledge, Run};
 pub use money::order_total;
 pub use names::last_name;
 pub use oracle::{District, Oracle, Order};
@@ -51,6 +53,11 @@ pub const DISTRICTS: u32 = 10;
 pub const LINES_MAX: usize = 15;
 /// Fewest lines of an order.
 pub const LINES_MIN: usize = 5;
+
+/// The place of a district in the order of (warehouse, district), from 0.
+const fn district(w_id: u32, d_id: u32) -> usize {
+    ((w_id - 1) * DISTRICTS + d_id - 1) as usize
+}
 
 #[derive(Debug, Clone, Copy)]
 pub struct Tpcc;

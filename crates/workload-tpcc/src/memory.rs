@@ -3,22 +3,23 @@
 //! [`Knowledge`] is shared by all workers of a trial, [`Memory`] is one worker's. Both take all their room before the first
 //! call. Only answers are entered, so that a call without one can make no later answer look wrong.
 
-use crate::data::ByName;
+use crate::balances::Balances;
+use crate::loaded::Loaded;
 use crate::outcome::ensure;
 use crate::{
-    Call, Cardinality, DISTRICTS, Data, Delivered, Delivery, LINES_MAX, Line, NewOrder, OrderReport, Outcome,
-    Paid, Placed, StoredTally, Text, Unused, Who,
+    Call, Cardinality, DISTRICTS, Data, Delivered, Delivery, ItemRow, LINES_MAX, Line, NewOrder, OrderReport,
+    OrderStatus, Outcome, Paid, Payment, Placed, PlacedLine, ReportLine, StoredTally, Tpcc, Unused, Who,
+    district,
 };
 use arrayvec::ArrayVec;
-use model::BasisPoints;
+use model::random::mix;
+use model::{BasisPoints, Cents};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use workload::{Drawn, Registers};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use workload::{Benchmark, Drawn, Registers};
 
-/// More warehouses than this are not searched for namesakes: a thousand take about 2 s and 20 MB.
-const NAMED_MAX: u32 = 1_000;
-/// Customers whose newest order a worker remembers, at 8 bytes each; a power of two.
+/// Customers whose newest order a worker remembers, at 12 bytes each; a power of two.
 const NEWEST_MAX: usize = 2_048;
 /// Groups of 32 order numbers of a district that are remembered; 512 bytes a district.
 const GROUPS: usize = 64;
@@ -26,6 +27,9 @@ const GROUPS: usize = 64;
 /// 4.3.3.1, 2.4.2.2: a stock is loaded with so many pieces, and is filled up by 91 where fewer would be left.
 const STOCK: RangeInclusive<i64> = 10..=100;
 const FILLED_UP_BY: i64 = 91;
+
+/// How far a server's clock may differ from ours, in seconds.
+const CLOCKS_APART: i64 = 3_600;
 
 /// What all workers of a trial know.
 #[derive(Debug)]
@@ -43,8 +47,46 @@ pub struct Knowledge {
     deliveries: Box<[AtomicU64]>,
     /// What orders have taken from stocks, in the order of (warehouse, item).
     stocks: Registers,
-    /// Whether no order was placed since the data was loaded.
+    /// Whether no call was made since the data was loaded.
     is_fresh: bool,
+    /// What customers owe; absent where something else may change it, or orders of an earlier run wait for delivery.
+    balances: Option<Balances>,
+    dates: Dates,
+}
+
+/// Dates of what calls do now, in seconds since 1970.
+#[derive(Debug)]
+struct Dates {
+    /// When the run began, where that is known.
+    begin: Option<i64>,
+    /// The last date that is possible, when the clock was last read.
+    until: AtomicI64,
+}
+
+impl Dates {
+    /// Whether a call of the run may have this date.
+    fn admit(&self, date: i64) -> bool {
+        let Some(begin) = self.begin else { return true };
+        date >= begin - CLOCKS_APART
+            && (date <= self.until.load(Ordering::Relaxed) || date <= self.read_clock())
+    }
+
+    #[cold]
+    fn read_clock(&self) -> i64 {
+        let now = i64::try_from(measure::unix_seconds()).unwrap_or(i64::MAX);
+        let until = now.saturating_add(CLOCKS_APART);
+        self.until.store(until, Ordering::Relaxed);
+        until
+    }
+}
+
+/// What is known of a run before its first call.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Run {
+    /// Whether what was acknowledged may be lost, so that an order may rightly be delivered twice.
+    pub lossy: bool,
+    /// When it began, in seconds since 1970.
+    pub begin: Option<i64>,
 }
 
 /// What is known of a district's orders, and of those that wait for delivery.
@@ -62,44 +104,22 @@ struct Queue {
     last_before: AtomicU64,
 }
 
-/// Rows of our own load, as far as answers show them and no call changes them.
-#[derive(Debug)]
-struct Loaded {
-    data: Data,
-    /// Tax of each warehouse.
-    w_tax: Box<[BasisPoints]>,
-    /// Tax of each district.
-    d_tax: Box<[BasisPoints]>,
-    /// Who is meant by a last name, in each district.
-    named: Option<ByName>,
-}
-
 impl Knowledge {
-    /// Of data that was loaded as `data` says. `before` is what the store reports, where it can be read. `lossy`
-    /// says that what was acknowledged may be lost, so that an order may rightly be delivered twice.
-    pub fn of(data: Data, before: Option<&Vec<StoredTally>>, lossy: bool) -> Arc<Knowledge> {
-        let size = data.size();
-        let warehouses = 1..=size.warehouses;
-        let districts = warehouses.clone().flat_map(|w_id| (1..=DISTRICTS).map(move |d_id| (w_id, d_id)));
-        let loaded = Loaded {
-            w_tax: warehouses.map(|w_id| data.warehouse(w_id).w_tax).collect(),
-            d_tax: districts.map(|(w_id, d_id)| data.district(w_id, d_id).d_tax).collect(),
-            named: (size.warehouses <= NAMED_MAX).then(|| data.by_name()),
-            data,
-        };
-        Knowledge::new(size, Some(loaded), before, lossy)
+    /// Of data that was loaded as `data` says. `before` is what the store reports, where it can be read.
+    pub fn of(data: Data, before: Option<&Vec<StoredTally>>, run: Run) -> Arc<Knowledge> {
+        Knowledge::new(data.size(), Some(Loaded::of(data)), before, run)
     }
 
     /// Of data that someone else has loaded: what it holds shows in the answers alone, and in what the store reports.
-    pub fn of_others(size: Cardinality, before: Option<&Vec<StoredTally>>, lossy: bool) -> Arc<Knowledge> {
-        Knowledge::new(size, None, before, lossy)
+    pub fn of_others(size: Cardinality, before: Option<&Vec<StoredTally>>, run: Run) -> Arc<Knowledge> {
+        Knowledge::new(size, None, before, run)
     }
 
     fn new(
         size: Cardinality,
         loaded: Option<Loaded>,
         before: Option<&Vec<StoredTally>>,
-        lossy: bool,
+        Run { lossy, begin }: Run,
     ) -> Arc<Knowledge> {
         let districts = (size.warehouses * DISTRICTS) as usize;
         let queue = |at: usize| {
@@ -113,21 +133,21 @@ impl Knowledge {
             true => Registers::none(),
             false => Registers::new(u64::from(size.warehouses) * u64::from(size.items), None),
         };
-        let is_new = |district: &StoredTally| district.next_o_id == i64::from(size.orders) + 1;
+        let is_fresh =
+            before.is_some_and(|before| before.len() == districts && Tpcc::is_fresh(before, &size));
+        let known = loaded.as_ref().filter(|loaded| is_fresh && !lossy && loaded.knows_names());
         Arc::new(Knowledge {
             size,
             stocks,
-            is_fresh: before.is_some_and(|before| before.len() == districts && before.iter().all(is_new)),
+            is_fresh,
+            balances: known.map(|loaded| Balances::of(loaded.data())),
+            dates: Dates { begin, until: AtomicI64::new(0) },
             loaded,
             numbers: (0..districts).map(|_| OrderNumbers::default()).collect(),
             delivered: (0..districts).map(|_| OrderNumbers::default()).collect(),
             queues: (0..districts).map(queue).collect(),
             deliveries: (0..if lossy { 0 } else { size.warehouses }).map(|_| AtomicU64::new(0)).collect(),
         })
-    }
-
-    fn district(&self, w_id: u32, d_id: u32) -> usize {
-        ((w_id - 1) * DISTRICTS + d_id - 1) as usize
     }
 
     /// Whether what was acknowledged may be lost.
@@ -148,7 +168,7 @@ impl Knowledge {
     fn has_left(&self, line: &Line, drawn: Drawn, s_quantity: i64) -> bool {
         let opening = || {
             let loaded = self.loaded.as_ref().filter(|_| self.is_fresh)?;
-            Some(loaded.data.in_stock(line.supply_w_id, line.i_id))
+            Some(loaded.data().in_stock(line.supply_w_id, line.i_id))
         };
         self.stocks.done_modulo(drawn, s_quantity + i64::from(line.quantity), FILLED_UP_BY, opening)
     }
@@ -183,6 +203,27 @@ impl OrderNumbers {
         });
         new
     }
+
+    /// Whether a number was entered, as far as it is remembered.
+    fn has(&self, o_id: u32) -> bool {
+        let word = self.0[(o_id / 32) as usize % GROUPS].load(Ordering::Relaxed);
+        (word >> 32) as u32 == o_id / 32 && word & 1 << (o_id % 32) != 0
+    }
+}
+
+/// An order that a customer is known to have.
+#[derive(Debug, Clone, Copy, Default)]
+struct Newest {
+    /// The customer's; 0 for none.
+    key: u32,
+    o_id: u32,
+    /// A checksum of its lines.
+    lines: u32,
+}
+
+/// A checksum of lines: item, supplying warehouse, quantity and amount of each.
+fn checksum(lines: impl Iterator<Item = [i64; 4]>) -> u32 {
+    lines.flatten().fold(0, |sum: u64, part| mix(sum.rotate_left(7) ^ part as u64)) as u32
 }
 
 /// What one worker was told.
@@ -191,9 +232,8 @@ pub(crate) struct Memory {
     known: Arc<Knowledge>,
     /// The highest order number that it was answered in each district of its warehouse.
     highest: [u32; DISTRICTS as usize],
-    /// Customers of its warehouse, and the number of an order that each is known to have. Customers share places: the later
-    /// one takes it.
-    newest: Box<[(u32, u32)]>,
+    /// Customers of its warehouse, and an order that each is known to have. Customers share places: the later one takes it.
+    newest: Box<[Newest]>,
     /// Taxes of the warehouse and of its districts as first answered, for data that someone else has loaded.
     w_tax: Option<BasisPoints>,
     d_tax: [Option<BasisPoints>; DISTRICTS as usize],
@@ -201,8 +241,12 @@ pub(crate) struct Memory {
     placed: [u64; DISTRICTS as usize],
     /// What was known of the stocks of its newest order, line by line.
     lines: ArrayVec<Drawn, LINES_MAX>,
+    /// Of data that we have loaded, the items of these lines.
+    items: ArrayVec<ItemRow, LINES_MAX>,
     /// Orders that were acknowledged in its district before it drew its newest order.
     placed_before: u64,
+    /// What was known of the balance of the customer of its newest call.
+    balance: Drawn,
 }
 
 impl Memory {
@@ -210,28 +254,71 @@ impl Memory {
         Memory {
             known: Arc::clone(known),
             highest: [0; DISTRICTS as usize],
-            newest: vec![(0, 0); NEWEST_MAX].into(),
+            newest: vec![Newest::default(); NEWEST_MAX].into(),
             w_tax: None,
             d_tax: [None; DISTRICTS as usize],
             placed: [0; DISTRICTS as usize],
             lines: ArrayVec::new(),
+            items: ArrayVec::new(),
             placed_before: 0,
+            balance: Drawn::default(),
         }
     }
 
-    /// An order was drawn: what it will take is not in any answer so far.
-    pub(crate) fn draw_order(&mut self, order: &NewOrder) {
+    /// A call was drawn: what it will change is not in any answer so far.
+    pub(crate) fn draw(&mut self, call: &Call) {
+        match call {
+            Call::NewOrder(order) => self.draw_order(order),
+            Call::Payment(payment) => {
+                let Payment { c_w_id, c_d_id, customer, h_amount, .. } = *payment;
+                self.draw_balance((c_w_id, c_d_id, customer), -h_amount.0);
+            }
+            Call::OrderStatus(OrderStatus { w_id, d_id, customer }) => {
+                self.draw_balance((*w_id, *d_id, *customer), 0);
+            }
+            Call::Delivery(delivery) => self.draw_delivery(delivery),
+            Call::StockLevel(_) => {}
+        }
+    }
+
+    fn draw_balance(&mut self, (w_id, d_id, who): (u32, u32, Who), delta: i64) {
+        let Knowledge { balances, loaded, .. } = &*self.known;
+        let known = balances.as_ref().zip(loaded.as_ref());
+        let drawn = known.and_then(|(balances, loaded)| {
+            Some(balances.draw((w_id, d_id, loaded.meant(w_id, d_id, who)?), delta))
+        });
+        self.balance = drawn.unwrap_or_default();
+    }
+
+    /// Whether a call that was answered may have found that its customer owed so much.
+    fn owed(&self, before: i64) -> Result<(), &'static str> {
+        let possible =
+            self.known.balances.as_ref().is_none_or(|balances| balances.done(self.balance, before));
+        ensure(possible, "a customer's balance is not what payments and deliveries have made of it")
+    }
+
+    fn draw_order(&mut self, order: &NewOrder) {
+        self.items.clear();
+        let sold = order.lines.iter().filter(|line| line.i_id <= self.known.size.items);
+        if let Some(loaded) = &self.known.loaded {
+            self.items.extend(sold.map(|line| loaded.item(line.i_id)));
+        }
+        let of_line = |(line, item): (&Line, &ItemRow)| item.i_price.times(line.quantity.into());
+        let amount = order.lines.iter().zip(&self.items).map(of_line).sum::<Cents>();
+        // One that is to be declined is never delivered.
+        let amount = if order.names_unused(self.known.size.items) { 0 } else { amount.0 };
+        self.draw_balance((order.w_id, order.d_id, Who::Id(order.c_id)), amount);
         self.lines.clear();
         self.lines.extend(order.lines.iter().map(|line| self.known.draw_line(line)));
-        let queue = &self.known.queues[self.known.district(order.w_id, order.d_id)];
+        let queue = &self.known.queues[district(order.w_id, order.d_id)];
         self.placed_before = queue.placed.load(Ordering::SeqCst);
         queue.drawn.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// A delivery was drawn: it will find the orders that have been acknowledged by now.
-    pub(crate) fn draw(&mut self, delivery: &Delivery) {
+    /// It will find the orders that have been acknowledged by now.
+    fn draw_delivery(&mut self, delivery: &Delivery) {
         let known = &*self.known;
-        let first = known.district(delivery.w_id, 1);
+        let first = district(delivery.w_id, 1);
         let placed = known.queues[first..].iter().map(|queue| queue.placed.load(Ordering::SeqCst));
         self.placed.iter_mut().zip(placed).for_each(|(mine, placed)| *mine = placed);
         if let Some(drawn) = known.deliveries.get(delivery.w_id as usize - 1) {
@@ -244,20 +331,8 @@ impl Memory {
         match (call, outcome) {
             (Call::NewOrder(call), Outcome::Placed(placed)) => self.check_placed(call, placed),
             (Call::NewOrder(call), Outcome::Unused(unused)) => self.check_unused(call, unused),
-            (Call::Payment(call), Outcome::Paid(paid)) => {
-                let Paid { customer, .. } = paid;
-                self.check_named(call.c_w_id, call.c_d_id, call.customer, customer.c_id)?;
-                let Some(loaded) = &self.known.loaded else { return Ok(()) };
-                let terms = loaded.data.terms(call.c_w_id, call.c_d_id, customer.c_id);
-                ensure(
-                    terms == (customer.c_last, customer.c_credit, customer.c_discount),
-                    "the payment's customer is not as loaded",
-                )
-            }
-            (Call::OrderStatus(call), Outcome::Status(report)) => {
-                self.check_named(call.w_id, call.d_id, call.customer, report.c_id)?;
-                self.check_status(call.d_id, report)
-            }
+            (Call::Payment(call), Outcome::Paid(paid)) => self.check_paid(call, paid),
+            (Call::OrderStatus(call), Outcome::Status(report)) => self.check_status(call, report),
             (Call::Delivery(call), Outcome::Delivered(delivered)) => self.check_delivered(call, delivered),
             (Call::StockLevel(call), Outcome::Short(short)) => {
                 let least = i64::from(call.threshold) <= *STOCK.start();
@@ -271,16 +346,9 @@ impl Memory {
     }
 
     fn check_placed(&mut self, call: &NewOrder, placed: &Placed) -> Result<(), &'static str> {
-        let at = self.known.district(call.w_id, call.d_id);
+        let at = district(call.w_id, call.d_id);
         if let Some(loaded) = &self.known.loaded {
-            let rates = (loaded.w_tax[call.w_id as usize - 1], loaded.d_tax[at]);
-            ensure(rates == (placed.w_tax, placed.d_tax), "a tax is not as loaded")?;
-            let terms = loaded.data.terms(call.w_id, call.d_id, call.c_id);
-            ensure(
-                terms == (placed.c_last, placed.c_credit, placed.c_discount),
-                "the customer of the order is not as loaded",
-            )?;
-            ensure(placed.o_id > self.known.size.orders, "the order has the number of one that was loaded")?;
+            loaded.check_placed(call, placed, &self.items)?;
         } else {
             let of_district = self.d_tax[call.d_id as usize - 1].get_or_insert(placed.d_tax);
             let same =
@@ -302,8 +370,29 @@ impl Memory {
         ensure(self.known.numbers[at].enter(placed.o_id), "an order number was given twice")?;
         self.check_number(&self.known.queues[at], placed.o_id)?;
         self.known.queues[at].placed.fetch_add(1, Ordering::SeqCst);
-        self.remember(call.d_id, call.c_id, placed.o_id);
-        Ok(())
+        if let Some(balances) = &self.known.balances {
+            balances.place(at, placed.o_id, self.balance);
+            // The answer to its delivery may have come first.
+            if self.known.delivered[at].has(placed.o_id) {
+                balances.deliver(at, placed.o_id);
+            }
+        }
+        let parts = |(line, placed): (&Line, &PlacedLine)| {
+            [line.i_id.into(), line.supply_w_id.into(), line.quantity.into(), placed.ol_amount.0]
+        };
+        let lines = checksum(call.lines.iter().zip(&placed.lines).map(parts));
+        self.remember(call.d_id, call.c_id, (placed.o_id, lines));
+        ensure(self.known.dates.admit(placed.o_entry_d), "an order's date is not that of its call")
+    }
+
+    fn check_paid(&self, call: &Payment, paid: &Paid) -> Result<(), &'static str> {
+        let owed = self.owed(paid.customer.c_balance.0.saturating_add(call.h_amount.0));
+        self.check_named(call.c_w_id, call.c_d_id, call.customer, paid.customer.c_id)?;
+        if let Some(loaded) = &self.known.loaded {
+            loaded.check_paid(call, paid)?;
+        }
+        owed?;
+        ensure(self.known.dates.admit(paid.h_date), "a payment's date is not that of its call")
     }
 
     /// 2.4.2.2: a district's orders are numbered without gaps. So no number is higher than that of the last order before the first
@@ -325,14 +414,11 @@ impl Memory {
             self.known.stocks.declined(*drawn, None);
         }
         // 2.4.2.3: it is rolled back, and its number is given to the next one.
-        self.known.queues[self.known.district(call.w_id, call.d_id)].drawn.fetch_sub(1, Ordering::SeqCst);
-        let Some(loaded) = &self.known.loaded else { return Ok(()) };
-        let (c_last, c_credit, _): (Text<16>, Text<2>, _) =
-            loaded.data.terms(call.w_id, call.d_id, call.c_id);
-        ensure(
-            (c_last, c_credit) == (unused.c_last, unused.c_credit),
-            "the customer of the order is not as loaded",
-        )
+        self.known.queues[district(call.w_id, call.d_id)].drawn.fetch_sub(1, Ordering::SeqCst);
+        if let Some(balances) = &self.known.balances {
+            balances.declined(self.balance);
+        }
+        self.known.loaded.as_ref().map_or(Ok(()), |loaded| loaded.check_unused(call, unused))
     }
 
     /// 2.7.4.2: a district is skipped only where no order waits, and an order is delivered once.
@@ -341,7 +427,7 @@ impl Memory {
         let Some(drawn) = known.deliveries.get(call.w_id as usize - 1) else { return Ok(()) };
         let from = known.loaded.as_ref().map_or(1, |_| known.size.undelivered_from());
         for (index, o_id) in delivered.o_ids.iter().enumerate() {
-            let at = known.district(call.w_id, 1) + index;
+            let at = district(call.w_id, 1) + index;
             let queue = &known.queues[at];
             let Some(o_id) = *o_id else {
                 // Read in this order: a delivery that is among the empty ones is among those that were drawn.
@@ -358,6 +444,9 @@ impl Memory {
             };
             ensure(o_id >= from, "an order is delivered that was loaded as delivered")?;
             ensure(known.delivered[at].enter(o_id), "an order is delivered twice")?;
+            if let Some(balances) = &known.balances {
+                balances.deliver(at, o_id);
+            }
         }
         Ok(())
     }
@@ -365,24 +454,44 @@ impl Memory {
     /// 2.5.2.2, 2.6.2.2: of several customers of a name one is meant.
     fn check_named(&self, w_id: u32, d_id: u32, who: Who, c_id: u32) -> Result<(), &'static str> {
         ensure((1..=self.known.size.customers).contains(&c_id), "the customer's number is out of range")?;
-        let (Who::LastName(name), Some(loaded)) = (who, &self.known.loaded) else { return Ok(()) };
-        let Some(named) = &loaded.named else { return Ok(()) };
-        let meant = named.meant(self.known.district(w_id, d_id), &name);
-        ensure(meant == Some(c_id), "of the customers of that name another one is meant")
+        let meant = self.known.loaded.as_ref().and_then(|loaded| loaded.meant(w_id, d_id, who));
+        ensure(meant.is_none_or(|meant| meant == c_id), "of the customers of that name another one is meant")
     }
 
     /// What this worker has placed or seen is there when it looks again.
-    fn check_status(&mut self, d_id: u32, report: &OrderReport) -> Result<(), &'static str> {
-        let key = self.key(d_id, report.c_id);
-        let (of, o_id) = self.newest[place(key)];
+    fn check_status(&mut self, call: &OrderStatus, report: &OrderReport) -> Result<(), &'static str> {
+        let owed = self.owed(report.c_balance.0);
+        self.check_named(call.w_id, call.d_id, call.customer, report.c_id)?;
+        let key = self.key(call.d_id, report.c_id);
+        let Newest { key: of, o_id, lines: known } = self.newest[place(key)];
         ensure(of != key || report.o_id >= o_id, "the status shows an order older than one known before")?;
-        self.remember(d_id, report.c_id, report.o_id);
-        Ok(())
+        let parts = |line: &ReportLine| {
+            [line.ol_i_id.into(), line.ol_supply_w_id.into(), line.ol_quantity.into(), line.ol_amount.0]
+        };
+        let lines = checksum(report.lines.iter().map(parts));
+        let is_same = self.known.is_lossy() || (of, o_id) != (key, report.o_id) || lines == known;
+        ensure(is_same, "the status shows other lines than the order had before")?;
+        self.remember(call.d_id, report.c_id, (report.o_id, lines));
+        if let Some(loaded) = &self.known.loaded {
+            loaded.check_status(call, report)?;
+        }
+        owed?;
+        ensure(self.is_dated(report), "the status shows a date that is not in the run")
     }
 
-    fn remember(&mut self, d_id: u32, c_id: u32, o_id: u32) {
+    /// Whether its dates are those of this run where they are not of the load, and there was no other run.
+    fn is_dated(&self, report: &OrderReport) -> bool {
+        let Knowledge { size, dates, is_fresh, .. } = &*self.known;
+        let is_of_load = report.o_id < size.undelivered_from();
+        !is_fresh
+            || is_of_load
+            || (report.o_id <= size.orders || dates.admit(report.o_entry_d))
+                && report.lines.iter().filter_map(|line| line.ol_delivery_d).all(|date| dates.admit(date))
+    }
+
+    fn remember(&mut self, d_id: u32, c_id: u32, (o_id, lines): (u32, u32)) {
         let key = self.key(d_id, c_id);
-        self.newest[place(key)] = (key, o_id);
+        self.newest[place(key)] = Newest { key, o_id, lines };
     }
 
     /// A number from 1 for each customer of the worker's warehouse.

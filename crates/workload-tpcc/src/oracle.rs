@@ -217,7 +217,7 @@ impl Oracle {
         let district = &mut self.districts[at].row;
         district.d_ytd += call.h_amount;
         let h_data = format!("{}    {}", warehouse.w_name, district.d_name);
-        let addresses = (address_of_warehouse(warehouse), address_of_district(district));
+        let addresses = (Address::from(&*warehouse), Address::from(&*district));
 
         let customer = &mut self.districts[customer_at].customers[index];
         customer.c_balance -= call.h_amount;
@@ -240,7 +240,7 @@ impl Oracle {
             h_data: Text::from(&h_data).expect("two names of at most 10 letters and 4 spaces"),
         });
         let (warehouse, district) = addresses;
-        let customer = shown(customer);
+        let customer = Customer::from(&*customer);
         Ok(Outcome::Paid(Paid { h_date: LOADED_AT, warehouse, district, customer, c_data }))
     }
 
@@ -396,48 +396,6 @@ fn dist_info(stock: &StockRow, d_id: u32) -> Text<24> {
         stock.s_dist_10,
     ];
     by_district[d_id as usize - 1]
-}
-
-fn address_of_warehouse(row: &WarehouseRow) -> Address {
-    Address {
-        street_1: row.w_street_1,
-        street_2: row.w_street_2,
-        city: row.w_city,
-        state: row.w_state,
-        zip: row.w_zip,
-    }
-}
-
-fn address_of_district(row: &DistrictRow) -> Address {
-    Address {
-        street_1: row.d_street_1,
-        street_2: row.d_street_2,
-        city: row.d_city,
-        state: row.d_state,
-        zip: row.d_zip,
-    }
-}
-
-fn shown(row: &CustomerRow) -> Customer {
-    Customer {
-        c_id: row.c_id,
-        c_first: row.c_first,
-        c_middle: row.c_middle,
-        c_last: row.c_last,
-        address: Address {
-            street_1: row.c_street_1,
-            street_2: row.c_street_2,
-            city: row.c_city,
-            state: row.c_state,
-            zip: row.c_zip,
-        },
-        c_phone: row.c_phone,
-        c_since: row.c_since,
-        c_credit: row.c_credit,
-        c_credit_lim: row.c_credit_lim,
-        c_discount: row.c_discount,
-        c_balance: row.c_balance,
-    }
 }
 
 #[cfg(test)]

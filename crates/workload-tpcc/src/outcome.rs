@@ -1,6 +1,6 @@
 //! What is answered: the output fields of the standard's screens, as far as the caller does not know them already.
 
-use crate::{Call, LINES_MAX, NewOrder, order_total};
+use crate::{Call, CustomerRow, DistrictRow, LINES_MAX, NewOrder, WarehouseRow, order_total};
 use arrayvec::{ArrayString, ArrayVec};
 use model::{BasisPoints, Cents};
 use serde::{Deserialize, Serialize};
@@ -84,6 +84,30 @@ pub struct Address {
     pub zip: Text<9>,
 }
 
+impl From<&WarehouseRow> for Address {
+    fn from(row: &WarehouseRow) -> Address {
+        Address {
+            street_1: row.w_street_1,
+            street_2: row.w_street_2,
+            city: row.w_city,
+            state: row.w_state,
+            zip: row.w_zip,
+        }
+    }
+}
+
+impl From<&DistrictRow> for Address {
+    fn from(row: &DistrictRow) -> Address {
+        Address {
+            street_1: row.d_street_1,
+            street_2: row.d_street_2,
+            city: row.d_city,
+            state: row.d_state,
+            zip: row.d_zip,
+        }
+    }
+}
+
 /// The customer of a payment, as it was left behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Customer {
@@ -99,6 +123,30 @@ pub struct Customer {
     pub c_discount: BasisPoints,
     /// After the payment.
     pub c_balance: Cents,
+}
+
+impl From<&CustomerRow> for Customer {
+    fn from(row: &CustomerRow) -> Customer {
+        Customer {
+            c_id: row.c_id,
+            c_first: row.c_first,
+            c_middle: row.c_middle,
+            c_last: row.c_last,
+            address: Address {
+                street_1: row.c_street_1,
+                street_2: row.c_street_2,
+                city: row.c_city,
+                state: row.c_state,
+                zip: row.c_zip,
+            },
+            c_phone: row.c_phone,
+            c_since: row.c_since,
+            c_credit: row.c_credit,
+            c_credit_lim: row.c_credit_lim,
+            c_discount: row.c_discount,
+            c_balance: row.c_balance,
+        }
+    }
 }
 
 /// 2.5.3.3.

@@ -3,8 +3,8 @@
 use crate::ledger::over_all;
 use crate::log::LogCheck;
 use crate::{
-    BRANCHES_MAX, CROSSES, Call, Cardinality, Claims, Crossing, Data, Inputs, Ledger, OPENING, Oracle, Sort,
-    State, Tally, Transfers, audit,
+    BRANCHES_MAX, CROSSES, Call, Cardinality, Claims, Crossing, Data, Decline, Inputs, Ledger, OPENING,
+    Oracle, Outcome, Sort, State, Tally, Transfers, audit,
 };
 use anyhow::{Context, Result, bail};
 use model::rows::Dataset;
@@ -268,5 +268,28 @@ impl Benchmark for Transfers {
             Call::Transfer { transfer, .. } => Call::ReadAccount { id: transfer.target },
             Call::ReadTransfer { .. } | Call::ReadAccount { .. } => *call,
         })
+    }
+
+    fn lookup(call: &Call, outcome: &Outcome) -> Option<Call> {
+        match (call, outcome) {
+            (Call::Transfer { transfer, .. }, Outcome::Moved { .. }) => {
+                Some(Call::ReadTransfer { source: transfer.source, key: transfer.key })
+            }
+            _ => None,
+        }
+    }
+
+    fn shows(call: &Call, outcome: &Outcome, later: &Outcome) -> Option<bool> {
+        let (Call::Transfer { transfer, .. }, Outcome::Moved { state: before, .. }) = (call, outcome) else {
+            return None;
+        };
+        match later {
+            Outcome::Found { target, amount, state } => {
+                let same = (*target, *amount) == (transfer.target, transfer.amount);
+                Some(same && (state == before || *before == State::Pending && *state != State::Declined))
+            }
+            Outcome::Declined(Decline::NoSuchTransfer) => Some(false),
+            _ => None,
+        }
     }
 }

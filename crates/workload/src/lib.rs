@@ -47,13 +47,15 @@ pub struct Streams<'a> {
     pub mix: Option<&'a Mix>,
     /// How unevenly rows are drawn, where that is not left to the workload.
     pub skew: Option<Skew>,
+    /// When the run began, in seconds since 1970, where its dates are to be compared with that.
+    pub begin: Option<i64>,
     /// Whether what was acknowledged may be lost or come late and calls are made all the same: then no answer is compared with those to
     /// other clients.
     pub lossy: bool,
 }
 
 /// A workload that can be loaded, run, audited and reported.
-pub trait Benchmark: Wire<Extent: Size, Outcome: PartialEq> {
+pub trait Benchmark: Wire<Extent: Size, Outcome: PartialEq + Clone> {
     /// What the scale counts: `warehouses`.
     const SCALE_UNIT: &'static str;
     /// The most that may be asked for.
@@ -266,6 +268,15 @@ pub trait Benchmark: Wire<Extent: Size, Outcome: PartialEq> {
     fn closing(_call: &Self::Call) -> Option<Self::Call> {
         None
     }
+    /// The reading call whose answer shows at any later time that a call was done as it was answered, because no other call can have
+    /// undone that; nothing where there is none.
+    fn lookup(_call: &Self::Call, _outcome: &Self::Outcome) -> Option<Self::Call> {
+        None
+    }
+    /// Whether the later answer to [`Benchmark::lookup`] shows it. Nothing where it cannot tell.
+    fn shows(_call: &Self::Call, _outcome: &Self::Outcome, _later: &Self::Outcome) -> Option<bool> {
+        None
+    }
     /// Of calls that were made when they were drawn: the parts for which there was nothing to do, in a sentence, if there were any.
     fn skipped(_ledger: &Self::Ledger) -> Option<String> {
         None
@@ -398,6 +409,21 @@ pub struct Past {
     pub ours: bool,
     /// No run had used it before the one that is judged.
     pub fresh: bool,
+    /// When the run that is judged began and ended, in seconds since 1970, where that is known.
+    pub run: Option<(i64, i64)>,
+}
+
+/// The first and the last date that rows may have of which nothing is known, in seconds since 1970: until the year 5138. A larger
+/// number is not in seconds.
+pub const ANY_DATE: (i64, i64) = (0, 100_000_000_000);
+
+impl Past {
+    /// The first and the last date that rows of the run may have, in the time of whatever zone their engine keeps: a day and two
+    /// hours before and after the run.
+    pub fn dates(&self) -> (i64, i64) {
+        const ZONES: i64 = 26 * 3_600;
+        self.run.map_or(ANY_DATE, |(begin, end)| (begin - ZONES, end + ZONES))
+    }
 }
 
 /// A database that another kit has loaded.

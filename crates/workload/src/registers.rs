@@ -71,6 +71,18 @@ pub struct Drawn {
     down: i64,
 }
 
+impl Drawn {
+    /// The place of its row, where that is kept.
+    pub const fn slot(&self) -> Option<u32> {
+        self.slot
+    }
+
+    /// What the call is to add.
+    pub const fn delta(&self) -> i64 {
+        self.delta
+    }
+}
+
 impl Registers {
     /// For so many rows, whose numbers follow each other, each of which holds `opening` before the first call. Where that is not known, the first answers to calls
     /// that were alone on their row tell it.
@@ -170,6 +182,11 @@ impl Registers {
         }
         slot.acknowledged.add(drawn.delta);
         possible
+    }
+
+    /// What was drawn for the row of a place has been done, though not by the call that drew it.
+    pub fn add(&self, slot: u32, delta: i64) {
+        self.slots[slot as usize].acknowledged.add(delta);
     }
 
     /// A call was answered: it was not done, and never will be.

@@ -70,13 +70,18 @@ left join template_meal as m on m.template = i.template and m.day = i.day and m.
 left join food as f on f.id = i.food
 where m.template is null or f.id is null
 
--- Not an audit: rows, the sum of their versions and a checksum of ids and versions, of each table that calls change.
+-- Not an audit: rows, the sum of their versions and a checksum of ids and versions, of each table that calls change; of foods
+-- also of nutrients and of the lengths of names.
 -- name: stored
 select 1 as place, count(*) as stored_rows, cast(coalesce(sum(version), 0) as bigint) as versions,
   cast(coalesce(sum(id % 2147483647 * 48271 % 2147483647 * (cast(version as bigint) * 16807 % 2147483647) % 2147483647), 0) as bigint) as mixed
 from category
 union all
 select 2, count(*), cast(coalesce(sum(version), 0) as bigint),
-  cast(coalesce(sum(id % 2147483647 * 48271 % 2147483647 * (cast(version as bigint) * 16807 % 2147483647) % 2147483647), 0) as bigint)
+  cast(coalesce(sum(
+    id % 2147483647 * 48271 % 2147483647
+    * ((cast(version as bigint) * 16807 + (cast(carbs as bigint) * 1048576 + cast(fat as bigint) * 1024 + protein) * 69621
+      + (cast(length(name) as bigint) * 2097152 + cast(coalesce(fibre + 1, 0) as bigint) * 1024 + kcal) * 40692) % 2147483647) % 2147483647
+  ), 0) as bigint)
 from food
 order by 1

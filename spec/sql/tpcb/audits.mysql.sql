@@ -104,3 +104,10 @@ left join (
   group by bid
 ) as h on h.bid = b.bid
 order by 1, 2
+
+-- name: history_dates
+select bid, count(*) as row_count, timestampdiff(second, '1970-01-01', min(mtime)) as earliest, timestampdiff(second, '1970-01-01', max(mtime)) as latest
+from pgbench_history
+where mtime < timestampadd(second, ?5, '1970-01-01') or mtime > timestampadd(second, ?6, '1970-01-01')
+group by bid
+order by bid

@@ -3,7 +3,7 @@
 -- third return figures, and code judges them.
 --
 -- Parameters, the same in all: ?1 branches; ?2 accounts a branch (100,000); ?3 tellers a branch (10); ?4 branches whose ids
--- come before, in other stores (0 where there is one).
+-- come before, in other stores (0 where there is one); ?5 and ?6 the first and the last date that history may have, in seconds since 1970.
 -- Sums are cast to 64 bits, because engines give them in whatever type cannot overflow.
 --
 -- History begins at the load, or where somebody emptied it: pgbench does before a run, unless told not to (-n). Queries that
@@ -128,6 +128,14 @@ where t.tid is null or b.bid is null or a.aid is null
 select tid, bid, aid, delta, case when mtime is null then 1 else 0 end as without_time
 from pgbench_history
 where delta is null or delta < -5000 or delta > 5000 or mtime is null
+
+-- In the time of whatever zone wrote them.
+-- name: history_dates
+select bid, count(*) as row_count, min(mtime) as earliest, max(mtime) as latest
+from pgbench_history
+where typeof(mtime) = 'integer' and (mtime < ?5 or mtime > ?6)
+group by bid
+order by bid
 
 -- What calls have left behind: figures -----------------------------------------------------------------------------------
 

@@ -23,14 +23,17 @@ create temporary table line_sums (
   item_max integer not null,
   quantity_min integer not null,
   quantity_max integer not null,
-  delivered_amount decimal(16,4) not null
+  delivered_amount decimal(16,4) not null,
+  delivered_min datetime,
+  delivered_max datetime
 ) engine = Aria transactional = 0
 
 -- name: prepare_line_sums_rows
 insert into line_sums
 select ol_w_id, ol_d_id, ol_o_id, orders.o_id is not null, o_c_id, o_carrier_id, o_ol_cnt, o_all_local, count(*),
   count(*) - count(ol_delivery_d), sum(ol_supply_w_id <> ol_w_id), min(ol_number), max(ol_number), min(ol_i_id),
-  max(ol_i_id), min(ol_quantity), max(ol_quantity), sum(case when ol_delivery_d is null then 0 else ol_amount end)
+  max(ol_i_id), min(ol_quantity), max(ol_quantity), sum(case when ol_delivery_d is null then 0 else ol_amount end),
+  min(ol_delivery_d), max(ol_delivery_d)
 from order_line
 left join orders on o_w_id = ol_w_id and o_d_id = ol_d_id and orders.o_id = ol_o_id
 group by ol_w_id, ol_d_id, ol_o_id
@@ -285,6 +288,27 @@ from (
 ) as noted_of
 where timestampdiff(second, noted, newest) > 5 or length_held > 500
   or length_held < 500 and length_held < length_noted
+
+-- name: run_dates
+select what, w_id, d_id, row_count, earliest, latest
+from (
+  select 'orders' as what, o_w_id as w_id, o_d_id as d_id, count(*) as row_count, timestampdiff(second, '1970-01-01', min(o_entry_d)) as earliest,
+    timestampdiff(second, '1970-01-01', max(o_entry_d)) as latest
+  from orders
+  where o_id >= ?4 and (o_entry_d < timestampadd(second, ?6, '1970-01-01') or o_entry_d > timestampadd(second, ?7, '1970-01-01'))
+  group by o_w_id, o_d_id
+  union all
+  select 'deliveries', w_id, d_id, count(*), timestampdiff(second, '1970-01-01', min(delivered_min)), timestampdiff(second, '1970-01-01', max(delivered_max))
+  from line_sums
+  where o_id >= ?8 and (delivered_min < timestampadd(second, ?6, '1970-01-01') or delivered_max > timestampadd(second, ?7, '1970-01-01'))
+  group by w_id, d_id
+  union all
+  select 'payments', h_w_id, h_d_id, count(*), timestampdiff(second, '1970-01-01', min(h_date)), timestampdiff(second, '1970-01-01', max(h_date))
+  from history
+  where h_date <> '2024-01-01' and (h_date < timestampadd(second, ?9, '1970-01-01') or h_date > timestampadd(second, ?7, '1970-01-01'))
+  group by h_w_id, h_d_id
+) as dated
+order by what, w_id, d_id
 
 -- Names compare byte by byte, whatever their column's character set.
 -- name: last_names

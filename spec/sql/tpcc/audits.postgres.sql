@@ -9,7 +9,7 @@ create temporary table line_sums as
 select coalesce(o_w_id, ol_w_id) as w_id, coalesce(o_d_id, ol_d_id) as d_id, coalesce(orders.o_id, ol_o_id) as o_id,
   orders.o_id is not null as ordered, o_c_id, o_carrier_id, o_ol_cnt, o_all_local, coalesce(line_count, 0) as line_count,
   open_count, remote_count, number_min, number_max, item_min, item_max, quantity_min, quantity_max,
-  coalesce(delivered_amount, 0) as delivered_amount
+  coalesce(delivered_amount, 0) as delivered_amount, delivered_min, delivered_max
 from (
   select o_w_id, o_d_id, o_id, o_c_id, o_carrier_id, o_ol_cnt, o_all_local
   from orders
@@ -19,7 +19,8 @@ full join (
   select ol_w_id, ol_d_id, ol_o_id, count(*) as line_count, count(*) - count(ol_delivery_d) as open_count,
     count(*) filter (where ol_supply_w_id <> ol_w_id) as remote_count, min(ol_number) as number_min,
     max(ol_number) as number_max, min(ol_i_id) as item_min, max(ol_i_id) as item_max, min(ol_quantity) as quantity_min,
-    max(ol_quantity) as quantity_max, sum(ol_amount) filter (where ol_delivery_d is not null) as delivered_amount
+    max(ol_quantity) as quantity_max, sum(ol_amount) filter (where ol_delivery_d is not null) as delivered_amount,
+    min(ol_delivery_d) as delivered_min, max(ol_delivery_d) as delivered_max
   from order_line
   where ol_d_id <= 5
   group by ol_w_id, ol_d_id, ol_o_id
@@ -28,7 +29,7 @@ union all
 select coalesce(o_w_id, ol_w_id) as w_id, coalesce(o_d_id, ol_d_id) as d_id, coalesce(orders.o_id, ol_o_id) as o_id,
   orders.o_id is not null as ordered, o_c_id, o_carrier_id, o_ol_cnt, o_all_local, coalesce(line_count, 0) as line_count,
   open_count, remote_count, number_min, number_max, item_min, item_max, quantity_min, quantity_max,
-  coalesce(delivered_amount, 0) as delivered_amount
+  coalesce(delivered_amount, 0) as delivered_amount, delivered_min, delivered_max
 from (
   select o_w_id, o_d_id, o_id, o_c_id, o_carrier_id, o_ol_cnt, o_all_local
   from orders
@@ -38,7 +39,8 @@ full join (
   select ol_w_id, ol_d_id, ol_o_id, count(*) as line_count, count(*) - count(ol_delivery_d) as open_count,
     count(*) filter (where ol_supply_w_id <> ol_w_id) as remote_count, min(ol_number) as number_min,
     max(ol_number) as number_max, min(ol_i_id) as item_min, max(ol_i_id) as item_max, min(ol_quantity) as quantity_min,
-    max(ol_quantity) as quantity_max, sum(ol_amount) filter (where ol_delivery_d is not null) as delivered_amount
+    max(ol_quantity) as quantity_max, sum(ol_amount) filter (where ol_delivery_d is not null) as delivered_amount,
+    min(ol_delivery_d) as delivered_min, max(ol_delivery_d) as delivered_max
   from order_line
   where ol_d_id > 5
   group by ol_w_id, ol_d_id, ol_o_id
@@ -287,6 +289,27 @@ join warehouse on w_id = h_w_id
 join district on d_w_id = h_w_id and d_id = h_d_id
 where h_date > timestamp '2024-01-01' and h_data <> w_name || '    ' || d_name
 group by h_w_id, h_d_id
+
+-- name: run_dates
+select what, w_id, d_id, row_count, earliest, latest
+from (
+  select 'orders' as what, o_w_id as w_id, o_d_id as d_id, count(*) as row_count, cast(extract(epoch from min(o_entry_d)) as bigint) as earliest,
+    cast(extract(epoch from max(o_entry_d)) as bigint) as latest
+  from orders
+  where o_id >= ?4 and (o_entry_d < timestamp '1970-01-01' + ?6 * interval '1 second' or o_entry_d > timestamp '1970-01-01' + ?7 * interval '1 second')
+  group by o_w_id, o_d_id
+  union all
+  select 'deliveries', w_id, d_id, count(*), cast(extract(epoch from min(delivered_min)) as bigint), cast(extract(epoch from max(delivered_max)) as bigint)
+  from line_sums
+  where o_id >= ?8 and (delivered_min < timestamp '1970-01-01' + ?6 * interval '1 second' or delivered_max > timestamp '1970-01-01' + ?7 * interval '1 second')
+  group by w_id, d_id
+  union all
+  select 'payments', h_w_id, h_d_id, count(*), cast(extract(epoch from min(h_date)) as bigint), cast(extract(epoch from max(h_date)) as bigint)
+  from history
+  where h_date <> timestamp '2024-01-01' and (h_date < timestamp '1970-01-01' + ?9 * interval '1 second' or h_date > timestamp '1970-01-01' + ?7 * interval '1 second')
+  group by h_w_id, h_d_id
+) as dated
+order by what, w_id, d_id
 
 -- name: bad_credit_data
 select w_id, d_id, c_id, payments, extract(epoch from newest - noted)::bigint as seconds_behind, length_held, length_noted

@@ -4,7 +4,9 @@
 --
 -- Parameters, the same in all: ?1 orders that a district was loaded with (3000); ?2 the first of them that was loaded
 -- undelivered (2101); ?3 customers of a district (3000); ?4 the first order by whose items and customers skew is judged
--- (3001, or where the run began); ?5 last names that calls draw (1000).
+-- (3001, or where the run began); ?5 last names that calls draw (1000); ?6 and ?7 the first and the last date of the run, in
+-- seconds since 1970, with a day before and after; ?8 the first order that only the run can have delivered; ?9 the first date
+-- of payments that were not loaded.
 -- Money is compared with a slack of half the least unit, so that databases that keep it in floats are judged by their
 -- sums and not by their last bits. Loaded order numbers end at ?1: what is above was placed by a run.
 --
@@ -28,6 +30,8 @@ create temporary table line_sums (
   quantity_min integer not null,
   quantity_max integer not null,
   delivered_amount numeric not null,
+  delivered_min integer,
+  delivered_max integer,
   primary key (w_id, d_id, o_id)
 ) without rowid
 
@@ -35,7 +39,7 @@ create temporary table line_sums (
 insert into line_sums
 select ol_w_id, ol_d_id, ol_o_id, count(*), count(*) - count(ol_delivery_d), sum(ol_supply_w_id <> ol_w_id),
   min(ol_number), max(ol_number), min(ol_i_id), max(ol_i_id), min(ol_quantity), max(ol_quantity),
-  sum(case when ol_delivery_d is null then 0 else ol_amount end)
+  sum(case when ol_delivery_d is null then 0 else ol_amount end), min(ol_delivery_d), max(ol_delivery_d)
 from order_line
 group by ol_w_id, ol_d_id, ol_o_id
 
@@ -474,6 +478,28 @@ from orders
 where o_id <= ?1
 group by o_w_id, o_d_id
 having count(distinct o_c_id) <> ?3 or min(o_c_id) <> 1 or max(o_c_id) <> ?3
+
+-- Shape: what the run has written is dated in it. Loaded rows are of 2024-01-01.
+-- name: run_dates
+select what, w_id, d_id, row_count, earliest, latest
+from (
+  select 'orders' as what, o_w_id as w_id, o_d_id as d_id, count(*) as row_count, min(o_entry_d) as earliest,
+    max(o_entry_d) as latest
+  from orders
+  where o_id >= ?4 and (o_entry_d < ?6 or o_entry_d > ?7)
+  group by o_w_id, o_d_id
+  union all
+  select 'deliveries', w_id, d_id, count(*), min(delivered_min), max(delivered_max)
+  from line_sums
+  where o_id >= ?8 and (delivered_min < ?6 or delivered_max > ?7)
+  group by w_id, d_id
+  union all
+  select 'payments', h_w_id, h_d_id, count(*), min(h_date), max(h_date)
+  from history
+  where h_date <> 1704067200 and (h_date < ?9 or h_date > ?7)
+  group by h_w_id, h_d_id
+) as dated
+order by what, w_id, d_id
 
 -- Load: each last name that calls draw is some customer's in each district (4.3.2.3, 4.3.3.1: the first thousand customers
 -- have one each), so that Payment and Order-Status find somebody of that name. Read off the index of names, where there is one.

@@ -175,6 +175,7 @@ const SABOTAGE: &[(&str, &str)] = &[
     ("payment-amounts", "update history set h_amount = 99 where rowid = (select max(rowid) from history)"),
     ("line-texts", "update order_line set ol_dist_info = lower(ol_dist_info) where ol_o_id > 30"),
     ("payment-texts", "update history set h_data = 'paid'"),
+    ("run-dates", "update orders set o_entry_d = 200000000000 where o_id > 30"),
     ("cardinality", "delete from customer where c_w_id = 1 and c_d_id = 1 and c_id = 30"),
     ("cardinality", "delete from stock where s_w_id = 2 and s_i_id = 100"),
     ("bad-credit", "update customer set c_credit = 'BC' where c_id % 2 = 0"),
@@ -299,7 +300,7 @@ fn each_large_table_is_read_as_a_whole_by_few_audits() {
         plans.iter().filter(|(text, step)| reads(step) && !text.contains("limit 1)")).count()
     };
     // Customers also by the index of their names alone.
-    assert_eq!(["order_line", "stock", "customer", "history"].map(wholly), [1, 1, 2, 4]);
+    assert_eq!(["order_line", "stock", "customer", "history"].map(wholly), [1, 1, 2, 5]);
     // An index made for one query, over a table and not over a handful of sums, is a join that lacks one.
     let lacking = |step: &str| {
         step.contains("AUTOMATIC")

@@ -28,11 +28,34 @@ fn told(
 }
 
 fn ours() -> Arc<Knowledge> {
-    Knowledge::of(Data::new(Cardinality::tiny(), SEED), None, false)
+    Knowledge::of(Data::new(Cardinality::tiny(), SEED), None, Run::default())
+}
+
+/// What the store reports of data that no call has changed.
+fn before_any_call() -> Vec<StoredTally> {
+    let Cardinality { warehouses, orders, customers, undelivered, .. } = Cardinality::tiny();
+    let district = StoredTally {
+        next_o_id: i64::from(orders) + 1,
+        payments: customers.into(),
+        undelivered: undelivered.into(),
+        ..StoredTally::default()
+    };
+    vec![district; (warehouses * DISTRICTS) as usize]
+}
+
+fn fresh() -> Arc<Knowledge> {
+    let before = before_any_call();
+    Knowledge::of(Data::new(Cardinality::tiny(), SEED), Some(&before), Run::default())
+}
+
+/// Data of which what was acknowledged may be lost.
+fn lossy() -> Arc<Knowledge> {
+    let run = Run { lossy: true, ..Run::default() };
+    Knowledge::of(Data::new(Cardinality::tiny(), SEED), None, run)
 }
 
 fn others() -> Arc<Knowledge> {
-    Knowledge::of_others(Cardinality::tiny(), None, false)
+    Knowledge::of_others(Cardinality::tiny(), None, Run::default())
 }
 
 /// Changes a placed order, and what it costs with it.
@@ -46,7 +69,7 @@ fn with_placed(outcome: &mut Outcome, change: impl FnOnce(&mut Placed)) {
 
 #[test]
 fn the_truth_is_believed() {
-    for known in [ours(), others()] {
+    for known in [ours(), others(), fresh()] {
         assert_eq!(told(&known, 100, |_, _, _| {}), Ok(()));
     }
 }
@@ -80,9 +103,6 @@ fn a_stock_holds_what_orders_have_left_of_it() {
         assert_eq!(told(&known, 100, more(1_000)), wrong);
     }
     // On data that no one has used the first answer is compared with what was loaded.
-    let size = Cardinality::tiny();
-    let district = StoredTally { next_o_id: i64::from(size.orders) + 1, ..StoredTally::default() };
-    let fresh = vec![district; (size.warehouses * DISTRICTS) as usize];
     let always = |_: usize, _: &Call, outcome: &mut Outcome| {
         if let Outcome::Placed(placed) = outcome
             && placed.lines[0].s_quantity < 100
@@ -90,11 +110,9 @@ fn a_stock_holds_what_orders_have_left_of_it() {
             placed.lines[0].s_quantity += 1;
         }
     };
-    assert_eq!(told(&Knowledge::of(Data::new(size, SEED), Some(&fresh), false), 100, always), wrong);
-    let truth = |_: usize, _: &Call, _: &mut Outcome| {};
-    assert_eq!(told(&Knowledge::of(Data::new(size, SEED), Some(&fresh), false), 100, truth), Ok(()));
+    assert_eq!(told(&fresh(), 100, always), wrong);
     // What may be lost is compared with nothing.
-    assert_eq!(told(&Knowledge::of(Data::new(size, SEED), None, true), 100, more(0)), Ok(()));
+    assert_eq!(told(&lossy(), 100, more(0)), Ok(()));
 }
 
 #[test]
@@ -200,6 +218,138 @@ fn what_no_call_changes_is_as_it_was_loaded() {
 }
 
 #[test]
+fn what_was_loaded_is_answered_whole() {
+    type Lie = (fn(&mut Outcome), &'static str);
+    fn placed(outcome: &mut Outcome) -> Option<&mut PlacedLine> {
+        if let Outcome::Placed(placed) = outcome { placed.lines.last_mut() } else { None }
+    }
+    fn paid(outcome: &mut Outcome) -> Option<&mut Paid> {
+        if let Outcome::Paid(paid) = outcome { Some(paid) } else { None }
+    }
+    fn status(outcome: &mut Outcome) -> Option<&mut OrderReport> {
+        match outcome {
+            Outcome::Status(report) if report.o_id <= 30 => Some(report),
+            _ => None,
+        }
+    }
+    const ITEM: &str = "an item of the order is not as loaded";
+    const CUSTOMER: &str = "the payment's customer is not as loaded";
+    const ADDRESS: &str = "an address is not as loaded";
+    const ORDER: &str = "an order that was loaded is not as loaded";
+    let lies: &[Lie] = &[
+        (|outcome| _ = placed(outcome).map(|line| line.i_name.pop()), ITEM),
+        (|outcome| _ = placed(outcome).map(|line| line.brand_generic = "B".parse().unwrap()), ITEM),
+        (|outcome| _ = paid(outcome).map(|paid| paid.customer.c_first.pop()), CUSTOMER),
+        (|outcome| _ = paid(outcome).map(|paid| paid.customer.c_phone.pop()), CUSTOMER),
+        (|outcome| _ = paid(outcome).map(|paid| paid.customer.c_since += 1), CUSTOMER),
+        (|outcome| _ = paid(outcome).map(|paid| paid.customer.c_credit_lim.0 += 1), CUSTOMER),
+        (|outcome| _ = paid(outcome).map(|paid| paid.customer.address.zip.pop()), CUSTOMER),
+        (|outcome| _ = paid(outcome).map(|paid| paid.warehouse.city.pop()), ADDRESS),
+        (|outcome| _ = paid(outcome).map(|paid| paid.district.state.pop()), ADDRESS),
+        (
+            |outcome| _ = paid(outcome).and_then(|paid| paid.c_data.as_mut()).map(|data| data.remove(0)),
+            "c_data does not begin with the payment",
+        ),
+        (
+            |outcome| _ = status(outcome).map(|report| report.c_first.pop()),
+            "the customer of the status is not as loaded",
+        ),
+        (|outcome| _ = status(outcome).map(|report| report.o_entry_d += 1), ORDER),
+        (|outcome| _ = status(outcome).map(|report| report.lines[0].ol_quantity += 1), ORDER),
+        (
+            |outcome| {
+                _ = status(outcome).filter(|report| report.lines.len() > 5).map(|report| report.lines.pop())
+            },
+            ORDER,
+        ),
+    ];
+    for (at, (lie, wrong)) in lies.iter().enumerate() {
+        assert_eq!(told(&ours(), 100, |_, _, outcome| lie(outcome)), Err(*wrong), "lie {at}");
+    }
+}
+
+#[test]
+fn the_lines_of_an_order_stay_as_they_were_placed() {
+    const OTHER: &str = "the status shows other lines than the order had before";
+    const PRICED: &str = "an amount of the status is not price times quantity";
+    let of_run = |outcome: &mut Outcome, change: fn(&mut OrderReport)| match outcome {
+        Outcome::Status(report) if report.o_id > 30 && report.lines.len() > 5 => change(report),
+        _ => {}
+    };
+    for known in [ours(), others()] {
+        let found = told(&known, 100, |_, _, outcome| of_run(outcome, |report| _ = report.lines.pop()));
+        assert_eq!(found, Err(OTHER));
+    }
+    let dearer = |_: usize, _: &Call, outcome: &mut Outcome| {
+        of_run(outcome, |report| report.lines[0].ol_amount.0 += 1);
+    };
+    // Whoever sees first an order that another one has placed knows its prices alone.
+    assert!([OTHER, PRICED].contains(&told(&ours(), 100, dearer).unwrap_err()));
+}
+
+#[test]
+fn a_balance_is_what_payments_and_deliveries_have_made_of_it() {
+    let wrong = Err("a customer's balance is not what payments and deliveries have made of it");
+    let less = |outcome: &mut Outcome| match outcome {
+        Outcome::Paid(paid) => paid.customer.c_balance.0 -= 1,
+        Outcome::Status(report) => report.c_balance.0 -= 1,
+        _ => {}
+    };
+    for kind in [crate::kind::PAYMENT, crate::kind::ORDER_STATUS] {
+        let found = told(&fresh(), 100, |_, call, outcome| {
+            if crate::Tpcc::kind(call) == kind {
+                less(outcome);
+            }
+        });
+        assert_eq!(found, wrong);
+    }
+    // Where orders of an earlier run may be delivered no one knows.
+    for known in [ours(), others(), lossy()] {
+        assert_eq!(told(&known, 100, |_, _, outcome| less(outcome)), Ok(()));
+    }
+}
+
+#[test]
+fn dates_are_those_of_the_run() {
+    // Three hours ago.
+    let begin = i64::try_from(measure::unix_seconds()).unwrap() - 10_800;
+    let run = Run { begin: Some(begin), ..Run::default() };
+    let known =
+        |before: Option<&Vec<StoredTally>>| Knowledge::of(Data::new(Cardinality::tiny(), SEED), before, run);
+    // The truth of someone who takes 1 s for a call, except for `lie`.
+    let dated = |known: &Arc<Knowledge>, lie: fn(&Call) -> i64| {
+        told(known, 100, |at, call, outcome| {
+            let date = begin + at as i64 + if at > 4_000 { lie(call) } else { 0 };
+            match outcome {
+                Outcome::Placed(placed) => placed.o_entry_d = date,
+                Outcome::Paid(paid) => paid.h_date = date,
+                _ => {}
+            }
+        })
+    };
+    assert_eq!(dated(&known(None), |_| 0), Ok(()));
+    let others: [fn(&Call) -> i64; 2] = [|_| 20_000, |_| -10_000];
+    for off in others {
+        let found = dated(&known(None), off).unwrap_err();
+        assert!(found.ends_with("'s date is not that of its call"), "{found}");
+    }
+    let payments = |call: &Call| if matches!(call, Call::Payment(_)) { 20_000 } else { 0 };
+    let found = dated(&known(None), payments);
+    assert_eq!(found, Err("a payment's date is not that of its call"));
+    // A status is compared where no other run has left orders behind.
+    let past = |_: usize, _: &Call, outcome: &mut Outcome| match outcome {
+        Outcome::Placed(placed) => placed.o_entry_d = begin,
+        Outcome::Paid(paid) => paid.h_date = begin,
+        Outcome::Status(report) if report.o_id > 30 => report.o_entry_d = begin - 7_200,
+        _ => {}
+    };
+    assert_eq!(told(&known(None), 100, past), Ok(()));
+    let all_new = before_any_call();
+    let found = told(&known(Some(&all_new)), 100, past);
+    assert_eq!(found, Err("the status shows a date that is not in the run"));
+}
+
+#[test]
 fn of_namesakes_the_one_in_the_middle_is_meant() {
     let found = told(&ours(), 100, |_, call, outcome| {
         if let (Call::OrderStatus(call), Outcome::Status(report)) = (call, outcome)
@@ -233,7 +383,7 @@ fn a_district_is_skipped_only_where_no_order_waits() {
             ..StoredTally::default()
         };
         let stored: Vec<StoredTally> = (0..2 * DISTRICTS).map(district).collect();
-        let known = Knowledge::of_others(Cardinality::tiny(), Some(&stored), false);
+        let known = Knowledge::of_others(Cardinality::tiny(), Some(&stored), Run::default());
         let mut worker = Inputs::new(Cardinality::tiny(), 1, 9, 0).remembering(&known);
         let call = std::iter::repeat_with(|| worker.draw()).find(|call| matches!(call, Call::Delivery(_)));
         let o_ids = [None; DISTRICTS as usize].into();
@@ -282,7 +432,7 @@ fn an_order_is_delivered_once_and_none_that_was_loaded_as_delivered() {
 
 #[test]
 fn where_what_was_acknowledged_may_be_lost_an_order_may_come_twice() {
-    let known = Knowledge::of(Data::new(Cardinality::tiny(), SEED), None, true);
+    let known = lossy();
     let mut first = None;
     let twice = told(&known, 100, |_, _, outcome| {
         if let Outcome::Delivered(delivered) = outcome {

@@ -3,6 +3,7 @@
 use super::{Ledger, Sort, Tally};
 use crate::OPENING;
 use model::{LedgerFinding, total};
+use std::collections::BTreeSet;
 use workload::keyed::{Answered, KeyedClaims, Stored, Sums, Words, finding};
 
 /// What acknowledged and doubtful calls imply.
@@ -53,6 +54,7 @@ pub fn audit(claims: &Claims, before: &[Tally], after: &[Tally]) -> Vec<LedgerFi
     // Whatever has become of it since, what was answered as pending was, and nothing else was.
     let were_pending = of_any(after, &[Sort::Pending, Sort::Settled, Sort::Refunded]);
     findings.extend(claims.check_stored(Answered::Pending, &were_pending, &PENDING));
+    findings.push(none_refunded(claims, after));
     findings.extend(over_all(opened_with(before), after));
     findings
 }
@@ -79,6 +81,20 @@ fn none_pending(after: &[Tally]) -> LedgerFinding {
         found.violations.push(format!(
             "worker {}: {} transfers of {} units in all are pending",
             tally.worker, tally.sums.count, tally.sums.amount
+        ));
+    }
+    found
+}
+
+/// Every account that is paid to is there, so that no transfer of these claims is returned.
+fn none_refunded(claims: &Claims, after: &[Tally]) -> LedgerFinding {
+    let runs: BTreeSet<i64> = claims.workers.iter().map(|tally| tally.run.cast_signed()).collect();
+    let mut found = finding("refunds", "transfers");
+    for tally in after.iter().filter(|tally| tally.sort == Sort::Refunded && runs.contains(&tally.run)) {
+        found.stored = found.stored.saturating_add(tally.sums.count);
+        found.violations.push(format!(
+            "worker {}: of its transfers {} were returned, although the accounts that they pay to are there",
+            tally.worker, tally.sums.count
         ));
     }
     found

@@ -154,6 +154,7 @@ const SABOTAGE: &[(&str, &str)] = &[
     ("payment-amounts", "update history set h_amount = 0.99 limit 1"),
     ("line-texts", "update order_line set ol_dist_info = lower(ol_dist_info) where ol_o_id > 30"),
     ("payment-texts", "update history set h_data = 'paid'"),
+    ("run-dates", "update orders set o_entry_d = '6000-01-01' where o_id > 30"),
     ("cardinality", "delete from customer where c_w_id = 1 and c_d_id = 1 and c_id = 30"),
     ("bad-credit", "update customer set c_credit = 'BC' where c_id % 2 = 0"),
     // A customer without an order, whom Order-Status would ask for in vain.

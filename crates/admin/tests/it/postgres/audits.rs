@@ -166,6 +166,7 @@ const SABOTAGE: &[(&str, &str)] = &[
     ("payment-amounts", "update history set h_amount = 0.99 where ctid = (select max(ctid) from history)"),
     ("line-texts", "update order_line set ol_dist_info = lower(ol_dist_info) where ol_o_id > 30"),
     ("payment-texts", "update history set h_data = 'paid'"),
+    ("run-dates", "update orders set o_entry_d = timestamp '6000-01-01' where o_id > 30"),
     ("cardinality", "delete from customer where c_w_id = 1 and c_d_id = 1 and c_id = 30"),
     ("cardinality", "delete from stock where s_w_id = 2 and s_i_id = 100"),
     ("cardinality", "delete from stock where s_w_id = 2"),

@@ -89,7 +89,7 @@ fn a_bank_that_was_only_loaded_fails_nothing_and_has_nothing_to_show() {
         .filter(|(_, finding)| finding.verdict == AuditOutcome::Passed)
         .map(|(name, _)| name)
         .collect();
-    assert_eq!(told.len(), 11, "{told:?}");
+    assert_eq!(told.len(), 12, "{told:?}");
 }
 
 /// What was done to the tables of a used bank, and what must then be found.

@@ -93,7 +93,7 @@ impl Bank {
 
     /// The findings of all audits by name.
     pub(crate) fn audit(&self, history_whole: bool) -> Vec<(String, Finding)> {
-        let context = Context { size: self.size, history_whole };
+        let context = Context { size: self.size, history_whole, ..Context::standard(1) };
         let connection = self.connection();
         let mut found = Vec::new();
         for group in audits(Dialect::Sqlite).unwrap() {

@@ -1,0 +1,200 @@
+//! Acknowledged calls are looked up at once, while the subject warms up.
+
+use crate::closing::{PAUSES, SHOWN, of_answers, reference};
+use crate::job::Job;
+use contract::conformance::{call_json, describe, short};
+use deploy::Route;
+use model::{CallWork, Doubt, Fault, Nanos, Session, Target};
+use result::{Audit, Check};
+use sql::Dialect;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use targets::{Arriving, Driven, TrialSession, TrialTarget, Witness, wait_for};
+use tokio::time::{sleep, timeout};
+
+/// From one call that was looked up to the next.
+const APART: Duration = Duration::from_millis(50);
+/// How soon the end is noticed.
+const LOOK: Duration = Duration::from_millis(20);
+/// An answer, or a session, is waited for no longer.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// Looks up calls from its start until it is over.
+pub(crate) struct Lookups<W: Driven> {
+    pub(crate) witness: Arc<Witness<W>>,
+    /// Set when the window opens.
+    pub(crate) over: Arc<AtomicBool>,
+    follower: Option<Follower<W>>,
+    thread: Option<JoinHandle<Seen>>,
+}
+
+/// Who looks up.
+struct Follower<W: Driven> {
+    /// Over whose sessions.
+    target: Arc<TrialTarget<W>>,
+    /// After which times a call that was not found is looked up again.
+    pauses: &'static [Duration],
+    witness: Arc<Witness<W>>,
+    arriving: Arriving<W>,
+    over: Arc<AtomicBool>,
+}
+
+/// What was looked up.
+#[derive(Default)]
+struct Seen {
+    /// Calls of which it is known whether they were found.
+    calls: u64,
+    /// Those that were not.
+    missing: u64,
+    /// Some of these, in words.
+    shown: Vec<String>,
+    /// Why no other call was looked up.
+    ended_by: Option<String>,
+}
+
+impl<W: Driven> Job<'_, W> {
+    /// Of a server that is warmed up. Calls are looked up by our own statements where another session does not disturb the
+    /// server's (SQLite has one lock) and sees all at once (two stores do not commit in one moment); otherwise over another session of
+    /// the server, if it has a `spare` one, which has some time to show them.
+    pub(crate) fn look_up(&self, target: &Arc<TrialTarget<W>>, spare: bool) -> Option<Lookups<W>> {
+        if self.subject.route() == Route::Direct || self.plan.warmup == Nanos::ZERO {
+            return None;
+        }
+        let (how, urls) = (self.subject.how, self.databases.urls());
+        let sees_all = self.audited && urls.len() == 1 && how.dialect != Dialect::Sqlite;
+        let store =
+            sees_all.then(|| targets::target_over::<W>(reference(how, 1), &urls, &self.databases.size));
+        let (target, pauses) = match store.and_then(Result::ok) {
+            Some(store) => (Arc::new(store), &PAUSES[..0]),
+            None if spare => (Arc::clone(target), &PAUSES[..]),
+            None => return None,
+        };
+        let (witness, arriving) = Witness::new();
+        let over = Arc::new(AtomicBool::new(false));
+        let (its_witness, its_over) = (Arc::clone(&witness), Arc::clone(&over));
+        let follower = Follower { target, pauses, witness: its_witness, arriving, over: its_over };
+        Some(Lookups { witness, over, follower: Some(follower), thread: None })
+    }
+}
+
+impl<W: Driven> Lookups<W> {
+    /// Begins, at the first time.
+    pub(crate) fn start(&mut self) {
+        let Some(follower) = self.follower.take() else { return };
+        let thread = std::thread::Builder::new().name("lookups".into());
+        // Without a thread nothing is looked up, and nothing is said to have been.
+        self.thread = thread.spawn(move || follower.run()).ok();
+    }
+
+    /// What came of them; nothing where no call was looked up.
+    pub(crate) fn end(mut self) -> Option<Audit> {
+        self.over.store(true, Ordering::Relaxed);
+        let Seen { calls, missing, shown, ended_by } = self.thread.take()?.join().unwrap_or_else(|_| Seen {
+            ended_by: Some("the thread that looks up has panicked".into()),
+            ..Seen::default()
+        });
+        let (check, sentence) = match (calls, missing, ended_by) {
+            (0, _, None) => return None,
+            (0, _, Some(why)) => {
+                (Check::Inconclusive, format!("no acknowledged call was looked up at once ({why})"))
+            }
+            (_, 0, ended_by) => {
+                let early =
+                    ended_by.map_or_else(String::new, |why| format!(", until that ended early ({why})"));
+                let sentence = format!(
+                    "acknowledged calls looked up at once, during warm-up, and found: {calls} of {calls}{early}"
+                );
+                (Check::Passed, sentence)
+            }
+            _ => {
+                let sentence = format!(
+                    "acknowledged calls looked up at once, during warm-up, and not found: {missing} of {calls}"
+                );
+                (Check::Failed, sentence)
+            }
+        };
+        Some(of_answers("acknowledged-at-once", (check, sentence, shown), 0.0))
+    }
+}
+
+impl<W: Driven> Drop for Lookups<W> {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+}
+
+impl<W: Driven> Follower<W> {
+    fn run(mut self) -> Seen {
+        let mut seen = Seen::default();
+        if let Err(error) = wait_for(self.follow(&mut seen)) {
+            seen.ended_by = Some(format!("{error:#}"));
+        }
+        self.witness.dismiss();
+        seen
+    }
+
+    /// Looks up one call after the other over a session of its own, which is opened for the first of them.
+    async fn follow(&mut self, seen: &mut Seen) {
+        let mut session: Option<TrialSession<W>> = None;
+        while !self.over.load(Ordering::Relaxed) {
+            self.witness.get_ready();
+            let Ok(Some((call, outcome))) = timeout(LOOK, self.arriving.recv()).await else { continue };
+            let open = match session.take() {
+                Some(open) => open,
+                None => match timeout(LONGEST, self.target.open(0)).await {
+                    Ok(Ok(opened)) => opened,
+                    Ok(Err(error)) => return seen.ended_by = Some(error.to_string()),
+                    Err(_) => return seen.ended_by = Some("no session could be opened in time".into()),
+                },
+            };
+            let open = session.insert(open);
+            match self.look_up(open, &call, &outcome).await {
+                Ok(None) => {}
+                Ok(Some(Found::Yes)) => seen.calls += 1,
+                Ok(Some(Found::No(instead))) => {
+                    seen.calls += 1;
+                    seen.missing += 1;
+                    if seen.shown.len() < SHOWN {
+                        let call = short(&call_json::<W>(&call));
+                        seen.shown.push(format!("{call}: acknowledged, then {instead}"));
+                    }
+                }
+                // Nothing is known of this one.
+                Err(Fault::Refused(_) | Fault::Conflict(_)) => {}
+                Err(fault) => return seen.ended_by = Some(fault.to_string()),
+            }
+            sleep(APART).await;
+        }
+    }
+
+    /// Whether a call is found; nothing where its answer does not show that, or where the end came first.
+    async fn look_up(
+        &self,
+        session: &mut TrialSession<W>,
+        call: &W::Call,
+        outcome: &W::Outcome,
+    ) -> Result<Option<Found>, Fault> {
+        let Some(question) = W::lookup(call, outcome) else { return Ok(None) };
+        let mut pauses = self.pauses.iter();
+        loop {
+            let mut work = CallWork::default();
+            let later = timeout(LONGEST, session.run(&question, &mut work)).await;
+            let later = later.unwrap_or(Err(Fault::InDoubt(Doubt::Deadline)))?;
+            match (W::shows(call, outcome, &later), pauses.next()) {
+                (None, _) => return Ok(None),
+                (Some(true), _) => return Ok(Some(Found::Yes)),
+                (Some(false), None) => return Ok(Some(Found::No(short(&describe::<W>(&Ok(later)))))),
+                (Some(false), Some(_)) if self.over.load(Ordering::Relaxed) => return Ok(None),
+                (Some(false), Some(pause)) => sleep(*pause).await,
+            }
+        }
+    }
+}
+
+enum Found {
+    Yes,
+    /// What was answered, in words.
+    No(String),
+}
