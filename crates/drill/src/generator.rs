@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use sql::DbUrl;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
-use targets::{Driven, TrialSession, TrialTarget, Witnessed};
+use targets::{Driven, Sampled, TrialSession, TrialTarget};
 use workload::Streams;
 
 /// Longer than any fault: the parent says when it is enough.
@@ -133,7 +133,7 @@ fn load<W: Driven>(
     let inputs = workload::inputs::<W>(size, &streams);
     let mut nobody = |_: &TrialProgress<'_, W>| {};
     let (clock, ledger) = (Monotonic::start(), || W::new_ledger(size));
-    let trial = W::drive(&plan, Witnessed::new(&telling, None), &inputs, &ledger, clock, stop, &mut nobody)?;
+    let trial = W::drive(&plan, Sampled::new(&telling, None), &inputs, &ledger, clock, stop, &mut nobody)?;
     Ok(trial.failure)
 }
 

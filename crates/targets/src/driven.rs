@@ -45,7 +45,7 @@ macro_rules! driven {
 
             fn generator(
                 plan: &$crate::parts::Plan,
-                target: $crate::Witnessed<Self>,
+                target: $crate::Sampled<Self>,
                 inputs: &dyn Fn(u32) -> <Self as $crate::parts::Workload>::Inputs,
                 clock: $crate::parts::Monotonic,
             ) -> ::std::result::Result<Box<dyn $crate::parts::LoadGenerator<Self>>, $crate::parts::RunError> {

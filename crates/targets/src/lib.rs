@@ -9,11 +9,11 @@ mod driven;
 mod generic;
 mod how;
 mod place;
+mod sampled;
 mod sharded;
 mod subjects;
 mod tpcc;
 mod transfer;
-mod witness;
 
 use anyhow::{Result, anyhow, bail};
 use contract::conformance::{Conformance, Disagreement};
@@ -28,8 +28,8 @@ use workload::Benchmark;
 pub use generic::{target as over_statements, target_in_form as over_statements_in_form};
 pub use how::{Driver, How, Style};
 pub use place::{place, server_only, sqlite_only, why_closed};
+pub use sampled::{Arriving, Sampled, Sampler};
 pub use subjects::{COMBINATIONS, Combination};
-pub use witness::{Arriving, Witness, Witnessed};
 
 /// What [`driven!`] is made of.
 #[doc(hidden)]
@@ -85,10 +85,10 @@ pub trait Driven: Benchmark {
         bail!("{} in style {} leaves nothing to a relay", Self::NAME, how.style.name())
     }
 
-    /// [`drive::Generator::open`], of sessions that a witness follows.
+    /// [`drive::Generator::open`], of sessions that hand calls to a sampler.
     fn generator(
         plan: &Plan,
-        target: Witnessed<Self>,
+        target: Sampled<Self>,
         inputs: &dyn Fn(u32) -> Self::Inputs,
         clock: Monotonic,
     ) -> Result<Box<dyn LoadGenerator<Self>>, RunError>;
@@ -96,7 +96,7 @@ pub trait Driven: Benchmark {
     /// [`drive::run`].
     fn drive(
         plan: &Plan,
-        target: Witnessed<Self>,
+        target: Sampled<Self>,
         inputs: &dyn Fn(u32) -> Self::Inputs,
         ledger: &dyn Fn() -> Self::Ledger,
         clock: Monotonic,

@@ -23,7 +23,7 @@ use observe::{Watch, Watched};
 use result::{Document, LedgerCheck, Role, State, Trial};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use targets::{Driven, Style, TrialTarget, Witnessed};
+use targets::{Driven, Sampled, Style, TrialTarget};
 use workload::Benchmark;
 
 /// The first turn of all parties but the first begins with this share of the warm-up: the engine is warm by then, and only
@@ -219,9 +219,9 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
         let inputs = |worker| inputs(first + worker);
         // A slice is a round, so that a rate is of one window.
         let plan = drive::Plan { slice: job.plan.round_measured(), ..job.plan.clone() };
-        let lookups = job.look_up(&target, spare);
-        let witnessed = Witnessed::new(&target, lookups.as_ref().map(|lookups| Arc::clone(&lookups.witness)));
-        let generator = W::generator(&plan, witnessed, &inputs, Monotonic::start())?;
+        let lookups = job.lookups(&target, spare);
+        let sampled = Sampled::new(&target, lookups.as_ref().map(|lookups| Arc::clone(&lookups.sampler)));
+        let generator = W::generator(&plan, sampled, &inputs, Monotonic::start())?;
         let settle = job.plan.rounds.map_or(Nanos::ZERO, |rounds| rounds.settle);
         Ok(Party {
             job,

@@ -24,7 +24,7 @@ use observe::{Observation, Options, Probing, Watch, Watched};
 use result::{Conformance, Document, MachineSpeed, Role, Settled, SpeedAround, State, Trial};
 use std::cell::Cell;
 use std::sync::Arc;
-use targets::{Driven, TrialTarget, Witnessed};
+use targets::{Driven, Sampled, TrialTarget};
 use workload::Streams;
 
 /// The note of a trial whose window opened although the log of a commit still changed.
@@ -242,15 +242,15 @@ impl<W: Driven> Job<'_, W> {
         };
         // It stays until the data has settled: what it left undecided is decided by it.
         let target = Arc::new(target);
-        let mut lookups = self.look_up(&target, spare);
+        let mut lookups = self.lookups(&target, spare);
         lookups.iter_mut().for_each(Lookups::start);
         follow.warm = lookups.as_ref().map(|lookups| Arc::clone(&lookups.over));
-        let witnessed = Witnessed::new(&target, lookups.as_ref().map(|lookups| Arc::clone(&lookups.witness)));
+        let sampled = Sampled::new(&target, lookups.as_ref().map(|lookups| Arc::clone(&lookups.sampler)));
         // Where a relay goes on, what is stored changes rightly.
         let holds = self.audited && !self.subject.how.style.is_relayed();
         let last = holds.then(|| LastAnswer::prepare(&self.databases.urls()));
         let driven =
-            W::drive(&self.plan, witnessed, &inputs, &|| W::new_ledger(size), clock, &stop, &mut follow);
+            W::drive(&self.plan, sampled, &inputs, &|| W::new_ledger(size), clock, &stop, &mut follow);
         let ended = Monotonic::start();
         let at_last = last.and_then(LastAnswer::evidence::<W>);
         let at_once = lookups.and_then(Lookups::end);

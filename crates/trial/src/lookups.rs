@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use targets::{Arriving, Driven, TrialSession, TrialTarget, Witness, wait_for};
+use targets::{Arriving, Driven, Sampler, TrialSession, TrialTarget, wait_for};
 use tokio::time::{sleep, timeout};
 
 /// From one call that was looked up to the next.
@@ -23,7 +23,7 @@ const LONGEST: Duration = Duration::from_secs(2);
 
 /// Looks up calls from its start until it is over.
 pub(crate) struct Lookups<W: Driven> {
-    pub(crate) witness: Arc<Witness<W>>,
+    pub(crate) sampler: Arc<Sampler<W>>,
     /// Set when the window opens.
     pub(crate) over: Arc<AtomicBool>,
     follower: Option<Follower<W>>,
@@ -36,7 +36,7 @@ struct Follower<W: Driven> {
     target: Arc<TrialTarget<W>>,
     /// After which times a call that was not found is looked up again.
     pauses: &'static [Duration],
-    witness: Arc<Witness<W>>,
+    sampler: Arc<Sampler<W>>,
     arriving: Arriving<W>,
     over: Arc<AtomicBool>,
 }
@@ -58,7 +58,7 @@ impl<W: Driven> Job<'_, W> {
     /// Of a server that is warmed up. Calls are looked up by our own statements where another session does not disturb the
     /// server's (SQLite has one lock) and sees all at once (two stores do not commit in one moment); otherwise over another session of
     /// the server, if it has a `spare` one, which has some time to show them.
-    pub(crate) fn look_up(&self, target: &Arc<TrialTarget<W>>, spare: bool) -> Option<Lookups<W>> {
+    pub(crate) fn lookups(&self, target: &Arc<TrialTarget<W>>, spare: bool) -> Option<Lookups<W>> {
         if self.subject.route() == Route::Direct || self.plan.warmup == Nanos::ZERO {
             return None;
         }
@@ -71,11 +71,11 @@ impl<W: Driven> Job<'_, W> {
             None if spare => (Arc::clone(target), &PAUSES[..]),
             None => return None,
         };
-        let (witness, arriving) = Witness::new();
+        let (sampler, arriving) = Sampler::new();
         let over = Arc::new(AtomicBool::new(false));
-        let (its_witness, its_over) = (Arc::clone(&witness), Arc::clone(&over));
-        let follower = Follower { target, pauses, witness: its_witness, arriving, over: its_over };
-        Some(Lookups { witness, over, follower: Some(follower), thread: None })
+        let (its_sampler, its_over) = (Arc::clone(&sampler), Arc::clone(&over));
+        let follower = Follower { target, pauses, sampler: its_sampler, arriving, over: its_over };
+        Some(Lookups { sampler, over, follower: Some(follower), thread: None })
     }
 }
 
@@ -131,7 +131,7 @@ impl<W: Driven> Follower<W> {
         if let Err(error) = wait_for(self.follow(&mut seen)) {
             seen.ended_by = Some(format!("{error:#}"));
         }
-        self.witness.dismiss();
+        self.sampler.dismiss();
         seen
     }
 
@@ -139,7 +139,7 @@ impl<W: Driven> Follower<W> {
     async fn follow(&mut self, seen: &mut Seen) {
         let mut session: Option<TrialSession<W>> = None;
         while !self.over.load(Ordering::Relaxed) {
-            self.witness.get_ready();
+            self.sampler.get_ready();
             let Ok(Some((call, outcome))) = timeout(LOOK, self.arriving.recv()).await else { continue };
             let open = match session.take() {
                 Some(open) => open,

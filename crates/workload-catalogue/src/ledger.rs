@@ -126,7 +126,7 @@ pub struct Ledger {
     doubtful: [Tally; PLACES.len()],
     calls: [u64; KINDS],
     /// Whether a food was asked for that is not as our own calls draw it: then it is not known what a later call replaces.
-    foreign: bool,
+    custom_foods: bool,
 }
 
 impl Ledger {
@@ -140,7 +140,7 @@ impl model::Ledger<FoodCatalogue> for Ledger {
     fn post(&mut self, call: &Call, result: &Result<Outcome, Fault>) {
         self.calls[FoodCatalogue::kind(call)] += 1;
         let Some((place, tally)) = Tally::of(call) else { return };
-        self.foreign |= !is_drawn(call);
+        self.custom_foods |= !is_drawn(call);
         match result {
             Ok(Outcome { said: Said::Declined(_), .. }) => {}
             Ok(_) => self.sure[place].absorb(&tally),
@@ -154,7 +154,7 @@ impl model::Ledger<FoodCatalogue> for Ledger {
         self.sure.iter_mut().zip(&other.sure).for_each(|(mine, theirs)| mine.absorb(theirs));
         self.doubtful.iter_mut().zip(&other.doubtful).for_each(|(mine, theirs)| mine.absorb(theirs));
         self.calls.iter_mut().zip(&other.calls).for_each(|(mine, theirs)| *mine += theirs);
-        self.foreign |= other.foreign;
+        self.custom_foods |= other.custom_foods;
     }
 
     fn clear(&mut self) {
@@ -181,8 +181,7 @@ pub struct Claims {
     /// The same from calls in doubt.
     pub doubtful: [Tally; PLACES.len()],
     /// Whether foods were asked for that are not as our own calls draw them: then their contents are not held to anything.
-    #[serde(default)]
-    pub foreign: bool,
+    pub custom_foods: bool,
     /// False where calls may have been acknowledged after these claims were written: rows come and go, so nothing has bounds
     /// then.
     pub complete: bool,
@@ -191,7 +190,7 @@ pub struct Claims {
 impl Claims {
     /// The claims of a ledger.
     pub const fn of(ledger: &Ledger, complete: bool) -> Claims {
-        Claims { sure: ledger.sure, doubtful: ledger.doubtful, foreign: ledger.foreign, complete }
+        Claims { sure: ledger.sure, doubtful: ledger.doubtful, custom_foods: ledger.custom_foods, complete }
     }
 
     /// The ledger audit: rows and versions have grown by what was acknowledged, and by no more or less than what is in doubt
@@ -218,7 +217,7 @@ impl Claims {
                 doubtful.versions_removed,
             );
             let mixed = bounds(sure.rows_made, sure.rows_removed, doubtful.rows_made, doubtful.rows_removed);
-            let is_known = place == 0 || !self.foreign;
+            let is_known = place == 0 || !self.custom_foods;
             let grown = old.mixed.zip(new.mixed).filter(|_| is_known).map(|(old, new)| new - old);
             let mut findings = vec![
                 finding(NAMES[place][0], "rows", rows, new.rows - old.rows),

@@ -54,10 +54,6 @@ impl Loaded {
         self.named.is_some()
     }
 
-    pub(crate) fn item(&self, i_id: u32) -> ItemRow {
-        self.data.item(i_id)
-    }
-
     /// `items` are those of the order's lines.
     pub(crate) fn check_placed(
         &self,
@@ -127,7 +123,7 @@ impl Loaded {
         if report.o_id > size.orders {
             let is_priced = |line: &crate::ReportLine| {
                 (1..=size.items).contains(&line.ol_i_id)
-                    && self.item(line.ol_i_id).i_price.times(line.ol_quantity.into()) == line.ol_amount
+                    && self.data.item(line.ol_i_id).i_price.times(line.ol_quantity.into()) == line.ol_amount
             };
             return ensure(
                 report.lines.iter().all(is_priced),
@@ -168,7 +164,7 @@ mod tests {
         let has_mark = |text: &str| text.contains("ORIGINAL");
         let mut seen = [0; 3];
         for i_id in 1..=2_000 {
-            let (item, stock) = (loaded.item(i_id), loaded.data.stock(1, i_id));
+            let (item, stock) = (loaded.data.item(i_id), loaded.data.stock(1, i_id));
             let marks = usize::from(has_mark(&item.i_data)) + usize::from(has_mark(&stock.s_data));
             seen[marks] += 1;
             let line = Line { i_id, supply_w_id: 1, quantity: 1 };

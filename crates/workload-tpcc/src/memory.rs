@@ -301,7 +301,7 @@ impl Memory {
         self.items.clear();
         let sold = order.lines.iter().filter(|line| line.i_id <= self.known.size.items);
         if let Some(loaded) = &self.known.loaded {
-            self.items.extend(sold.map(|line| loaded.item(line.i_id)));
+            self.items.extend(sold.map(|line| loaded.data().item(line.i_id)));
         }
         let of_line = |(line, item): (&Line, &ItemRow)| item.i_price.times(line.quantity.into());
         let amount = order.lines.iter().zip(&self.items).map(of_line).sum::<Cents>();
@@ -479,7 +479,7 @@ impl Memory {
         ensure(self.is_dated(report), "the status shows a date that is not in the run")
     }
 
-    /// Whether its dates are those of this run where they are not of the load, and there was no other run.
+    /// Whether all its dates are of the load or of this run; of data that other runs have used that is not known.
     fn is_dated(&self, report: &OrderReport) -> bool {
         let Knowledge { size, dates, is_fresh, .. } = &*self.known;
         let is_of_load = report.o_id < size.undelivered_from();

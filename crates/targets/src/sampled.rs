@@ -13,22 +13,22 @@ type Answered<W> = (<W as Workload>::Call, <W as Workload>::Outcome);
 pub type Arriving<W> = Receiver<Answered<W>>;
 
 /// Takes one call at a time, whenever it is ready for one. To all others it costs a look at a flag.
-pub struct Witness<W: Benchmark> {
+pub struct Sampler<W: Benchmark> {
     ready: AtomicBool,
     calls: Sender<Answered<W>>,
 }
 
-impl<W: Benchmark> std::fmt::Debug for Witness<W> {
+impl<W: Benchmark> std::fmt::Debug for Sampler<W> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Witness<{}>", W::NAME)
+        write!(f, "Sampler<{}>", W::NAME)
     }
 }
 
-impl<W: Benchmark> Witness<W> {
+impl<W: Benchmark> Sampler<W> {
     /// One that is not ready, and the end where calls arrive with their answers.
-    pub fn new() -> (Arc<Witness<W>>, Arriving<W>) {
+    pub fn new() -> (Arc<Sampler<W>>, Arriving<W>) {
         let (calls, arriving) = channel(1);
-        (Arc::new(Witness { ready: AtomicBool::new(false), calls }), arriving)
+        (Arc::new(Sampler { ready: AtomicBool::new(false), calls }), arriving)
     }
 
     /// The next call that can be looked up is to be handed over.
@@ -57,28 +57,28 @@ impl<W: Benchmark> Witness<W> {
     }
 }
 
-/// A target whose sessions a witness follows, if there is one.
+/// A target whose sessions hand calls to a sampler, if there is one.
 #[derive(Debug)]
-pub struct Witnessed<W: Benchmark> {
+pub struct Sampled<W: Benchmark> {
     target: Arc<TrialTarget<W>>,
-    witness: Option<Arc<Witness<W>>>,
+    sampler: Option<Arc<Sampler<W>>>,
 }
 
-impl<W: Benchmark> Witnessed<W> {
-    pub fn new(target: &Arc<TrialTarget<W>>, witness: Option<Arc<Witness<W>>>) -> Witnessed<W> {
-        Witnessed { target: Arc::clone(target), witness }
+impl<W: Benchmark> Sampled<W> {
+    pub fn new(target: &Arc<TrialTarget<W>>, sampler: Option<Arc<Sampler<W>>>) -> Sampled<W> {
+        Sampled { target: Arc::clone(target), sampler }
     }
 }
 
-impl<W: Benchmark> Target<W> for Witnessed<W> {
-    type Session = WitnessedSession<W>;
+impl<W: Benchmark> Target<W> for Sampled<W> {
+    type Session = SampledSession<W>;
 
     fn home(&self) -> Home {
         self.target.home()
     }
 
     async fn open(&self, worker: u32) -> Result<Self::Session, OpenError> {
-        Ok(WitnessedSession { session: self.target.open(worker).await?, witness: self.witness.clone() })
+        Ok(SampledSession { session: self.target.open(worker).await?, sampler: self.sampler.clone() })
     }
 
     fn stack(&self) -> Stack {
@@ -90,18 +90,18 @@ impl<W: Benchmark> Target<W> for Witnessed<W> {
     }
 }
 
-/// A session that a witness follows, if there is one.
+/// A session that hands calls to a sampler, if there is one.
 #[derive(Debug)]
-pub struct WitnessedSession<W: Benchmark> {
+pub struct SampledSession<W: Benchmark> {
     session: TrialSession<W>,
-    witness: Option<Arc<Witness<W>>>,
+    sampler: Option<Arc<Sampler<W>>>,
 }
 
-impl<W: Benchmark> Session<W> for WitnessedSession<W> {
+impl<W: Benchmark> Session<W> for SampledSession<W> {
     async fn run(&mut self, call: &W::Call, work: &mut CallWork) -> Result<W::Outcome, Fault> {
         let result = self.session.run(call, work).await;
-        if let (Some(witness), Ok(outcome)) = (&self.witness, &result) {
-            witness.offer(call, outcome);
+        if let (Some(sampler), Ok(outcome)) = (&self.sampler, &result) {
+            sampler.offer(call, outcome);
         }
         result
     }
