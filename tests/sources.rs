@@ -107,6 +107,29 @@ fn sentences_are_in_one_file() {
     assert!(changed.is_empty(), "accept with INSTA_UPDATE=always:\n{}", changed.join("\n"));
 }
 
+/// A setting that one server reports and another does not would make them incomparable.
+#[test]
+fn servers_in_all_languages_report_the_same_settings() {
+    let of = |engine: &str, names: &'static [&'static str]| {
+        let files = [
+            format!("servers/c/src/{engine}_open.c"),
+            format!("servers/go/internal/{engine}/stack.go"),
+            format!("servers/python/stackmark_server/{engine}.py"),
+        ];
+        files.map(|file| (file, names))
+    };
+    let servers =
+        of("postgres", &sql::postgres::SETTINGS).into_iter().chain(of("mariadb", &sql::MYSQL_SETTINGS));
+    let missing = servers.flat_map(|(file, names)| {
+        let text = fs::read_to_string(repository::root().join(&file)).expect("the server is there");
+        let quoted =
+            |name: &str| ['"', '\''].iter().any(|mark| text.contains(&format!("{mark}{name}{mark}")));
+        let missing = names.iter().filter(|name| !quoted(name));
+        missing.map(|name| format!("{file}: {name}")).collect::<Vec<_>>()
+    });
+    assert_none(&missing.collect::<Vec<_>>());
+}
+
 #[test]
 fn links_in_the_documentation_lead_somewhere() {
     let root = repository::root();

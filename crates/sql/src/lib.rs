@@ -36,7 +36,7 @@ pub use many_rows::ManyRowsError;
 pub use mysql::{
     MySqlFlushing, durability as mysql_durability, fault as mysql_fault, open_error as mysql_open_error,
 };
-pub use mysql_settings::MySqlSettings;
+pub use mysql_settings::{MYSQL_SETTINGS, MySqlSettings};
 pub use placeholders::{Positional, dollars, positional};
 pub use server_url::{CONNECT_MAX, Isolation, Secret, ServerUrl, Tls, is_keyword_string};
 pub use session::{Use, is_direct};

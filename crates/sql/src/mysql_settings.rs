@@ -4,8 +4,8 @@ use crate::{MySqlFlushing, ServerUrl, mysql_durability};
 use model::{Durability, Stack};
 use std::collections::BTreeMap;
 
-/// Settings worth comparing, in the order of the report. Those that a server does not know are left out.
-const WORTH_COMPARING: [&str; 17] = [
+/// Settings of a server that may change a figure, in the order of the report. Those that it does not know are left out.
+pub const MYSQL_SETTINGS: [&str; 17] = [
     "innodb_buffer_pool_size",
     "innodb_log_file_size",
     "innodb_log_buffer_size",
@@ -43,7 +43,7 @@ pub struct MySqlSettings {
 impl MySqlSettings {
     /// The question whose rows [`MySqlSettings::of`] reads: names and values.
     pub fn question() -> String {
-        let wanted = WORTH_COMPARING.map(|name| format!("'{name}'")).join(", ");
+        let wanted = MYSQL_SETTINGS.map(|name| format!("'{name}'")).join(", ");
         let others =
             "'innodb_flush_log_at_timeout', 'tx_isolation', 'version', 'read_only', 'innodb_read_only'";
         format!("show session variables where variable_name in ({wanted}, {others})")
@@ -74,7 +74,7 @@ impl MySqlSettings {
             (None, cipher) => format!("TCP, {cipher}"),
         };
         let known = |name: &&str| Some(((*name).to_owned(), found.get(*name)?.clone()));
-        let listed = WORTH_COMPARING.iter().filter_map(known).chain([
+        let listed = MYSQL_SETTINGS.iter().filter_map(known).chain([
             ("transport".to_owned(), transport),
             ("protocol".to_owned(), "prepared, binary".to_owned()),
         ]);

@@ -12,8 +12,9 @@ enum { VERSION_LEAST = 130000 };
 
 /* Settings that may change a figure, in the order of reports: the same in all servers. */
 static const char SETTINGS_QUESTION[] =
-    "select name, current_setting(name) from unnest(array['shared_buffers', 'max_connections', 'wal_level', "
-    "'wal_sync_method', 'wal_compression', 'max_wal_size', 'checkpoint_timeout', 'commit_delay', 'autovacuum', 'jit', "
+    "select name, current_setting(name) from unnest(array['shared_buffers', 'max_connections', "
+    "'max_prepared_transactions', 'wal_level', 'wal_sync_method', 'wal_compression', 'max_wal_size', "
+    "'checkpoint_timeout', 'commit_delay', 'autovacuum', 'jit', "
     "'effective_io_concurrency', 'max_parallel_workers_per_gather', 'plan_cache_mode', 'work_mem', 'huge_pages', "
     "'track_io_timing', 'fsync', 'synchronous_commit', 'full_page_writes', 'synchronous_standby_names']) as name "
     "where current_setting(name, true) is not null";

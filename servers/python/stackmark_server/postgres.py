@@ -21,6 +21,7 @@ VERSION_MIN = 130_000
 SETTINGS = (
     "shared_buffers",
     "max_connections",
+    "max_prepared_transactions",
     "wal_level",
     "wal_sync_method",
     "wal_compression",

@@ -12,10 +12,10 @@ import (
 
 // worthComparing are settings that may change a figure, in the order of reports.
 var worthComparing = [...]string{
-	"shared_buffers", "max_connections", "wal_level", "wal_sync_method", "wal_compression", "max_wal_size", "checkpoint_timeout",
-	"commit_delay", "autovacuum", "jit", "effective_io_concurrency", "max_parallel_workers_per_gather", "plan_cache_mode",
-	"work_mem", "huge_pages", "track_io_timing", "fsync", "synchronous_commit", "full_page_writes",
-	"synchronous_standby_names",
+	"shared_buffers", "max_connections", "max_prepared_transactions", "wal_level", "wal_sync_method", "wal_compression",
+	"max_wal_size", "checkpoint_timeout", "commit_delay", "autovacuum", "jit", "effective_io_concurrency",
+	"max_parallel_workers_per_gather", "plan_cache_mode", "work_mem", "huge_pages", "track_io_timing", "fsync",
+	"synchronous_commit", "full_page_writes", "synchronous_standby_names",
 }
 
 // stack asks a session of ours what is in force.
