@@ -1,7 +1,7 @@
 # The commands of everyday work. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart build test test-all bench drill soak lint docs clean toolchain
+.PHONY: help quickstart build test test-all bench drill soak lint docs dist clean toolchain
 
 CARGO ?= $(shell command -v cargo 2>/dev/null || ls "$$HOME/.cargo/bin/cargo" 2>/dev/null)
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -42,6 +42,9 @@ lint: toolchain ## formatting, lints, and links in the documentation of the code
 docs: toolchain ## the documentation of the code, in target/doc
 	"$(CARGO)" doc --release --workspace --no-deps --locked
 	@echo "open $(TARGET)/doc/stackmark/index.html"
+
+dist: build ## what users install, in target/dist: a tarball and a Debian package
+	scripts/dist.sh "$(STACKMARK)" "$(TARGET)/dist"
 
 clean: toolchain ## remove what was built; results stay
 	"$(CARGO)" clean

@@ -15,6 +15,52 @@ fn done(ran: Ran) -> String {
 }
 
 #[test]
+fn help_is_in_groups_and_every_command_has_a_man_page() {
+    let workdir = Workdir::empty();
+    let help = done(workdir.run("run --help"));
+    let places: Vec<Option<usize>> = ["Target:", "Load:", "Server:", "Engine:", "Checks:", "Output:"]
+        .iter()
+        .map(|title| help.find(title))
+        .collect();
+    assert!(places.iter().all(Option::is_some), "{places:?} {help}");
+    for flag in ["-c, --clients", "-d, --duration", "-w, --warmup", "-r, --rate", "-o, --out"] {
+        assert!(help.contains(flag), "{flag}: {help}");
+    }
+    let page = done(workdir.run("man run"));
+    assert!(page.contains(".TH stackmark-run") && page.contains("slo"), "{page}");
+    workdir.run("man rum").refused(&["no command `rum`", "quickstart"]);
+}
+
+#[test]
+fn subjects_are_listed_by_how_their_names_begin() {
+    let workdir = Workdir::empty();
+    let listed: Value = serde_json::from_str(&done(workdir.run("list tpcc/sqlite --json"))).unwrap();
+    let subjects: Vec<&str> =
+        listed.as_array().unwrap().iter().map(|row| row["subject"].as_str().unwrap()).collect();
+    assert!(
+        subjects.len() > 1 && subjects.iter().all(|subject| subject.starts_with("tpcc/sqlite/")),
+        "{subjects:?}"
+    );
+    workdir.run("list tpcc/sql").refused(&["no subject begins with `tpcc/sql`"]);
+    workdir.run("list tpcx").refused(&["tpcx"]);
+}
+
+#[test]
+fn the_doctor_says_what_is_there_and_what_is_missing_with_the_package() {
+    let workdir = Workdir::empty();
+    let found: Value = serde_json::from_str(&done(workdir.run("doctor --json"))).unwrap();
+    let of =
+        |about: &str| found.as_array().unwrap().iter().find(|finding| finding["about"] == about).cloned();
+    assert_eq!(of("SQLite").unwrap()["status"], "ok", "{found}");
+    assert!(of("cores").is_some() && of("storage of private engines").is_some(), "{found}");
+    let mut without = workdir.command("doctor");
+    without.env("STACKMARK_POSTGRES_BIN", workdir.path("nothing"));
+    let text = done(Running::start(without).end());
+    assert!(text.contains("missing  PostgreSQL") && text.contains("hint: "), "{text}");
+    assert!(!text.contains("0 missing"), "{text}");
+}
+
+#[test]
 fn a_subject_is_loaded_run_audited_reported_and_compared() {
     let workdir = Workdir::loaded_in_full();
     // It is there already, so this changes nothing.
@@ -58,7 +104,7 @@ fn a_subject_is_loaded_run_audited_reported_and_compared() {
     reported(&workdir, http.to_str().unwrap());
 
     let stored = format!("compare {} {}", direct.display(), http.display());
-    assert!(done(workdir.run(&stored)).contains("no confidence interval"));
+    assert!(unwrapped(&done(workdir.run(&stored))).contains("no confidence interval"));
     let compared = parse(&done(workdir.run(&format!("{stored} --json"))));
     assert_eq!((&compared["kind"], compared["trials"].as_array().unwrap().len()), (&"comparison".into(), 2));
     let mut half = parse(&fs::read_to_string(http.join("result.json")).unwrap());

@@ -1,6 +1,6 @@
 //! One run at a time on a file: the second is refused, whatever the route, until the first has ended in whatever way.
 
-use crate::e2e_workdir::{Workdir, kill};
+use crate::e2e_workdir::{Running, Workdir, kill};
 use std::fs;
 
 #[test]
@@ -20,12 +20,19 @@ fn a_second_run_on_the_same_file_is_refused_until_the_first_has_ended() {
         for second in [
             "run tpcc/sqlite/rusqlite --db sqlite:bench.db --duration 1s",
             "run tpcc/sqlite/axum+rusqlite --db sqlite:./bench.db?journal=truncate --duration 1s",
-            "compare tpcc/sqlite/rusqlite tpcc/sqlite/sqlx --db sqlite:bench.db --quick --duration 1s",
         ] {
             let ran = workdir.run(second);
             let us = format!("process {}", first.pid());
             ran.refused(&["another run uses ", "bench.db (", &us, "hint: wait for its end"]);
         }
+        let compare =
+            "compare tpcc/sqlite/rusqlite tpcc/sqlite/sqlx --db sqlite:bench.db --quick --duration 1s";
+        workdir
+            .run(compare)
+            .refused(&["another run is measuring on this machine", &format!("process {}", first.pid())]);
+        let mut elsewhere = workdir.command(compare);
+        elsewhere.env("STACKMARK_LOCK", workdir.path("other.lock"));
+        Running::start(elsewhere).end().refused(&["another run uses ", "bench.db ("]);
         assert_eq!(workdir.runs(), before, "what was refused leaves no folder");
         // Its own server, and whoever only looks, are not in the way.
         first.until("calls are committed", || workdir.has_committed());

@@ -6,9 +6,10 @@ use crate::e2e_servers::{SHORT, bank, python_in};
 use crate::e2e_workdir::{INTERRUPTED, Ran, Running, Workdir, assert_good, parse, write};
 use rustix::process::Signal;
 use serde_json::Value;
+use stackmark_tests::repository::{binary, root};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// A loaded bank, and next to it a git repository with the server in Python under `mine`, which reports which of its states
 /// it is: `one` at `main`, `two` at `topic/x`, and `three` as it is there. It starts only what has been built next to it.
@@ -209,6 +210,61 @@ subject = "sqlite"
     assert_eq!(document["experiment"]["comparisons"][0]["factor"], "revision", "{document}");
     write(repository.0.path("change.toml"), &file.replacen("@main", "@gone", 1));
     repository.run("experiment change.toml").refused(&["change.toml:4:", "no revision `gone`"]);
+}
+
+/// The steps of the action for CI, as GitHub runs them: lines of the shell, with inputs in the environment.
+#[test]
+fn the_action_compares_a_server_with_its_base_and_ends_as_the_comparison_does() {
+    let Some(repository) = Repository::new() else { return };
+    let folder = root().join("packaging/action");
+    let action = fs::read_to_string(folder.join("action.yml")).unwrap();
+    let lines = || action.lines().map(str::trim);
+    let steps: Vec<&str> =
+        lines().filter_map(|line| line.strip_prefix("run: '")?.strip_suffix('\'')).collect();
+    assert_eq!(steps.len(), 2);
+    let inputs = lines().filter_map(|line| line.strip_suffix(" }}")?.split_once(": ${{ inputs."));
+    let variables: Vec<(&str, &str)> = inputs.collect();
+    let options = format!("--db sqlite:bank.db --blocks 1 --no-control {SHORT}");
+    let path = format!("{}:{}", binary().parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let run = |base: &str, accepts: &str| {
+        let value = |input: &str| match input {
+            "server" => "git/mine",
+            "base" => base,
+            "subject" => "",
+            "max-loss" => "99%",
+            "accept-inconclusive" => accepts,
+            "options" => &options,
+            "results" => "results",
+            other => panic!("{other} is not given"),
+        };
+        let ran: Vec<Output> = steps
+            .iter()
+            .map(|step| {
+                let mut command = Command::new("bash");
+                command.args(["-c", step]).current_dir(repository.0.path("")).env("PATH", &path);
+                command
+                    .env("GITHUB_ACTION_PATH", &folder)
+                    .env("GITHUB_STEP_SUMMARY", repository.0.path("summary.md"));
+                command
+                    .env("STACKMARK_RIG_DIR", repository.0.path("base"))
+                    .env("STACKMARK_LOCK", repository.0.path("lock"));
+                command.envs(variables.iter().map(|(name, input)| (name, value(input)))).output().unwrap()
+            })
+            .collect();
+        ran[1].clone()
+    };
+    // A single block has no interval, so that nothing is known of a loss.
+    let ran = run("topic/x", "true");
+    assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+    let summary = fs::read_to_string(repository.0.path("summary.md")).unwrap();
+    assert!(summary.starts_with("# ") && summary.contains("python@topic-x"), "{summary}");
+    let junit = fs::read_to_string(repository.0.path("results/junit.xml")).unwrap();
+    assert!(junit.contains("<testsuites name=\"stackmark\"") && junit.contains("python"), "{junit}");
+    assert_eq!(run("topic/x", "false").status.code(), Some(3));
+    for base in ["", "0000000000000000000000000000000000000000", "gone"] {
+        let ran = run(base, "false");
+        assert_eq!(ran.status.code(), Some(2), "{ran:?}");
+    }
 }
 
 #[test]

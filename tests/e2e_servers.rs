@@ -119,6 +119,56 @@ fn a_server_in_another_language_is_compared_with_ours() {
     assert_eq!((label("a"), label("b")), ("axum+rusqlite".into(), "python".into()), "{comparison}");
     assert!(comparison["factor"].as_str().unwrap().contains("server"), "{comparison}");
     assert!(comparison["ratio"]["value"].as_f64().is_some_and(|ratio| ratio > 0.0), "{comparison}");
+    // It reports few settings, and brings another version of the library; the journal is read from the file.
+    assert_ne!(comparison["verdict"], "not_comparable", "{comparison:#}");
+    for trial in document["trials"].as_array().unwrap() {
+        let journal = serde_json::json!({ "name": "journal_mode", "value": "wal" });
+        assert!(trial["stack"]["settings"].as_array().unwrap().contains(&journal), "{}", trial["stack"]);
+    }
+    let other = workdir.run(&format!("compare {two} {SHORT} --factor isolaton"));
+    other.refused(&["no factor `isolaton`"]);
+}
+
+#[test]
+fn a_server_is_started_by_hand_and_ends_when_it_is_asked_to() {
+    let workdir = bank();
+    if !with_python(&workdir) {
+        return;
+    }
+    let serving = workdir.start("serve tpcb --server servers/python --db sqlite:bank.db");
+    serving.until("it listens", || serving.out().contains("listening on http://127.0.0.1:"));
+    let url = serving.out().trim().trim_start_matches("listening on ").to_owned();
+    let ran = workdir.run(&format!("run tpcb/sqlite --url {url} --db sqlite:bank.db {SHORT}"));
+    assert_good(&ran, &parse(&ran.out));
+    serving.signal(Signal::INT);
+    let ran = serving.end();
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    assert_eq!(processes_in(&workdir.path("servers")), [0; 0]);
+    workdir
+        .run("serve tpcc --server servers/python --db sqlite:bank.db")
+        .refused(&["does not serve `tpcc/sqlite`"]);
+}
+
+#[test]
+fn a_server_that_dies_of_sigterm_breaks_a_rule_and_the_other_verdicts_stand() {
+    let workdir = Workdir::empty();
+    if !with_python(&workdir) {
+        return;
+    }
+    let program = workdir.path("servers/python/server.py");
+    let text = fs::read_to_string(&program).unwrap();
+    let handler = "signal.signal(signal.SIGTERM, lambda *_: stop())";
+    assert!(text.contains(handler));
+    write(program, &text.replacen(handler, "pass", 1));
+    let ran = workdir.run("verify tpcb/sqlite/python --only about,stop --json");
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    let rules = document["rules"].as_array().unwrap();
+    let word = |rule: &Value, of: &str| rule[of].as_str().unwrap().to_owned();
+    let verdicts: Vec<[String; 2]> =
+        rules.iter().map(|rule| ["name", "check"].map(|of| word(rule, of))).collect();
+    assert_eq!(verdicts, [["about", "passed"], ["stop", "failed"]]);
+    assert!(rules[1]["failures"][0]["found"].as_str().unwrap().contains("signal: 15"), "{}", rules[1]);
 }
 
 #[test]

@@ -359,6 +359,28 @@ fn a_server_that_loads_and_audits_its_own_data_needs_nobody_else_and_that_is_sai
 }
 
 #[test]
+fn a_running_server_that_loads_its_own_data_and_answers_wrongly_is_not_measured() {
+    if !has_python() {
+        return;
+    }
+    let wrong = Broken {
+        what: "balances are those before the call",
+        file: "tpcb.py",
+        change: ("{\"abalance\": balance}", "{\"abalance\": balance - delta}"),
+        rule: "golden",
+        ..SERVERS[0]
+    };
+    let workdir = workdir(Some(&wrong));
+    assert_eq!(workdir.run("load tpcb --golden --db sqlite:bank.db").code(), 0);
+    let server = ByHand::start(&workdir, Some("open sesame"));
+    let mut command = workdir.command(&format!("run tpcb/sqlite --url {} --calls 200 --warmup 0s", server.1));
+    command.env("STACKMARK_ADMIN_TOKEN", "open sesame");
+    let ran = Running::start(command).end();
+    ran.refused(&["failed conformance; not measured"]);
+    assert!(workdir.runs().is_empty(), "{:?}", workdir.runs());
+}
+
+#[test]
 fn an_interrupted_verification_says_what_it_has_and_leaves_nothing() {
     if !has_python() {
         return;

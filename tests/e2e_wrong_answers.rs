@@ -4,6 +4,7 @@ use crate::e2e_impostor::{Asked, Reply, answer, before, changed, forward};
 use crate::e2e_workdir::{Ran, Workdir, parse};
 use serde_json::Value;
 use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// For servers whose first wrong answer ends the trial: long enough for it to come, however long a disk stalls.
 const UNTIL_FOUND_OUT: &str = "--duration 60s";
@@ -246,6 +247,29 @@ fn what_no_answer_gives_away_shows_when_the_data_is_compared_with_them() {
         });
         lied.shows_when_it_is_asked(audit);
     }
+}
+
+/// What was answered wrongly once is not forgotten because the same question is not answered again.
+#[test]
+fn a_server_that_answers_a_closing_question_wrongly_and_then_no_more_is_found() {
+    const CALLS: u64 = 300;
+    let (asked_so_far, lies) = (AtomicU64::new(0), AtomicU64::new(0));
+    let lied = Lied::to(&format!("--calls {CALLS}"), move |asked, pass_on| {
+        let is_closing = asked_so_far.fetch_add(1, Ordering::SeqCst) >= CALLS;
+        if is_closing && lies.load(Ordering::SeqCst) > 0 {
+            return Reply::Close;
+        }
+        let honest = pass_on();
+        let is_it = is_closing && asked.path.starts_with("/tpcc/order-status");
+        if !is_it || !honest.starts_with(b"HTTP/1.1 200") {
+            return Reply::Bytes(honest);
+        }
+        lies.fetch_add(1, Ordering::SeqCst);
+        Reply::Bytes(changed(&honest, |json| {
+            json["o_entry_d"] = (json["o_entry_d"].as_i64().unwrap() - 1).into();
+        }))
+    });
+    lied.shows_when_it_is_asked("closing-order-status");
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! Engines of our own: started for a run, held to limits, kept up on request.
 
 use crate::e2e_workdir::{Ran, Running, Workdir, assert_good, assert_tier, parse};
-use crate::engines_workdir::SHORT;
+use crate::engines_workdir::{SHORT, on};
+use rig::Engine;
 use rig::for_tests::engines_folder;
 use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 /// A command line with a place of its own for engines, so that tests do not meet each other's.
@@ -104,6 +107,61 @@ fn what_only_a_private_engine_can_be_told_is_refused_elsewhere() {
     refused("compare tpcc/postgres tpcb/postgres", &["different workloads"]);
     refused("serve tpcc --engine mysql --adapter sqlx/procedure --db mysql://me@127.0.0.1:1/x", &["nearest"]);
     refused("run tpcb --think spec", &["tpcb has no think times"]);
+    refused("run tpcc --setting work_mem=8MB", &["SQLite has no server to set", "cache=32MiB"]);
+    refused("run tpcc/postgres --setting work_mem", &["a setting is NAME=VALUE"]);
+    refused("run tpcc/postgres --setting jit=on --setting jit=off", &["jit has two values, off and on"]);
+    let both = "compare tpcc/postgres tpcc/postgres/sqlx";
+    refused(
+        &format!("{both} --setting jit=on --setting jit=off"),
+        &["jit has several values; compare takes them with one subject alone"],
+    );
+    refused("rig up --setting work_mem=8MB", &["each engine has settings of its own"]);
+}
+
+/// The plan for one that is compared with itself: what a setting does is measured, and never "different work".
+#[test]
+fn a_setting_is_compared_with_its_default() {
+    let workdir = Workdir::empty();
+    let _swept = Swept(&workdir);
+    let how = "--scale 1 --clients 2 --blocks 2 --duration 1s --warmup 200ms --no-control";
+    let ran = run(&workdir, &format!("compare tpcb/postgres --setting synchronous_commit=off {how} --json"));
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let document = parse(&ran.out);
+    let variants = document["experiment"]["variants"].as_array().unwrap();
+    let names: Vec<&str> = variants.iter().map(|variant| variant["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["default settings", "synchronous_commit=off"]);
+    let comparison = &document["experiment"]["comparisons"][0];
+    assert_ne!(comparison["verdict"], "not_comparable", "{comparison}");
+    let differences = comparison["key_differences"].to_string();
+    assert!(differences.contains("synchronous_commit"), "{comparison}");
+    let text = run(&workdir, &format!("report {}", workdir.only_run().display())).out;
+    assert!(text.contains("synchronous_commit=off") && text.contains("default settings"), "{text}");
+}
+
+/// The user's own server is asked for its settings, and never changed.
+#[test]
+fn a_setting_of_the_users_server_is_compared_and_never_changed() {
+    for (engine, subject, setting, has, other) in [
+        (Engine::Postgres, "tpcb/postgres", "work_mem", "4MB", "7MB"),
+        (Engine::MariaDb, "tpcb/mariadb", "innodb_doublewrite", "on", "off"),
+    ] {
+        on(engine, |server| {
+            let workdir = Workdir::empty();
+            let url = server.loaded(&workdir, "tpcb --golden", "settings");
+            let line = |value: &str| {
+                format!("run {subject} --db {url} --calls 10 --warmup 0s --setting {setting}={value}")
+            };
+            server.run(&workdir, &line(other)).refused(&[
+                &format!("{setting} of the server of --db is "),
+                &format!("and not {other}: Stackmark does not change your server"),
+            ]);
+            server.done(&workdir, &line(has));
+            let unknown = format!("run {subject} --db {url} --setting no_such_setting=1");
+            server.run(&workdir, &unknown).refused(&["no_such_setting"]);
+            let varied = format!("compare {subject} --db {url} --setting {setting}={other}");
+            server.run(&workdir, &varied).refused(&["Stackmark does not change your server"]);
+        });
+    }
 }
 
 /// More sessions than the engines take by default, on as much data as is loaded without being asked for.
@@ -176,8 +234,31 @@ fn a_warm_up_goes_on_until_the_engine_has_settled() {
 fn an_engine_stays_up_until_it_is_told_to_go() {
     let workdir = Workdir::empty();
     let _swept = Swept(&workdir);
-    let up = run(&workdir, "rig up postgres --json");
+    run(&workdir, "rig up kafka --database bench").refused(&["Kafka has no databases"]);
+    run(&workdir, "rig up postgres --database Bench").refused(&["`Bench` is not a name for a database"]);
+    let asked = "rig up postgres --database bench --setting work_mem=5MB --json";
+    let up = run(&workdir, asked);
     assert_eq!(up.code(), 0, "{up:?}");
+    let up: Value = serde_json::from_str(&up.out).unwrap();
+    let [engine] = &up.as_array().unwrap()[..] else { panic!("{up}") };
+    let [url, file] = ["url", "password_file"].map(|name| engine[name].as_str().unwrap());
+    assert_eq!(fs::metadata(file).unwrap().mode() & 0o777, 0o600, "{file}");
+    // What it prints works as it is.
+    let place = format!("--db {url} --password-file {file}");
+    for line in ["load tpcb --golden", "run tpcb/postgres --calls 10 --warmup 0s --setting work_mem=5MB"] {
+        let ran = run(&workdir, &format!("{line} {place}"));
+        assert_eq!(ran.code(), 0, "{line}: {ran:?}");
+    }
+    let printed = run(&workdir, "rig status").out;
+    assert!(
+        printed.contains("--db 'postgres://") && printed.contains(&format!("--password-file {file}")),
+        "{printed}"
+    );
+    // It is there, with the data in it, and cannot be had with other settings.
+    assert_eq!(run(&workdir, asked).code(), 0);
+    assert_eq!(run(&workdir, &format!("audit tpcb {place}")).code(), 0);
+    run(&workdir, "rig up postgres --setting work_mem=6MB")
+        .refused(&["postgres is already running without work_mem = 6MB", "rig down postgres"]);
     let status: Value = serde_json::from_str(&run(&workdir, "rig status --json").out).unwrap();
     let [engine] = &status.as_array().unwrap()[..] else { panic!("{status}") };
     assert_eq!((&engine["engine"], &engine["alive"]), (&"postgres".into(), &true.into()), "{status}");

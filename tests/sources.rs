@@ -107,7 +107,7 @@ fn sentences_are_in_one_file() {
     assert!(changed.is_empty(), "accept with INSTA_UPDATE=always:\n{}", changed.join("\n"));
 }
 
-/// A setting that one server reports and another does not would make them incomparable.
+/// A setting that one server reports and another does not would not be compared.
 #[test]
 fn servers_in_all_languages_report_the_same_settings() {
     let of = |engine: &str, names: &'static [&'static str]| {

@@ -34,6 +34,8 @@ pub(crate) struct Queries {
     pub(crate) bytes: &'static str,
     /// Limits on sessions: a name, the most, and how many are open. A row a limit.
     pub(crate) sessions: &'static str,
+    /// Settings that are the same for all sessions, as adapters list them: a name and a value.
+    pub(crate) settings: &'static str,
     /// How tables keep their rows: see `kept`.
     pub(crate) kept: &'static str,
     /// The most bytes of a statement with its values; no row where there is no such limit.

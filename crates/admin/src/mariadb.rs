@@ -80,6 +80,15 @@ const WRITERS_WAITED_FOR_S: u32 = 30;
 const AUDIT_SETTINGS: &str = "set session tmp_memory_table_size = 268435456, max_heap_table_size = 268435456, \
                               sort_buffer_size = 67108864, join_cache_level = 0";
 
+/// Of those in `sql::MYSQL_SETTINGS`.
+const FIXED_SETTINGS: &str = "\
+select lower(variable_name), global_value
+from information_schema.system_variables
+where variable_scope = 'GLOBAL' and global_value is not null
+  and variable_name in ('innodb_buffer_pool_size', 'innodb_log_file_size', 'innodb_log_buffer_size',
+    'innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'innodb_doublewrite', 'innodb_io_capacity',
+    'innodb_page_size', 'max_connections', 'thread_handling', 'log_bin', 'sync_binlog', 'performance_schema')";
+
 impl Server for Database {
     type Session = Session;
     const KIND: &'static str = "a database";
@@ -97,6 +106,7 @@ impl Server for Database {
         bytes: "select cast(sum(file_size) as signed) from information_schema.innodb_sys_tablespaces \
                 where substring_index(name, '/', 1) = database()",
         sessions: SESSIONS,
+        settings: FIXED_SETTINGS,
         kept: KEPT,
         // New sessions get this one.
         statement_max: "select cast(@@global.max_allowed_packet as signed)",

@@ -120,6 +120,15 @@ where relkind in ('r', 'p', 'f', 'v') and pg_table_is_visible(pg_class.oid)
     where nspname like 'pg\\_%' or nspname = 'information_schema')
 order by relname, attnum";
 
+/// Of those in `sql::postgres::SETTINGS`.
+const FIXED_SETTINGS: &str = "\
+select name, current_setting(name)
+from pg_settings
+where context in ('internal', 'postmaster', 'sighup')
+  and name in ('shared_buffers', 'max_connections', 'max_prepared_transactions', 'wal_level', 'wal_sync_method',
+    'max_wal_size', 'checkpoint_timeout', 'autovacuum', 'huge_pages', 'fsync', 'full_page_writes',
+    'synchronous_standby_names')";
+
 impl Server for Database {
     type Session = Session;
     const KIND: &'static str = "a PostgreSQL database";
@@ -132,6 +141,7 @@ impl Server for Database {
                      where constraint_type = 'FOREIGN KEY' and table_schema = current_schema()",
         bytes: "select pg_database_size(current_database())",
         sessions: SESSIONS,
+        settings: FIXED_SETTINGS,
         kept: KEPT,
         statement_max: "select 0 where false",
     };

@@ -48,6 +48,10 @@ static QUERIES: Queries = Queries {
     references: "select 0",
     bytes: "select page_count * page_size from pragma_page_count(), pragma_page_size()",
     sessions: "select '', 0, 0 where false",
+    // The other journals are chosen by each connection.
+    settings: "select 'journal_mode', journal_mode from pragma_journal_mode() where journal_mode = 'wal' \
+               union all select 'write-ahead log', case journal_mode when 'wal' then 'on' else 'off' end from pragma_journal_mode() \
+               union all select 'page_bytes', cast(page_size as text) from pragma_page_size()",
     // A file is what its connections make of it.
     kept: "select '', '', '', '' where false",
     statement_max: "select 0 where false",

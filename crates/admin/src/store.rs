@@ -138,6 +138,18 @@ impl Store {
         Ok(found.first().and_then(|row| row.first()?.int()).is_some_and(|count| count > 0))
     }
 
+    /// Settings that are the same for all sessions, by the names that adapters list them under.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn settings(&self) -> Result<Vec<(String, String)>, Error> {
+        let setting = |row: Vec<Value>| match <[Value; 2]>::try_from(row) {
+            Ok([Value::Text(name), Value::Text(value)]) => Some((name, value)),
+            _ => None,
+        };
+        Ok(self.rows(self.0.queries().settings, &[])?.into_iter().filter_map(setting).collect())
+    }
+
     /// How its tables keep their rows; nothing of a file, whose connections decide that.
     pub fn kept(&self) -> Result<Vec<Kept>, Error> {
         Ok(kept::read(&self.rows(self.0.queries().kept, &[])?))

@@ -2,6 +2,7 @@
 
 mod amounts;
 mod drill;
+mod engine;
 mod export;
 mod load;
 mod parts;
@@ -16,16 +17,17 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
-use values::{clients_list, limit, rates_list, resolution, share, span, threads};
+use values::{clients_list, rates_list, resolution, share, span, threads};
 
 pub(crate) use amounts::Amounts;
 pub(crate) use drill::{Drill, Generate};
+pub(crate) use engine::EngineArgs;
 pub(crate) use export::{Export, ExportK6, ExportTool};
 pub(crate) use load::LoadArgs;
 pub(crate) use parts::{Checks, LiveArgs, MixArgs, Out, PlanArgs};
 pub(crate) use server::{Consume, Relay, ServerArgs};
 pub(crate) use stores::{SHARDS_MAX, Shards, Stores};
-pub(crate) use values::{Limit, Limited, Loads, Stages, ThinkArg, Weights};
+pub(crate) use values::{Limit, Limited, Loads, Setting, Stages, ThinkArg, Weights};
 pub(crate) use verify::Verify;
 
 /// Benchmark full-stack transactional services, audited.
@@ -61,6 +63,8 @@ pub(crate) enum Command {
     Quickstart(Quickstart),
     /// List every subject that exists.
     List(List),
+    /// Say what is installed, what is missing, and what makes results noisy on this machine.
+    Doctor,
     /// Create a database with its schema and data.
     Load(Load),
     /// Run one audited trial.
@@ -95,8 +99,8 @@ pub(crate) enum Command {
     Rig(Rig),
     /// Print a shell completion script.
     Completions(Completions),
-    /// Print the man page.
-    Man,
+    /// Print the man page, or that of a command.
+    Man(Man),
     /// Become a server, once its starter has put this process under its limits.
     #[command(hide = true)]
     Launch(Launch),
@@ -111,16 +115,16 @@ pub(crate) struct Quickstart {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) scale: u32,
     /// Clients, each with one call in flight.
-    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, short, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) clients: u32,
     /// Blocks, each of one trial per side.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) blocks: u32,
     /// Measured time of each side in a block.
-    #[arg(long, default_value = "22s", value_parser = span, allow_hyphen_values = true)]
+    #[arg(long, short, default_value = "22s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) duration: Duration,
     /// Warm-up before the measurement window.
-    #[arg(long, default_value = "1s", value_parser = span, allow_hyphen_values = true)]
+    #[arg(long, short, default_value = "1s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) warmup: Duration,
     #[command(flatten)]
     pub(crate) out: Out,
@@ -128,8 +132,8 @@ pub(crate) struct Quickstart {
 
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// Only this workload.
-    pub(crate) workload: Option<String>,
+    /// Only subjects whose names begin with these parts: `tpcc`, `tpcc/postgres`.
+    pub(crate) subject: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -176,8 +180,13 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) data: DataArgs,
     /// Measure a server that is already running, for example `http://127.0.0.1:8080`.
-    #[arg(long)]
+    #[arg(long, help_heading = "Target")]
     pub(crate) url: Option<String>,
+    /// Limit that the result must meet: of a response time (`p99<50ms`, `new-order.p99<50ms`), of committed calls per second
+    /// (`rate>1000`), or of the share of calls that failed or were dropped (`errors<0.1%`); several by several options or commas.
+    /// Exit status 1 if one is missed, 3 if too few calls leave one inconclusive.
+    #[arg(long, value_name = "LIMIT", help_heading = "Checks")]
+    pub(crate) slo: Vec<String>,
     #[command(flatten)]
     pub(crate) plan: PlanArgs,
     #[command(flatten)]
@@ -194,8 +203,8 @@ pub(crate) struct Run {
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// Two subjects, or two stored results. With one --server: the base subject. With two: one of the
-    /// subjects that both servers offer.
+    /// Two subjects, or two stored results; one subject with --setting. With one --server: the base subject. With two: one of
+    /// the subjects that both servers offer.
     #[arg(num_args = 1..=2, required_unless_present = "source")]
     pub(crate) sides: Vec<String>,
     /// Compare the server in this folder, which has a `server.toml` (docs/servers.md); with @REVISION as it
@@ -232,6 +241,10 @@ pub(crate) struct Compare {
     /// their number [default: throughput, and p99,cpu with a rate that is given].
     #[arg(long, value_delimiter = ',')]
     pub(crate) metric: Vec<String>,
+    /// Additional intended difference, which does not make the sides "not comparable": a factor or a field of the comparison key, as in
+    /// experiment files (docs/experiments.md), for example `stack.isolation`. May be given several times.
+    #[arg(long, conflicts_with = "confirm_bottleneck")]
+    pub(crate) factor: Vec<String>,
     /// Measure whole trials that follow one another, each from a restored state, instead of letting both sides make calls in
     /// turn on the same data every two seconds.
     #[arg(long)]
@@ -365,6 +378,7 @@ pub(crate) struct FindMax {
 }
 
 #[derive(Debug, Args, Clone, Default)]
+#[command(next_help_heading = "Target")]
 pub(crate) struct DataArgs {
     /// Your loaded database [default: a private one, which is loaded and removed afterwards]. For data split
     /// over several stores, one for each: `--db shard-0=URL --db shard-1=URL`. `--db broker=ADDRESS` is your
@@ -375,22 +389,6 @@ pub(crate) struct DataArgs {
     pub(crate) shards: Shards,
     #[command(flatten)]
     pub(crate) amounts: Amounts,
-}
-
-#[derive(Debug, Args, Clone, Default)]
-pub(crate) struct EngineArgs {
-    /// Durability of commits on a private engine: `delayed` may lose the last moments when the machine
-    /// crashes, and is printed in every headline.
-    #[arg(long, value_enum, default_value_t = DurabilityArg::Durable)]
-    pub(crate) durability: DurabilityArg,
-    /// Resource limit of a process that Stackmark starts, for example `engine:cpu=0.5,mem=1GiB`,
-    /// `server:cpu=1`, `relay:cpu=0.5` or `broker:mem=2GiB`.
-    #[arg(long, value_parser = limit)]
-    pub(crate) limit: Vec<Limit>,
-    /// Statement statistics of a private PostgreSQL (pg_stat_statements), which slow it down by a few
-    /// percent.
-    #[arg(long)]
-    pub(crate) statement_statistics: bool,
 }
 
 impl Command {
@@ -413,6 +411,10 @@ pub(crate) struct Serve {
     /// The workload: `tpcc`.
     #[arg(env = "STACKMARK_WORKLOAD")]
     pub(crate) workload: String,
+    /// Start the server in this folder, which has a `server.toml` (docs/servers.md), in the place of Stackmark's, on a free port, so
+    /// that requests can be made by hand.
+    #[arg(long = "server", value_name = "PATH[@REVISION]", conflicts_with_all = ["adapter", "listen", "transport", "sink", "until_stdin_ends"])]
+    pub(crate) source: Option<String>,
     /// Engine: sqlite, postgres or mariadb [default: that of --db].
     #[arg(long)]
     pub(crate) engine: Option<String>,
@@ -470,7 +472,7 @@ pub(crate) struct Report {
     /// Result files, or the folders of runs; with --history also folders that hold such folders.
     #[arg(required = true)]
     pub(crate) results: Vec<PathBuf>,
-    /// List and plot the runs over time, a series for each subject and comparison key.
+    /// List and plot the runs over time, a series for each subject and load.
     #[arg(long)]
     pub(crate) history: bool,
     /// Limit the history to this subject, or to all subjects that begin with this part of a path:
@@ -505,6 +507,9 @@ pub(crate) enum RigCommand {
 pub(crate) struct RigUp {
     /// `postgres`, `mariadb`, `kafka` [default: the two databases].
     pub(crate) engines: Vec<String>,
+    /// Create an empty database of this name where there is none.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) database: Option<String>,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
 }
@@ -513,6 +518,12 @@ pub(crate) struct RigUp {
 pub(crate) struct RigDown {
     /// `postgres`, `mariadb`, `kafka` [default: all].
     pub(crate) engines: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// Command whose page is printed, such as `run`; without it the page of the program.
+    pub(crate) command: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -533,22 +544,6 @@ pub(crate) enum DeliveryArg {
     Deferred,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum DurabilityArg {
-    #[default]
-    Durable,
-    Delayed,
-}
-
-impl DurabilityArg {
-    pub(crate) const fn tier(self) -> model::Tier {
-        match self {
-            DurabilityArg::Durable => model::Tier::Durable,
-            DurabilityArg::Delayed => model::Tier::Delayed,
-        }
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Text,
@@ -564,22 +559,6 @@ pub(crate) enum Format {
     CsvVerdicts,
     /// Checks, rules and verdicts as test cases, for CI.
     Junit,
-}
-
-impl EngineArgs {
-    /// What is asked of a private engine.
-    pub(crate) fn engine_options(&self) -> deploy::EngineOptions {
-        deploy::EngineOptions {
-            durability: self.durability.tier(),
-            limits: self.limits_of(Limited::Engine),
-            statement_statistics: self.statement_statistics,
-        }
-    }
-
-    /// The limits of one of them, if any were given.
-    pub(crate) fn limits_of(&self, who: Limited) -> Option<rig::Limits> {
-        self.limit.iter().rev().find(|limit| limit.who == who).map(|limit| limit.limits)
-    }
 }
 
 #[cfg(test)]

@@ -114,11 +114,12 @@ pub(crate) fn find(command: &Command) -> Result<(&'static Row, Work<'_>)> {
         }
         Command::Quickstart(_)
         | Command::List(_)
+        | Command::Doctor
         | Command::Consume(_)
         | Command::Report(_)
         | Command::Rig(_)
         | Command::Completions(_)
-        | Command::Man
+        | Command::Man(_)
         | Command::Launch(_) => bail!("this command is about no workload"),
     })
 }
@@ -130,13 +131,13 @@ fn sides_of(args: &args::Compare) -> Result<(&'static Subject, &'static Subject)
     }
     match (args.sides.as_slice(), args.confirm_bottleneck) {
         ([a, b], false) => Ok((subjects::find_here(a)?, subjects::find_here(b)?)),
-        ([a], true) => {
+        ([a], confirm) if confirm || !args.engine.setting.is_empty() => {
             let subject = subjects::find_here(a)?;
             Ok((subject, subject))
         }
         (_, true) => bail!("--confirm-bottleneck takes one subject"),
         _ => bail!(
-            "compare takes 2 subjects, or 2 stored results; got only {}\nhint: `stackmark run` measures one subject by \
+            "compare takes 2 subjects, 2 stored results, or one subject and --setting; got only {}\nhint: `stackmark run` measures one subject by \
              itself, `compare --confirm-bottleneck` one with a factor of it changed",
             args.sides.join(" ")
         ),

@@ -1,12 +1,13 @@
 //! `stackmark compare`, `stackmark quickstart` and `stackmark experiment`: what is to be compared, as a plan that the runner
 //! of experiments carries out; and two stored results compared with each other.
 
-use crate::args::{self, Limited};
+use crate::args::{self, Limited, Setting};
 use crate::confirm;
 use crate::data::Data;
 use crate::run::{
     broker_for, can_be_limited, check_message_options, is_audited, plan, server_settings, warmup_max,
 };
+use crate::settings;
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use deploy::subjects::{self, Route, Subject};
@@ -15,7 +16,7 @@ use drive::Arrivals;
 use model::{HttpOptions, Nanos, Tier};
 use result::{Block, BlockTrial, Comparison, Interval, Party, RunKind, Side, State, Verdict};
 use schedule::plan::{self as planned, Criterion, Experiment, Variant};
-use schedule::{CommandOutcome, Interleaved};
+use schedule::{CommandOutcome, Interleaved, factors};
 use std::path::Path;
 use targets::Driven;
 use workload::CLIENTS;
@@ -61,6 +62,7 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<CommandOutc
         through_checkpoints: false,
         server: args::ServerArgs::default(),
         engine: args::EngineArgs::default(),
+        settings: Vec::new(),
         broker: None,
     };
     let mut experiment = sides.experiment();
@@ -88,12 +90,31 @@ pub(crate) fn compare<W: Driven>(
     let plan = plan::<W>(&args.plan, scale)?;
     let (server, engine) = (args.server.clone(), args.engine.clone());
     let through_checkpoints = args.plan.through_checkpoints;
-    let mut sides = Sides { a, b, scale, data, plan, through_checkpoints, server, engine, broker: None };
+    let alone = args.sides.len() == 1 && args.source.is_empty() && !args.confirm_bottleneck;
+    let (settings, varied) = match settings::of_sides(&engine.setting, alone)? {
+        settings::Sides::Same(settings) => (settings, Vec::new()),
+        settings::Sides::Varied(_) if !data.named.is_empty() => bail!(
+            "settings can be compared on private engines only: Stackmark does not change your server\nhint: leave --db out"
+        ),
+        settings::Sides::Varied(varied) => (Vec::new(), varied),
+    };
+    settings::check(&engine.setting, &[a.how.dialect, b.how.dialect], &data.named)?;
+    let mut sides =
+        Sides { a, b, scale, data, plan, through_checkpoints, server, engine, settings, broker: None };
     sides.can_be_as_wished()?;
     for side in [a, b] {
         sides.broker = sides.broker.or(broker_for(side, &sides.server, &sides.engine, &sides.data.stores)?);
     }
     let mut experiment = sides.experiment();
+    if !varied.is_empty() {
+        sides.vary(&mut experiment, &varied);
+    }
+    args.factor.iter().try_for_each(|factor| factors::check(factor))?;
+    let (base, others) = experiment.variants.split_first_mut().expect("there are two variants");
+    for other in others.iter_mut().filter(|_| !args.factor.is_empty()) {
+        other.factors = factors::between(base, other);
+        other.factors.extend(args.factor.iter().cloned());
+    }
     experiment.blocks = args.blocks;
     let criterion = |metric: &String| Criterion {
         metric: metric.clone(),
@@ -111,7 +132,7 @@ pub(crate) fn compare<W: Driven>(
     experiment.accept_inconclusive = args.accept_inconclusive;
     experiment.require_audit = args.checks.require_audit;
     // A subject against itself is a control already.
-    experiment.control = !args.no_control && a.path != b.path;
+    experiment.control = !args.no_control && (a.path != b.path || !varied.is_empty());
     if args.quick {
         make_quick(&mut experiment);
     }
@@ -194,6 +215,8 @@ struct Sides<W: Driven> {
     through_checkpoints: bool,
     server: args::ServerArgs,
     engine: args::EngineArgs,
+    /// Of private engines, beyond ours.
+    settings: Vec<Setting>,
     /// Of the sides that publish to one.
     broker: Option<BrokerSpec>,
 }
@@ -230,7 +253,9 @@ impl<W: Driven> Sides<W> {
 
     fn spec(&self, subject: &Subject) -> Spec {
         let broker = self.broker.clone().filter(|_| subject.publishes());
-        Spec { broker, ..self.data.spec(subject.how.dialect, &self.engine) }
+        let mut spec = Spec { broker, ..self.data.spec(subject.how.dialect, &self.engine) };
+        spec.set(self.settings.clone());
+        spec
     }
 
     fn variant(&self, subject: &Subject, name: String, base: Option<usize>) -> Variant {
@@ -257,6 +282,17 @@ impl<W: Driven> Sides<W> {
             whole: false,
             asked: Vec::new(),
         }
+    }
+
+    /// Makes of an experiment one of a single subject with different settings.
+    fn vary(&self, experiment: &mut Experiment, varied: &[(String, Vec<Setting>)]) {
+        let variant = |(at, (name, settings)): (usize, &(String, Vec<Setting>))| {
+            let mut variant = self.variant(self.a, name.clone(), (at > 0).then_some(0));
+            variant.spec.set(settings.clone());
+            variant
+        };
+        experiment.name = format!("{}-settings", self.a.path);
+        experiment.variants = varied.iter().enumerate().map(variant).collect();
     }
 
     /// The plan of five blocks with a control, to be changed as the user wishes.
@@ -296,21 +332,23 @@ pub(crate) fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Resul
         }
     };
     let (trial_a, trial_b) = (only(a)?, only(b)?);
-    let label = |trial: &result::Trial, path: &Path| Party {
-        subject: trial.subject.clone(),
-        label: path.display().to_string(),
-    };
-    let comparability =
-        judge::rules::comparable(&[&trial_a], &[&trial_b], judge::rules::intended_by("route"));
+    let [name_a, name_b] = names(a, b);
+    let label =
+        |trial: &result::Trial, name: &str| Party { subject: trial.subject.clone(), label: name.to_owned() };
+    args.factor.iter().try_for_each(|factor| factors::check(factor))?;
+    let factors: Vec<String> =
+        std::iter::once("route".to_owned()).chain(args.factor.iter().cloned()).collect();
+    let intended = judge::rules::intended_by_all(factors.iter().map(String::as_str));
+    let comparability = judge::rules::comparable(&[&trial_a], &[&trial_b], &intended);
     let rates = (trial_a.headline.value.value, trial_b.headline.value.value);
     let invalid = [(a, &trial_a), (b, &trial_b)].into_iter().find_map(|(path, trial)| why_out(path, trial));
     let is_invalid = invalid.is_some();
     let audited = !args.checks.require_audit || is_audited(&[trial_a.clone(), trial_b.clone()], ui);
     let comparison = Comparison {
         factor: "stored results".into(),
-        factors: Vec::new(),
-        a: label(&trial_a, a),
-        b: label(&trial_b, b),
+        factors,
+        a: label(&trial_a, &name_a),
+        b: label(&trial_b, &name_b),
         metric: trial_a.headline.unit.clone(),
         key_differences: comparability.key.clone(),
         fingerprint_differences: comparability.fingerprint.clone(),
@@ -343,8 +381,15 @@ pub(crate) fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Resul
         loss_max: args.max_loss,
         verdict: comparability.verdict(Verdict::Inconclusive),
         sentence: invalid.unwrap_or_else(|| {
-            "Two trials measured at different times give no confidence interval; compare the subjects to get one."
-                .into()
+            let ratio = judge::figures::percent(rates.1 / rates.0);
+            let is_same_work = !comparability.different_work && trial_a.headline.unit == trial_b.headline.unit;
+            let ratio = match is_same_work {
+                true => format!("{name_b} has {ratio} of the {} of {name_a}. ", trial_a.headline.unit),
+                false => String::new(),
+            };
+            format!(
+                "{ratio}Two trials measured at different times give no confidence interval; compare the subjects to get one."
+            )
         }),
     };
     let started = trial_b.started.clone();
@@ -364,6 +409,26 @@ pub(crate) fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Resul
         ui.data(&report::text::render(&document, ui.colour()));
     }
     Ok(answer)
+}
+
+/// What two stored results are called: the last part of their paths in which they differ, the file itself left out.
+fn names(a: &Path, b: &Path) -> [String; 2] {
+    let parts = |path: &Path| -> Vec<String> {
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let parts = path.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
+        let mut parts: Vec<String> = parts.collect();
+        if parts.len() > 1 && parts.last().is_some_and(|last| last == "result.json") {
+            parts.pop();
+        }
+        parts
+    };
+    let (a, b) = (parts(a), parts(b));
+    let differing = a.iter().rev().zip(b.iter().rev()).find(|(a, b)| a != b);
+    match differing.or(a.last().zip(b.last())) {
+        Some((a, b)) if a == b => [a.clone(), format!("{b}, again")],
+        Some((a, b)) => [a.clone(), b.clone()],
+        None => ["A".to_owned(), "B".to_owned()],
+    }
 }
 
 /// Why a stored result has no rate that may be compared, if so.

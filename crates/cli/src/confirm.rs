@@ -53,7 +53,7 @@ pub(crate) fn begin<W: Driven>(experiment: Experiment, out: &Path, ui: &Ui) -> R
 /// One trial of the base, in a folder of its own.
 fn look<W: Driven>(experiment: &Experiment, out: &Path, ui: &Ui) -> Result<Trial> {
     let base = experiment.variants.first().expect("a comparison has a base");
-    let locked = trial::hold()?;
+    let locked = trial::hold(false)?;
     let interrupt = Interrupt::listen()?;
     let (folder, started, id) = Folder::create(out, &format!("{}-{LOOK}", base.subject))?;
     locked.works_in(folder.path());

@@ -5,6 +5,7 @@ use crate::args::{Limited, MixArgs, Stores};
 use crate::relay::parse_sink;
 use crate::run::can_be_limited;
 use crate::serve;
+use crate::settings;
 use crate::ui::Ui;
 use anyhow::{Context, Result, bail};
 use deploy::{BrokerSpec, Deployment, Interrupt, RelayOptions, ServerSettings, SinkKind, Spec, Subject};
@@ -64,11 +65,8 @@ pub(crate) fn drill<W: Driven>(
     if spec.power_cut {
         rig::can_have_own_disk()?;
     }
-    spec.settings = args.setting.clone();
-    spec.settings.sort();
-    if is_embedded && !spec.settings.is_empty() {
-        bail!("--setting is for PostgreSQL and MariaDB; SQLite has no server to set");
-    }
+    settings::check(&args.engine.setting, &[subject.how.dialect], &[])?;
+    spec.set(settings::single(&args.engine.setting)?);
     if has_broker {
         let limits = limits(Limited::Broker).map(|limits| limits.to_string());
         let own_disk = among.iter().any(|(_, action)| *action == FaultAction::DiskFull);
@@ -82,7 +80,7 @@ pub(crate) fn drill<W: Driven>(
     spec.chosen = chosen;
     spec.suits::<W>(subject.how)?;
 
-    let locked = trial::hold()?;
+    let locked = trial::hold(false)?;
     let (folder, started, id) = Folder::create(&args.out.out, &format!("drill-{}", subject.path))?;
     locked.works_in(folder.path());
     let sessions = subject.sessions(args.clients, pool(None, args.clients));

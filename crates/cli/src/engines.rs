@@ -1,6 +1,7 @@
 //! `stackmark rig`: private engines that stay until they are told to go.
 
-use crate::args::{self, RigCommand};
+use crate::args::{self, RigCommand, Setting};
+use crate::settings;
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use rig::{Engine, NamedEngine, Options};
@@ -14,9 +15,9 @@ struct Row {
     version: String,
     alive: bool,
     pid: u32,
-    /// Without the password, which is in the folder, readable by its owner alone.
+    /// Without the password.
     url: String,
-    folder: String,
+    password_file: String,
     settings: Vec<(String, String)>,
 }
 
@@ -27,14 +28,27 @@ pub(crate) fn rig(args: &args::Rig, ui: &Ui) -> Result<CommandOutcome> {
                 durability: up.engine.durability.tier(),
                 limits: up.engine.limits_of(args::Limited::Engine),
                 statement_statistics: up.engine.statement_statistics,
+                settings: settings::single(&up.engine.setting)?,
                 ..Options::default()
             };
             // A broker is fetched when it is named, and not before.
             let engines = named(&up.engines, &Engine::DATABASES)?;
+            if engines.len() > 1 && !options.settings.is_empty() {
+                bail!(
+                    "each engine has settings of its own\nhint: name one, as in `stackmark rig up postgres --setting …`"
+                );
+            }
+            if let Some(name) = &up.database {
+                engines.iter().try_for_each(|engine| rig::can_have_database(*engine, name))?;
+            }
             let standing = rig::up(&engines, &options)?;
-            show(standing, ui)
+            for engine in &standing {
+                has_settings(engine, &options.settings)?;
+                up.database.iter().try_for_each(|name| engine.create_database(name))?;
+            }
+            show(&standing, up.database.as_deref(), ui)
         }
-        RigCommand::Status => show(rig::status(&Options::default()), ui),
+        RigCommand::Status => show(&rig::status(&Options::default()), None, ui),
         RigCommand::Down(down) => {
             let gone = rig::down(&named(&down.engines, &Engine::ALL)?, &Options::default())?;
             let names: Vec<_> = gone.iter().map(|engine| engine.name()).collect();
@@ -67,19 +81,32 @@ fn named(names: &[String], otherwise: &[Engine]) -> Result<Vec<Engine>> {
         .collect()
 }
 
-fn show(standing: Vec<NamedEngine>, ui: &Ui) -> Result<CommandOutcome> {
+/// Fails where an engine was up before and has other settings than those that are asked for.
+fn has_settings(engine: &NamedEngine, asked: &[Setting]) -> Result<()> {
+    let has = |asked: &&Setting| engine.settings.contains(asked);
+    match asked.iter().find(|setting| !has(setting)) {
+        None => Ok(()),
+        Some((name, value)) => bail!(
+            "{} is already running without {name} = {value}\nhint: `stackmark rig down {0}` removes it and its data",
+            engine.engine.name()
+        ),
+    }
+}
+
+/// `database` is that of the addresses, where one was asked for.
+fn show(standing: &[NamedEngine], database: Option<&str>, ui: &Ui) -> Result<CommandOutcome> {
     let rows: Vec<Row> = standing
-        .into_iter()
+        .iter()
         .map(|standing| Row {
             engine: standing.engine.name(),
             url: match standing.engine {
                 Engine::Kafka => format!("kafka://stackmark@{}", standing.address().0),
-                _ => standing.url("DATABASE").to_string(),
+                _ => standing.url(database.unwrap_or("DATABASE")).to_string(),
             },
             version: standing.version.clone(),
             alive: standing.alive,
             pid: standing.pid,
-            folder: standing.folder.display().to_string(),
+            password_file: standing.password_file().display().to_string(),
             settings: standing.settings.clone(),
         })
         .collect();
@@ -88,17 +115,17 @@ fn show(standing: Vec<NamedEngine>, ui: &Ui) -> Result<CommandOutcome> {
         return Ok(CommandOutcome::Good);
     }
     let mut text = String::new();
-    for Row { engine, version, alive, pid, url, folder, settings } in &rows {
+    for Row { engine, version, alive, pid, url, password_file, settings } in &rows {
         let state = if *alive { format!("up, process {pid}") } else { "ended".into() };
-        writeln!(text, "{engine} {version}: {state}\n  {url}\n  {folder} (the password is in it)")?;
+        // As options of the other commands; an address has characters that a shell would read.
+        let name = if url.starts_with("kafka:") { "broker=" } else { "" };
+        writeln!(text, "{engine} {version}: {state}\n  --db '{name}{url}' --password-file {password_file}")?;
         for (name, value) in settings {
             writeln!(text, "    {name} = {value}")?;
         }
     }
     if rows.is_empty() {
         text.push_str("nothing is up\n");
-    } else {
-        writeln!(text, "the password goes into {} or into --password-file", deploy::PASSWORD)?;
     }
     ui.data(&text);
     Ok(CommandOutcome::Good)

@@ -10,6 +10,7 @@ mod commands;
 mod compare;
 mod confirm;
 mod data;
+mod doctor;
 mod drill;
 mod engines;
 mod experiment;
@@ -22,6 +23,7 @@ mod relay;
 mod resume;
 mod run;
 mod serve;
+mod settings;
 mod show;
 mod sweep;
 mod ui;
@@ -80,11 +82,12 @@ fn run_command(command: &Command, ui: &ui::Ui) -> anyhow::Result<CommandOutcome>
     match command {
         Command::Quickstart(args) => compare::quickstart(args, ui),
         Command::List(args) => list::list(args, ui),
+        Command::Doctor => doctor::doctor(ui),
         Command::Consume(args) => relay::consume(args, ui),
         Command::Report(args) => show::report(args, ui),
         Command::Rig(args) => engines::rig(args, ui),
         Command::Completions(args) => show::completions(args, ui),
-        Command::Man => show::man(ui),
+        Command::Man(args) => show::man(args, ui),
         Command::Launch(args) => serve::launch(args),
         Command::Compare(args) if let Some((a, b)) = commands::stored_sides(args) => {
             compare::stored(a, b, args, ui)

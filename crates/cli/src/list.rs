@@ -2,7 +2,7 @@
 
 use crate::args;
 use crate::ui::Ui;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use deploy::subjects;
 use schedule::CommandOutcome;
 use serde::Serialize;
@@ -20,13 +20,22 @@ struct Row<'a> {
 }
 
 pub(crate) fn list(args: &args::List, ui: &Ui) -> Result<CommandOutcome> {
-    let wanted = args.workload.as_deref().map(subjects::workload).transpose()?;
-    let listed = subjects::all()?
-        .iter()
-        .filter(|subject| wanted.is_none_or(|workload| subject.workload() == workload));
+    let wanted = args.subject.as_deref();
+    if let Some(workload) = wanted.and_then(|wanted| wanted.split('/').next()) {
+        subjects::workload(workload)?;
+    }
+    let begins = |path: &str| {
+        let rest = wanted.map(|wanted| path.strip_prefix(wanted.trim_end_matches('/')));
+        rest.is_none_or(|rest| rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+    };
+    let listed: Vec<_> = subjects::all()?.iter().filter(|subject| begins(subject.path)).collect();
+    if let (Some(wanted), true) = (wanted, listed.is_empty()) {
+        bail!("no subject begins with `{wanted}`\nhint: `stackmark list` prints all of them");
+    }
     let here = |dialect| rig::Engine::of(dialect).is_none_or(|engine| rig::find(engine).is_ok());
     let (sqlite, postgres, mysql) = (true, here(Dialect::Postgres), here(Dialect::MySql));
     let rows: Vec<Row<'_>> = listed
+        .into_iter()
         .map(|subject| Row {
             subject: subject.path,
             about: subject.about,

@@ -11,7 +11,7 @@ use targets::Driven;
 use trial::{Folder, RunContext, SavedPlan};
 
 pub(crate) fn resume<W: Driven>(saved: SavedPlan, args: &args::Resume, ui: &Ui) -> Result<CommandOutcome> {
-    let locked = trial::hold()?;
+    let locked = trial::hold(false)?;
     let folder = Folder::reopen(&args.folder)?;
     if result::read(folder.path()).is_ok_and(|document| is_over(&document)) {
         bail!(

@@ -3,6 +3,7 @@
 use crate::args::{self, ArrivalsArg, DeliveryArg, EngineArgs, Limited, PlanArgs, ServerArgs, Stores};
 use crate::data::Data;
 use crate::serve;
+use crate::settings;
 use crate::ui::Ui;
 use adapter_http::About;
 use anyhow::{Result, bail};
@@ -17,7 +18,7 @@ use deploy::{BrokerSpec, Databases, Deployment, SinkKind};
 use drive::{Arrivals, PlanError, RatePerSecond, Stage, Think};
 use model::Nanos;
 use result::{Audit, Check, Conformance, RunKind, Trial};
-use schedule::{CommandOutcome, pool};
+use schedule::{CommandOutcome, Gate, pool};
 use sql::Dialect;
 use std::cell::Cell;
 use std::time::Duration;
@@ -32,6 +33,8 @@ const WARMUP_GROWS: u32 = 4;
 pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &Ui) -> Result<CommandOutcome> {
     let interrupt = Interrupt::listen()?;
     // Everything that can be wrong is found before the folder is made and anything is loaded.
+    let kinds: Vec<&str> = W::KINDS.iter().map(|kind| kind.name).collect();
+    let gates = Gate::parse_all(&args.slo, &kinds)?;
     let data = Data::<W>::of(&args.data, &[subject])?;
     let own = args.url.as_deref().filter(|_| data.named.is_empty()).and_then(Own::of);
     if args.checks.require_audit && args.url.is_some() && data.named.is_empty() && own.is_none() {
@@ -43,6 +46,7 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
     }
     let in_use = data.named.iter().filter_map(|url| in_use::lock_exclusive(url).transpose());
     let in_use: Vec<in_use::InUse> = in_use.collect::<Result<_>>()?;
+    let locked = trial::hold(true)?;
     // A server that loads its own data has what is asked for once it has been asked.
     let wanted = data.asked.map(u64::from).filter(|_| own.is_none());
     if args.url.is_some() && args.server.transport.is_some() {
@@ -73,6 +77,13 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
     if let Some(server) = &about {
         server.admits(plan.workers).map_err(anyhow::Error::msg)?;
     }
+    let audited = data.existing.is_some() || args.url.is_none();
+    // Without sight of the data there is nothing to load, and no engine to start.
+    let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
+    if !audited && !args.engine.setting.is_empty() {
+        bail!("--setting cannot be checked: the database behind --url is not known\nhint: give --db with it");
+    }
+    settings::check(&args.engine.setting, &[dialect], &data.named)?;
     let mut running = trial::no_conformance("not run: the server was already running");
     if let (Some(own), Some(url)) = (&own, &args.url) {
         running = trial::own_conformance::<W>(own, url, data.stores.shards, ui)?;
@@ -86,10 +97,8 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
         trial::reachable(subject, databases)?;
     }
 
-    let audited = data.existing.is_some() || args.url.is_none();
-    // Without sight of the data there is nothing to load, and no engine to start.
-    let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
     let mut spec = data.spec(dialect, &args.engine);
+    spec.set(settings::single(&args.engine.setting)?);
     subject.check_clients(plan.workers)?;
     if args.url.is_none() {
         subject.check_http(args.server.http())?;
@@ -108,6 +117,7 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
     }
 
     let (folder, started, id) = Folder::create(&args.out.out, subject.path)?;
+    locked.works_in(folder.path());
     for in_use in &in_use {
         in_use.works_in(folder.path());
     }
@@ -176,11 +186,18 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
             return Err(error);
         }
     };
-    let trial = &document.trials[index];
+    let trial = &mut document.trials[index];
+    trial.slos = gates.iter().map(|gate| gate.judge(trial)).collect();
+    let has_slo = |check| trial.slos.iter().any(|slo| slo.check == check);
     let good = !trial.is_invalid()
         && !trial.misses_limit()
+        && !has_slo(Check::Failed)
         && (!args.checks.require_audit || is_audited(std::slice::from_ref(trial), ui));
-    let answer = if good { CommandOutcome::Good } else { CommandOutcome::Bad };
+    let answer = match good {
+        true if has_slo(Check::Inconclusive) => CommandOutcome::Inconclusive,
+        true => CommandOutcome::Good,
+        false => CommandOutcome::Bad,
+    };
     let nothing = trial::is_empty(trial);
     document.state = trial.state;
     if nothing {

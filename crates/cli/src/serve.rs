@@ -5,16 +5,24 @@ use crate::args::Stores;
 use crate::relay::parse_sink;
 use crate::ui::{self, Ui};
 use anyhow::{Context, Result, bail};
-use deploy::Databases;
-use deploy::subjects;
-use model::AnyTarget;
+use deploy::subjects::{self, Subject};
+use deploy::{Databases, RelayOptions, ServerSettings, SinkAddress, SourceSubjects};
+use model::{AnyTarget, HttpOptions};
 use schedule::CommandOutcome;
 use server::{Bound, Limits, Server, Settings};
+use sql::DbUrl;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::task::Poll;
+use std::time::Duration;
 use targets::Driven;
 use tokio::signal::unix::{SignalKind, signal};
 use workload::Chosen;
+
+/// Between two looks at whether a server is still there.
+const LOOKS: Duration = Duration::from_millis(100);
 
 /// Threads for the server besides its sessions: half of the cores, since the load generator is often on the others.
 pub(crate) fn threads_default() -> usize {
@@ -33,6 +41,10 @@ pub(crate) fn serve<W: Driven>(args: &args::Serve, ui: &Ui) -> Result<CommandOut
     let urls = stores.urls(None)?;
     let Some(first) = urls.first() else { bail!("no database is named\nhint: --db URL") };
     let engine = args.engine.as_deref().unwrap_or(first.dialect().name());
+    if let Some(source) = &args.source {
+        let subject = SourceSubjects::of(source)?.only(Some(&format!("{}/{engine}", W::NAME)))?;
+        return by_hand::<W>(subject, stores.urls(Some(subject.how.dialect))?, args, ui);
+    }
     let subject = subjects::served(W::NAME, engine, args.adapter.as_deref())?;
     let databases = Databases::<W>::existing(stores.urls(Some(subject.how.dialect))?, None, &Chosen::new())?;
     deploy::check_pool(args.pool, subject.how.dialect)?;
@@ -53,6 +65,55 @@ pub(crate) fn serve<W: Driven>(args: &args::Serve, ui: &Ui) -> Result<CommandOut
     let target = AnyTarget::new(targets::target_over::<W>(subject.how, &databases.urls(), &size)?);
     let bound = bind(args, u64::from(databases.scale()), ui)?;
     bound.serve::<W>(target, size, until_asked(args.until_stdin_ends))?;
+    Ok(CommandOutcome::Good)
+}
+
+/// Starts a server of the user's on a loaded database, until it is asked to end.
+fn by_hand<W: Driven>(
+    subject: &'static Subject,
+    urls: Vec<DbUrl>,
+    args: &args::Serve,
+    ui: &Ui,
+) -> Result<CommandOutcome> {
+    let databases = Databases::<W>::existing(urls, None, &Chosen::new())?;
+    deploy::check_pool(args.pool, subject.how.dialect)?;
+    deploy::check_sessions(&databases.urls(), subject.sessions(args.pool, args.pool))?;
+    let settings = ServerSettings {
+        limits: None,
+        relaying: RelayOptions::default(),
+        pool: args.pool,
+        threads: args.server_threads.unwrap_or_else(threads_default),
+        http: HttpOptions::default(),
+    };
+    // Of this process alone: a build of the server writes there too.
+    let folder = std::env::temp_dir().join(format!("stackmark-serve-{}", std::process::id()));
+    DirBuilder::new()
+        .mode(0o700)
+        .create(&folder)
+        .with_context(|| format!("could not make {}", folder.display()))?;
+    let log = folder.join("server.log");
+    let never = AtomicBool::new(false);
+    let started = subject.serve(&databases.urls(), &settings, &SinkAddress::Null, &log, &never);
+    let mut server = started.inspect_err(|_| drop(fs::remove_dir_all(&folder)))?;
+    ui.remark(&format!("its standard error: {}", log.display()));
+    ui.data(&format!("listening on {}\n", server.url()));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let ended = runtime.block_on(async {
+        let ended = async {
+            loop {
+                if let Some(how) = server.ended() {
+                    return how;
+                }
+                tokio::time::sleep(LOOKS).await;
+            }
+        };
+        tokio::select! { () = until_asked(false) => None, how = ended => Some(how) }
+    });
+    match ended {
+        Some(how) => bail!(how),
+        None => server.stop()?,
+    }
+    fs::remove_dir_all(&folder).with_context(|| format!("could not remove {}", folder.display()))?;
     Ok(CommandOutcome::Good)
 }
 

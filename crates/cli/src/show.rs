@@ -154,9 +154,23 @@ pub(crate) fn completions(args: &args::Completions, ui: &Ui) -> Result<CommandOu
     Ok(CommandOutcome::Good)
 }
 
-pub(crate) fn man(ui: &Ui) -> Result<CommandOutcome> {
+pub(crate) fn man(args: &args::Man, ui: &Ui) -> Result<CommandOutcome> {
+    let mut program = args::Cli::command();
+    // Commands have the options that all of them share once it is built.
+    program.build();
+    let about = match &args.command {
+        None => program,
+        Some(name) => {
+            let commands = program.get_subcommands().filter(|command| !command.is_hide_set());
+            let names: Vec<&str> = commands.map(clap::Command::get_name).collect();
+            let Some(command) = program.find_subcommand(name) else {
+                bail!("no command `{name}`; there are {}", names.join(", "));
+            };
+            command.clone().name(format!("stackmark-{name}"))
+        }
+    };
     let mut page = Vec::new();
-    clap_mangen::Man::new(args::Cli::command()).render(&mut page)?;
+    clap_mangen::Man::new(about).render(&mut page)?;
     ui.data(&String::from_utf8(page)?);
     Ok(CommandOutcome::Good)
 }

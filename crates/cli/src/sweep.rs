@@ -3,6 +3,7 @@
 use crate::args::{self, ArrivalsArg};
 use crate::data::Data;
 use crate::run::{self, server_settings};
+use crate::settings;
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use deploy::{Route, Subject};
@@ -53,8 +54,10 @@ pub(crate) fn under_load<W: Driven>(
     }
     let scale = found.scale(data, &[subject], clients, ui)?;
     subject.check_http(server.http())?;
-    let settings = server_settings(server, engine, 1);
+    let of_server = server_settings(server, engine, 1);
+    settings::check(&engine.setting, &[subject.how.dialect], &found.named)?;
     let mut spec = found.spec(subject.how.dialect, engine);
+    spec.set(settings::single(&engine.setting)?);
     spec.broker = run::broker_for(subject, server, engine, &found.stores)?;
     spec.suits::<W>(subject.how)?;
     if load.through_checkpoints {
@@ -66,10 +69,10 @@ pub(crate) fn under_load<W: Driven>(
         spec,
         served: subject.route() == Route::Http,
         pool: server.pool,
-        server_threads: settings.threads,
-        http: settings.http,
-        server_limits: settings.limits.map(|limits| limits.to_string()),
-        relaying: settings.relaying,
+        server_threads: of_server.threads,
+        http: of_server.http,
+        server_limits: of_server.limits.map(|limits| limits.to_string()),
+        relaying: of_server.relaying,
         in_flight,
         arrivals: match load.arrivals {
             ArrivalsArg::Poisson => Spacing::Poisson,

@@ -17,10 +17,14 @@ use report::junit::{Case, Outcome};
 use result::Check;
 use schedule::CommandOutcome;
 use sql::DbUrl;
+use std::cell::RefCell;
 use std::fmt::Write;
 use targets::Driven;
 use trial::{Folder, Own, reach};
 use workload::Chosen;
+
+/// What the server writes to standard error, in the folder of the run.
+const SERVER_LOG: &str = "server.log";
 
 /// Clients of whose number a server's pool is made, where it is not said.
 const CLIENTS: u32 = 8;
@@ -97,17 +101,25 @@ fn started<W: Driven>(
             args,
             ui,
             interrupt,
+            stopped: RefCell::new(None),
         };
-        let mut found = stage.judged::<W, _>(W::tiny_over(shards), "server.log", |plan, witness| {
+        let mut found = stage.judged::<W, _>(W::tiny_over(shards), SERVER_LOG, |plan, witness| {
             ::verify::verify::<W>(plan, Some(witness), &|what| announce(ui, &format!("checking {what}")))
         })?;
+        let log = folder.path().join(SERVER_LOG);
+        found.rules.iter_mut().for_each(|rule| rule.name_log(&log));
         on_fresh_data(&mut found, args, interrupt, |what| {
             announce(ui, &format!("checking {}", what.name()));
             let log = format!("server-{}.log", what.name());
-            stage.judged::<W, _>(W::larger_over(shards), &log, |plan, witness| {
+            let judged = stage.judged::<W, _>(W::larger_over(shards), &log, |plan, witness| {
                 verify_fresh::<W>(plan, witness, what)
+            });
+            judged.map(|mut rule| {
+                rule.name_log(&folder.path().join(log));
+                rule
             })
         })?;
+        found.rules.extend(stage.stopped.take());
         Ok(found)
     };
     match verify() {
@@ -129,6 +141,8 @@ struct Stage<'a> {
     args: &'a args::Verify,
     ui: &'a Ui,
     interrupt: &'a Interrupt,
+    /// How it has ended, each time it was started.
+    stopped: RefCell<Option<Rule>>,
 }
 
 impl Stage<'_> {
@@ -169,7 +183,13 @@ impl Stage<'_> {
         let found = judge(&plan, &witness);
         let found =
             found.with_context(|| format!("could not verify {}{}", subject.path, server.log_tail()))?;
-        server.stop()?;
+        let ended = server.stop().map_err(|error| error.to_string());
+        if let Some(rule) = ::verify::stopped(&args.only, Ok(ended)) {
+            match &mut *self.stopped.borrow_mut() {
+                Some(all) => all.take(rule),
+                none => *none = Some(rule),
+            }
+        }
         relay.map_or(Ok(()), deploy::Server::stop)?;
         deployment.drop_databases(&urls)?;
         Ok(found)
@@ -270,6 +290,7 @@ fn running<W: Driven>(
             "a server that is running keeps its data; `verify --server DIRECTORY` starts it on other data",
         )),
     })?;
+    found.rules.extend(::verify::stopped(&args.only, Err("a server that is running is left running")));
     let (folder, _, _) = Folder::create(&args.out.out, &format!("verify-{}", W::NAME))?;
     Ok((found, folder))
 }
@@ -289,7 +310,7 @@ fn text(found: &Verification) -> Result<String> {
     writeln!(text, "  data looked at by {}", found.witness)?;
     let width = found.rules.iter().map(|rule| rule.name.len()).max().unwrap_or(0);
     let behind = width + "  unknown    ".len();
-    for Rule { name, rule, check, checked, note, failures } in &found.rules {
+    for Rule { name, rule, check, checked, note, failures, log } in &found.rules {
         let words = match (check, note) {
             (Check::Passed | Check::Failed, Some(note)) => format!("{rule} ({checked}): {note}"),
             (_, Some(note)) => format!("{rule}: {note}"),
@@ -304,6 +325,9 @@ fn text(found: &Verification) -> Result<String> {
                     writeln!(text, "           {name:9} {words}")?;
                 }
             }
+        }
+        if let Some(log) = log {
+            writeln!(text, "           {:9} {log}", "log")?;
         }
     }
     let count = |wanted| found.rules.iter().filter(|rule| rule.check == wanted).count();
@@ -373,5 +397,6 @@ fn evidence(rule: &Rule) -> Vec<String> {
         let Failure { request, expected, found } = failure;
         [format!("expected {expected}"), format!("found {found}"), request.clone()]
     };
-    rule.failures.iter().flat_map(of_one).collect()
+    let log = rule.log.iter().map(|log| format!("log {log}"));
+    rule.failures.iter().flat_map(of_one).chain(log).collect()
 }

@@ -88,6 +88,13 @@ impl Spec {
         }
     }
 
+    /// Gives a private engine these settings beyond ours. SQLite has none, and what a server of the user's has is its own.
+    pub fn set(&mut self, settings: Vec<(String, String)>) {
+        if self.named.is_empty() && self.engine != Dialect::Sqlite.name() {
+            self.settings = settings;
+        }
+    }
+
     /// Has a private PostgreSQL begin a checkpoint so often that two or more begin within `measured`, wherever in it the first
     /// one does.
     ///

@@ -22,6 +22,7 @@ mod load;
 mod modality;
 mod pace;
 mod regime;
+mod reported;
 mod room;
 mod samples;
 pub(crate) mod saturation;
@@ -35,7 +36,7 @@ mod throttled;
 use crate::figures;
 use result::{Rule, Severity, Trial};
 
-pub use compared::{Comparability, comparable, intended_by, intended_by_all};
+pub use compared::{Comparability, ENGINE_SETTING, comparable, intended_by, intended_by_all};
 pub use comparison::{judge_comparison, work_is_intended};
 pub use load::SHORTEST_S;
 

@@ -1,14 +1,14 @@
 //! Stored runs of a subject over time: what was measured when, with which version, and what changed in between.
 //!
-//! Runs stand in one series only if their comparison keys agree and their machines have the same processors, but for what
-//! time changes by itself: versions, kernel, memory. A change of those is told at the run where it shows.
+//! Runs stand in one series if they are of one subject under one load, on machines with the same processors. Whatever else changes,
+//! settings and versions among it, is told at the run where it shows. A search or a sweep is one run, and its value is its answer.
 
 use crate::content;
 use crate::csv::Table;
 use crate::text::{self, Colour};
 use judge::{figures, findings};
 use measure::rate_interval;
-use result::{Class, Document, Interval, Moment, ReadError, RunKind, State, Trial};
+use result::{Axis, Class, Curve, Document, Interval, Moment, ReadError, RunKind, Setting, State, Trial};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub struct History {
     pub skipped: Vec<Skipped>,
 }
 
-/// Runs of one subject under one key, oldest first.
+/// Runs of one subject under one load, oldest first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Series {
     pub subject: String,
@@ -32,7 +32,7 @@ pub struct Series {
     pub points: Vec<Point>,
 }
 
-/// One run, or the trials of one key inside a run of several.
+/// One run, or the trials of one load inside a run of several.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Point {
     /// When its first trial was started.
@@ -91,7 +91,10 @@ impl History {
                 Ok(document) if document.trials.is_empty() => {
                     skipped.push(Skipped { path, why: findings::empty_sentence(&document) });
                 }
-                Ok(document) => read.push((path, document)),
+                Ok(document) => match without_value(&document) {
+                    Some(why) => skipped.push(Skipped { path, why: why.to_owned() }),
+                    None => read.push((path, document)),
+                },
                 Err(error) => skipped.push(Skipped { path, why: chain(&error) }),
             }
         }
@@ -152,18 +155,77 @@ fn displayed<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, 
     serializer.collect_str(&path.display())
 }
 
-/// The trials of a run by their keys: those that agree are repetitions of each other.
+/// Why a search or a sweep has no value.
+fn without_value(document: &Document) -> Option<&str> {
+    let answers = document.search.is_some() || document.curve.is_some();
+    if answers && document.state != State::Complete {
+        return Some("it did not come to its end, so that its answer is not known");
+    }
+    let search = document.search.as_ref().filter(|search| search.highest_per_s.is_none());
+    let curve = document.curve.as_ref().filter(|curve| best(curve).is_none());
+    search.map(|search| search.sentence.as_str()).or(curve.map(|curve| curve.sentence.as_str()))
+}
+
+/// The highest rate of a curve.
+fn best(curve: &Curve) -> Option<Interval> {
+    let rates = curve.points.iter().filter_map(|point| point.rate);
+    rates.max_by(|a, b| a.value.total_cmp(&b.value))
+}
+
+/// What a search or a sweep has found, as one run.
+fn answered<'a>(path: &Path, document: &'a Document, trials: &[&'a Trial]) -> Option<Group<'a>> {
+    let trial = *trials.first()?;
+    let (varied, asked, value, unit) = if let Some(search) = &document.search {
+        let value = Interval { value: search.highest_per_s?, ..Interval::default() };
+        (&["arrivals"][..], ("SLO", search.slo.clone()), value, "calls/s within the SLO".to_owned())
+    } else {
+        let curve = document.curve.as_ref()?;
+        let (varied, axis) = match curve.axis {
+            Axis::Clients => (&["clients"][..], "clients"),
+            Axis::Rate => (&["arrivals"][..], "rate"),
+        };
+        let loads: Vec<String> = curve.points.iter().map(|point| figures::trimmed(point.load, 1)).collect();
+        (
+            varied,
+            ("sweep", format!("{axis} {}", loads.join(", "))),
+            best(curve)?,
+            format!("{} at most", trial.headline.unit),
+        )
+    };
+    let mut key = load(trial);
+    key.retain(|(name, _)| !varied.contains(&name.as_str()));
+    key.push((asked.0.to_owned(), asked.1));
+    let point = Point { value, p99_ns: None, trials: trials.len(), ..point(path, document, trials) };
+    Some(Group { key, unit, subject: trial.subject.clone(), point, trial })
+}
+
+/// The trials of a run by their load: those that agree are repetitions of each other.
 fn groups<'a>(path: &Path, document: &'a Document, wanted: &impl Fn(&Trial) -> bool) -> Vec<Group<'a>> {
-    let mut of_key: Vec<(Fields, Vec<&Trial>)> = Vec::new();
-    for trial in document.trials.iter().filter(|trial| wanted(trial)) {
-        let key = key(trial);
-        match of_key.iter_mut().find(|(other, trials)| *other == key && trials[0].subject == trial.subject) {
-            Some((_, trials)) => trials.push(trial),
-            None => of_key.push((key, vec![trial])),
+    let trials: Vec<&Trial> = document.trials.iter().filter(|trial| wanted(trial)).collect();
+    if document.search.is_some() || document.curve.is_some() {
+        return answered(path, document, &trials).into_iter().collect();
+    }
+    // What is compared within one run is no repetition, whatever it differs in.
+    let same =
+        |a: &Trial, b: &Trial| a.subject == b.subject && load(a) == load(b) && settings(a) == settings(b);
+    let mut alike: Vec<Vec<&Trial>> = Vec::new();
+    for trial in trials {
+        match alike.iter_mut().find(|trials| same(trials[0], trial)) {
+            Some(trials) => trials.push(trial),
+            None => alike.push(vec![trial]),
         }
     }
-    of_key
-        .into_iter()
+    let keyed = |trials: &[&Trial]| {
+        let mut key = load(trials[0]);
+        let is_other = |other: &Vec<&Trial>| other[0].subject == trials[0].subject && load(other[0]) == key;
+        if alike.iter().filter(|other| is_other(other)).count() > 1 {
+            key.extend(variant(document, trials[0]).map(|name| ("variant".to_owned(), name.to_owned())));
+        }
+        key
+    };
+    let keys: Vec<Fields> = alike.iter().map(|trials| keyed(trials)).collect();
+    keys.into_iter()
+        .zip(alike)
         .map(|(key, trials)| Group {
             key,
             unit: trials[0].headline.unit.clone(),
@@ -172,6 +234,19 @@ fn groups<'a>(path: &Path, document: &'a Document, wanted: &impl Fn(&Trial) -> b
             trial: trials[0],
         })
         .collect()
+}
+
+/// What the variant of a trial is called.
+fn variant<'d>(document: &'d Document, trial: &Trial) -> Option<&'d str> {
+    let at = document.trials.iter().position(|other| std::ptr::eq(other, trial))?;
+    let variants = document.experiment.iter().flat_map(|experiment| &experiment.variants);
+    let of = |variant: &&result::Variant| variant.trials.contains(&Some(at));
+    variants.into_iter().find(of).map(|variant| variant.name.as_str())
+}
+
+/// How a subject was set up, but for its versions.
+fn settings(trial: &Trial) -> (&Vec<Setting>, &str, &str) {
+    (&trial.stack.settings, &trial.stack.style, &trial.stack.route)
 }
 
 fn point(path: &Path, document: &Document, trials: &[&Trial]) -> Point {
@@ -215,9 +290,9 @@ fn p99_ns(trial: &Trial) -> Option<u64> {
     trial.kinds.get(trial.headline_kind())?.tally.latency(Class::Committed)?.response.p99_ns
 }
 
-/// The comparison key but for what time changes. What everybody asks first comes first.
-fn key(trial: &Trial) -> Fields {
-    let (stack, plan, data, machine) = (&trial.stack, &trial.plan, &trial.data, &trial.machine);
+/// What was asked of what. What everybody asks first comes first.
+fn load(trial: &Trial) -> Fields {
+    let (plan, data, machine) = (&trial.plan, &trial.data, &trial.machine);
     let pair = |name: &str, value: String| (name.to_owned(), value);
     let mut key = vec![
         pair("scale", findings::scale_words(data)),
@@ -225,24 +300,12 @@ fn key(trial: &Trial) -> Fields {
         pair("arrivals", plan.arrivals_words()),
         // Numbers of two machines are two courses, however their runs alternate.
         pair("machine", format!("{}, {} cores", machine.cpu, machine.cores)),
-        pair("measured", figures::plain(&findings::measured_words(plan))),
-        pair("warm-up", figures::plain(&figures::seconds(plan.warmup_s))),
-        pair("durability", format!("{} ({})", stack.durability.word(), stack.durability.detail)),
-        pair("isolation", stack.isolation.clone()),
-        pair("style", stack.style.clone()),
-        pair("route", stack.route.clone()),
-        pair("generator threads", plan.generator_threads.to_string()),
+        pair("durability", trial.stack.durability.word().to_owned()),
         pair("deferred", if plan.deferred { "yes" } else { "no" }.to_owned()),
-        pair("file system", data.file_system.clone().unwrap_or_else(|| "not known".to_owned())),
-        pair(
-            "foreign keys",
-            data.references.map_or("not known", |has| if has { "yes" } else { "no" }).to_owned(),
-        ),
     ];
     key.extend(plan.mix_words().map(|mix| pair("mix", mix)));
     key.extend(plan.skew.clone().map(|skew| pair("skew", skew)));
     key.extend(data.parameters.iter().map(|(name, value)| (name.clone(), value.to_string())));
-    key.extend(stack.settings.iter().map(|setting| (setting.name.clone(), setting.value.clone())));
     key.extend(trial.processes.iter().filter_map(|process| {
         let limits = process.limits?;
         let words = format!("cpu {:?}, memory {:?}", limits.cpu, limits.memory_bytes);
@@ -251,18 +314,36 @@ fn key(trial: &Trial) -> Fields {
     key
 }
 
-/// What time changes, as name and value.
-fn circumstances(group: &Group<'_>) -> Vec<(&'static str, String)> {
-    let (stack, machine) = (&group.trial.stack, &group.trial.machine);
-    vec![
+/// What else may change from run to run, as name and value.
+fn circumstances(group: &Group<'_>) -> Fields {
+    let (stack, plan, data, machine) =
+        (&group.trial.stack, &group.trial.plan, &group.trial.data, &group.trial.machine);
+    let none = || NONE.to_owned();
+    let fixed = [
         ("stackmark", group.point.stackmark.clone()),
         ("engine", format!("{} {}", stack.engine, stack.engine_version)),
         ("adapter", format!("{} {}", stack.adapter, stack.adapter_version)),
-        ("server", stack.server.clone().unwrap_or_else(|| "none".to_owned())),
+        ("server", stack.server.clone().unwrap_or_else(none)),
         ("memory", figures::plain(&figures::bytes(machine.memory_bytes))),
         ("system", format!("{}, {}", machine.os, machine.kernel)),
-    ]
+        ("isolation", stack.isolation.clone()),
+        ("style", stack.style.clone()),
+        ("route", stack.route.clone()),
+        ("measured", figures::plain(&findings::measured_words(plan))),
+        ("warm-up", figures::plain(&figures::seconds(plan.warmup_s))),
+        ("generator threads", plan.generator_threads.to_string()),
+        ("file system", data.file_system.clone().unwrap_or_else(|| "not known".to_owned())),
+        (
+            "foreign keys",
+            data.references.map_or("not known", |has| if has { "yes" } else { "no" }).to_owned(),
+        ),
+    ];
+    let settings = stack.settings.iter().map(|setting| (setting.name.clone(), setting.value.clone()));
+    fixed.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(settings).collect()
 }
+
+/// What is said of something that one of two runs does not have.
+const NONE: &str = "none";
 
 /// Groups, sorted by subject and time, into series.
 fn series(groups: Vec<Group<'_>>) -> Vec<Series> {
@@ -302,26 +383,25 @@ fn series(groups: Vec<Group<'_>>) -> Vec<Series> {
 
 /// What everybody asks first, and the fields in which the series of a subject differ.
 fn distinctions(groups: &[Group<'_>], all: &[Vec<Group<'_>>]) -> Fields {
-    /// The first fields of a key: scale, clients, arrivals.
-    const ALWAYS: usize = 3;
+    const ALWAYS: [&str; 6] = ["scale", "clients", "arrivals", "SLO", "sweep", "variant"];
     let own = &groups[0];
     let others: Vec<&Group<'_>> =
         all.iter().map(|groups| &groups[0]).filter(|other| other.subject == own.subject).collect();
     let differs = |field: &(String, String)| others.iter().any(|other| !other.key.contains(field));
-    own.key
-        .iter()
-        .enumerate()
-        .filter(|(at, field)| *at < ALWAYS || differs(field))
-        .map(|(_, field)| field.clone())
-        .collect()
+    own.key.iter().filter(|field| ALWAYS.contains(&field.0.as_str()) || differs(field)).cloned().collect()
 }
 
 fn changes(before: &Group<'_>, now: &Group<'_>) -> Vec<String> {
-    circumstances(before)
-        .into_iter()
-        .zip(circumstances(now))
-        .filter(|((_, before), (_, now))| before != now)
-        .map(|((name, before), (_, now))| format!("{name}: {before} → {now}"))
+    let (before, now) = (circumstances(before), circumstances(now));
+    let value = |of: &Fields, name: &str| {
+        of.iter().find(|(known, _)| known == name).map_or_else(|| NONE.to_owned(), |(_, value)| value.clone())
+    };
+    let new = now.iter().filter(|(name, _)| before.iter().all(|(known, _)| known != name));
+    let names = before.iter().chain(new).map(|(name, _)| name);
+    let differing = names.map(|name| (name, value(&before, name), value(&now, name)));
+    differing
+        .filter(|(_, before, now)| before != now)
+        .map(|(name, before, now)| format!("{name}: {before} → {now}"))
         .collect()
 }
 

@@ -27,14 +27,79 @@ fn runs_of_one_key_are_one_series_by_time() {
 }
 
 #[test]
-fn another_key_is_another_series_and_says_what_differs() {
+fn another_load_is_another_series_and_says_what_differs() {
     let mut other = sample_documents::trial();
     other.trials[0].plan.clients = 32;
-    other.trials[0].stack.settings[2].value = "1 GiB".into();
+    other.trials[0].plan.deferred = true;
     let history = history(vec![at(sample_documents::trial(), "a", 1), at(other, "b", 2)]);
     assert_eq!(history.series.len(), 2);
     let has = |name: &str, value: &str| history.series[1].key.contains(&(name.to_owned(), value.to_owned()));
-    assert!(has("clients", "32") && has("cache_size", "1 GiB"), "{:?}", history.series[1].key);
+    assert!(has("clients", "32") && has("deferred", "yes"), "{:?}", history.series[1].key);
+}
+
+#[test]
+fn another_setting_is_told_and_does_not_end_the_series() {
+    let mut other = sample_documents::trial();
+    let setting = &mut other.trials[0].stack.settings[2];
+    let (name, before) = (setting.name.clone(), std::mem::replace(&mut setting.value, "1 GiB".into()));
+    let gone = other.trials[0].stack.settings.remove(0);
+    let history = history(vec![at(sample_documents::trial(), "a", 1), at(other, "b", 2)]);
+    let [series] = &history.series[..] else { panic!("{history:#?}") };
+    let changes = &series.points[1].changes;
+    assert_eq!(
+        *changes,
+        [format!("{}: {} → none", gone.name, gone.value), format!("{name}: {before} → 1 GiB")]
+    );
+}
+
+#[test]
+fn a_search_and_a_sweep_are_one_run_each_with_their_answer() {
+    let search = sample_documents::search();
+    let highest = search.search.as_ref().and_then(|search| search.highest_per_s).unwrap();
+    let mut none = sample_documents::search();
+    none.search.as_mut().unwrap().highest_per_s = None;
+    let found = vec![at(search, "a", 1), at(sample_documents::sweep(), "b", 1), at(none, "c", 1)];
+    let history = history(found);
+    let [one, other] = &history.series[..] else { panic!("{history:#?}") };
+    let of_search = if one.unit == "calls/s within the SLO" { one } else { other };
+    assert_eq!((of_search.points.len(), of_search.points[0].value.value), (1, highest));
+    assert!(of_search.key.contains(&("SLO".into(), "new-order.p99<50ms".into())), "{:?}", of_search.key);
+    assert_eq!(history.skipped.len(), 1);
+}
+
+#[test]
+fn variants_of_one_run_are_no_repetitions() {
+    let mut document = sample_documents::comparison();
+    let count = document.trials.len();
+    for trial in &mut document.trials {
+        (trial.subject, trial.stack.route, trial.stack.server) =
+            ("tpcc/postgres/x".into(), "http".into(), None);
+    }
+    let variants = document.experiment.as_ref().unwrap().variants.clone();
+    for at in variants[1].trials.iter().flatten() {
+        document.trials[*at].stack.settings[0].value = "another".into();
+    }
+    let history = history(vec![at(document, "a", 1)]);
+    let trials: usize =
+        history.series.iter().flat_map(|series| &series.points).map(|point| point.trials).sum();
+    assert_eq!((history.series.len(), trials), (2, count), "{history:#?}");
+    for (series, variant) in history.series.iter().zip(&variants) {
+        assert!(series.key.contains(&("variant".into(), variant.name.clone())), "{:?}", series.key);
+    }
+}
+
+/// The range is told with as many digits as the latest value, so that it contains it.
+#[test]
+fn the_range_contains_the_latest_value() {
+    let run = |id: &str, day, value, half: Option<f64>| {
+        let mut document = sample_documents::trial();
+        let limit = |sign: f64| half.map(|half| value + sign * half);
+        document.trials[0].headline.value = Interval { value, low: limit(-1.0), high: limit(1.0) };
+        at(document, id, day)
+    };
+    let text =
+        history(vec![run("a", 1, 1_900.0, Some(200.0)), run("b", 2, 1_963.0, Some(2.0))]).text(Colour::Never);
+    assert!(text.contains("Latest: 1,963.0 ± 2.0") && text.contains("and 1,963.0."), "{text}");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Results as JUnit XML, for the pages of CI systems: a suite a run, a test case a trial, check, rule, comparison, search and fault.
+//! Results as JUnit XML, for the pages of CI systems: a suite a run, a test case a comparison, search, fault, limit that was set with
+//! `--slo`, and check that failed or was not run. Checks that passed are one case for all of their kind.
 //!
 //! A run or a trial that was interrupted or did not finish, a check that failed, a rule that calls a number bad, a comparison of different
 //! work, a loss beyond the limit, a variant that could not start and a service level that no rate keeps are failures; what was not
@@ -129,12 +130,14 @@ fn cases(document: &Document) -> Vec<Case> {
         cases.push(Case { class: "run".into(), name: "complete".into(), time_s: 0.0, outcome });
     }
     let several = document.trials.len() > 1;
+    let mut checks = Checks::default();
     for (index, trial) in document.trials.iter().enumerate() {
         let place = if several { format!("trial {}, ", index + 1) } else { String::new() };
         let steps = document.search.iter().flat_map(|search| &search.steps);
         let ended_early = steps.into_iter().any(|step| step.trial == index && step.ended_early_s.is_some());
-        of_trial(&mut cases, trial, &place, ended_early);
+        of_trial(&mut checks, trial, &place, ended_early);
     }
+    cases.extend(checks.passed.into_iter().chain(checks.others));
     let variants = document.experiment.iter().flat_map(|experiment| &experiment.variants);
     cases.extend(variants.filter(|variant| variant.state == VariantState::NotStarted).map(not_started));
     for (at, (metric, comparisons)) in document.experiment.iter().flat_map(Experiment::by_metric).enumerate()
@@ -167,10 +170,45 @@ fn of_drill(drill: &Drill) -> Vec<Case> {
     faults.chain(missing).collect()
 }
 
+/// Checks of all trials.
+#[derive(Default)]
+struct Checks {
+    /// Those that passed: a case for all of a subject and a kind, so that those that did not are seen.
+    passed: Vec<Case>,
+    /// Those that failed or were not run, and limits that were set.
+    others: Vec<Case>,
+}
+
+impl Checks {
+    fn add(&mut self, all: &'static str, place: &str, case: Case) {
+        let is_same = |other: &&mut Case, name: &str| other.class == case.class && other.name == name;
+        match case.outcome {
+            Outcome::Passed => match self.passed.iter_mut().find(|other| is_same(other, all)) {
+                Some(other) => other.time_s += case.time_s,
+                None => self.passed.push(Case { name: all.to_owned(), ..case }),
+            },
+            // For the same reason in each trial.
+            Outcome::Skipped(ref why) => match self.others.iter_mut().find(|other| {
+                is_same(other, &case.name)
+                    && matches!(&other.outcome, Outcome::Skipped(known) if known == why)
+            }) {
+                Some(other) => other.time_s += case.time_s,
+                None => self.others.push(case),
+            },
+            Outcome::Failed(..) => self.others.push(Case { name: format!("{place}{}", case.name), ..case }),
+        }
+    }
+}
+
 /// `ended_early`: by a search that had seen enough.
-fn of_trial(cases: &mut Vec<Case>, trial: &Trial, place: &str, ended_early: bool) {
-    let mut push = |name: String, time_s: f64, outcome: Outcome| {
-        cases.push(Case { class: trial.subject.clone(), name: format!("{place}{name}"), time_s, outcome });
+fn of_trial(checks: &mut Checks, trial: &Trial, place: &str, ended_early: bool) {
+    let class = || trial.subject.clone();
+    for slo in &trial.slos {
+        let (name, outcome) = (format!("SLO {}", slo.slo), checked(slo.check, &slo.sentence, &[]));
+        checks.others.push(Case { class: class(), name, time_s: 0.0, outcome });
+    }
+    let mut push = |all: &'static str, name: String, time_s: f64, outcome: Outcome| {
+        checks.add(all, place, Case { class: class(), name, time_s, outcome });
     };
     let ran = match trial.state {
         State::Complete if trial.defects.is_empty() => Outcome::Passed,
@@ -184,23 +222,26 @@ fn of_trial(cases: &mut Vec<Case>, trial: &Trial, place: &str, ended_early: bool
             trial.defects.clone(),
         ),
     };
-    push("run".into(), trial.measured_s, ran);
+    push("run", "run".into(), trial.measured_s, ran);
     let conformance = &trial.conformance;
     let outcome = checked(conformance.check, &conformance.sentence, &conformance.mismatches);
-    push("conformance".into(), conformance.duration_s, outcome);
+    push("conformance", "conformance".into(), conformance.duration_s, outcome);
     for audit in &trial.audits {
         let outcome = checked(audit.check, &audit.sentence, &audit.violations);
-        push(format!("audit {}, {}", audit.full_name(), audit.when.words()), audit.duration_s, outcome);
+        let name = format!("audit {}, {}", audit.full_name(), audit.when.words());
+        push("audits that passed", name, audit.duration_s, outcome);
     }
     for ledger in &trial.ledger {
-        push(format!("ledger {}", ledger.name), 0.0, checked(ledger.check, &ledger.sentence, &[]));
+        let outcome = checked(ledger.check, &ledger.sentence, &[]);
+        push("ledgers that passed", format!("ledger {}", ledger.name), 0.0, outcome);
     }
     for input in &trial.inputs {
         let sentence = format!(
             "{:.4} of what was sent, {:.4} ± {:.4} prescribed",
             input.measured, input.expected, input.tolerance
         );
-        push(format!("inputs {}", input.name), 0.0, checked(input.check, &sentence, &[]));
+        let outcome = checked(input.check, &sentence, &[]);
+        push("inputs that passed", format!("inputs {}", input.name), 0.0, outcome);
     }
     for rule in &trial.rules {
         let outcome = match rule.severity {
@@ -209,7 +250,7 @@ fn of_trial(cases: &mut Vec<Case>, trial: &Trial, place: &str, ended_early: bool
             }
             _ => Outcome::Passed,
         };
-        push(format!("rule {}", rule.name), 0.0, outcome);
+        push("rules that are not bad", format!("rule {}", rule.name), 0.0, outcome);
     }
 }
 
@@ -375,6 +416,21 @@ mod tests {
         let failed = failures(&render(&[sample_documents::failed_trial()]));
         assert!(failed.contains(&"run".to_owned()), "{failed:?}");
         assert!(failed.iter().any(|name| name.starts_with("audit ")), "{failed:?}");
+    }
+
+    #[test]
+    fn checks_that_passed_are_one_case_and_each_limit_is_one_of_its_own() {
+        let document = sample_documents::open_trial();
+        let text = render(std::slice::from_ref(&document));
+        let named = |name: &str| text.matches(&format!("name=\"{name}\" classname")).count();
+        assert_eq!(named("audits that passed"), 1);
+        assert_eq!(named("SLO rate&gt;1000"), 1, "{text}");
+        assert_eq!(failures(&text), ["SLO errors&lt;1%".replace("&lt;", "<")]);
+        assert!(text.contains("delivery p99.9 is not known"));
+        // As many for a run of several trials.
+        let (trial, cases) = (document.trials[0].clone(), cases(&document).len());
+        let several = Document { trials: vec![Trial { slos: Vec::new(), ..trial }; 20], ..document };
+        assert!(super::cases(&several).len() < cases, "{}", super::cases(&several).len());
     }
 
     #[test]

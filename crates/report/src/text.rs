@@ -15,6 +15,8 @@ const FIGURE_MIN: usize = 8;
 const NAME_MAX: usize = 40;
 /// The least room in which the words of a last column are broken.
 const WORDS_MIN: usize = 24;
+/// Where a text stands whose label has a line of its own.
+const ALONE_INDENT: usize = 6;
 /// The least room for the name of a fact, so that the facts of a report stand below each other.
 const FACT_MIN: usize = 11;
 
@@ -156,10 +158,15 @@ impl Printer {
 
     /// A text that hangs under its label; `mark` at its beginning is set apart.
     fn hung(&mut self, label: &str, mark: (Option<Ink>, usize), text: &str, ink: Option<Ink>) {
-        let indent = " ".repeat(width(label));
-        for (i, line) in lines(text, WIDTH - width(label)).into_iter().enumerate() {
+        // A label that leaves no room has a line of its own.
+        let is_alone = width(label) > WIDTH - WORDS_MIN;
+        let indent = " ".repeat(if is_alone { ALONE_INDENT } else { width(label) });
+        if is_alone {
+            self.line(&self.colour.paint(mark.0, label.trim_end()));
+        }
+        for (i, line) in lines(text, WIDTH - indent.len()).into_iter().enumerate() {
             let text = self.colour.paint(ink, &line);
-            if i == 0 {
+            if i == 0 && !is_alone {
                 let blank = label.len() - label.trim_start().len();
                 let (marked, rest) = label[blank..].split_at(mark.1.min(label.len() - blank));
                 let line = format!("{}{}{rest}{text}", &label[..blank], self.colour.paint(mark.0, marked));

@@ -136,6 +136,29 @@ pub struct Conformance {
     pub mismatches: Vec<String>,
 }
 
+/// A limit that the user set on a trial (`--slo`), and whether the trial meets it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SloCheck {
+    /// As it was given: `new-order.p99<50ms`.
+    pub slo: String,
+    /// Inconclusive with too few calls; not run where the result is invalid.
+    pub check: Check,
+    /// What was measured, or why it is not known.
+    pub sentence: String,
+}
+
+impl SloCheck {
+    /// What became of it: `met`, `missed`, or why neither.
+    pub fn words(&self) -> &'static str {
+        match self.check {
+            Check::Passed => "met",
+            Check::Failed => "missed",
+            Check::NotRun | Check::Inconclusive => self.check.words(),
+        }
+    }
+}
+
 /// What a rule says about a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -58,7 +58,7 @@ use serde::{Deserialize, Serialize};
 
 pub use bottleneck::{Confirmation, Suspect};
 pub use checks::{
-    Audit, AuditFamily, AuditWhen, Check, Conformance, InputCheck, LedgerCheck, Rule, Severity,
+    Audit, AuditFamily, AuditWhen, Check, Conformance, InputCheck, LedgerCheck, Rule, Severity, SloCheck,
 };
 pub use clocked::{Clocked, ClockedPart, Facet, StatementTime};
 pub use comparison::{

@@ -3,8 +3,8 @@
 use super::{
     Audit, Check, Clocked, Conformance, Data, Demand, Disk, Engine, Facet, Gap, Grouping, InputCheck,
     Interval, LedgerCheck, Machine, MachineWide, Missing, Moment, Outage, Plan, Process, Published,
-    Quantiles, Refused, Rule, ShortLine, Silence, Slice, SpeedAround, Stack, StageTally, State, Tally, Turn,
-    Writeback,
+    Quantiles, Refused, Rule, ShortLine, Silence, Slice, SloCheck, SpeedAround, Stack, StageTally, State,
+    Tally, Turn, Writeback,
 };
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +91,9 @@ pub struct Trial {
     pub inputs: Vec<InputCheck>,
     /// Whether this subject answered rightly on tiny data before it was measured.
     pub conformance: Conformance,
+    /// Limits that were set on it with `--slo`; nothing where none was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slos: Vec<SloCheck>,
     /// Findings about this result.
     pub rules: Vec<Rule>,
     /// Queued calls that were done later; `null` where none were.

@@ -18,6 +18,11 @@ pub(crate) fn path(options: &Options) -> PathBuf {
     wanted.unwrap_or_else(|| format!("/var/tmp/stackmark-{}", rustix::process::geteuid().as_raw()).into())
 }
 
+/// Where the base folder is or will be; makes nothing.
+pub fn base_folder() -> PathBuf {
+    path(&Options::default())
+}
+
 /// The base folder, for what else has to be outside of everything that the user works in.
 ///
 /// # Errors

@@ -26,13 +26,13 @@ mod state;
 mod technology;
 mod watchdog;
 
-pub use base::folder;
+pub use base::{base_folder, folder};
 pub use cgroup::{Cgroup, Throttling, gated};
 pub use disk::can_have_own_disk;
 pub use error::RigError;
 pub use find::{Installation, find};
 pub use limits::Limits;
-pub use named::{NamedEngine, down, status, up};
+pub use named::{NamedEngine, can_have_database, down, status, up};
 pub use options::{Engine, Options};
 pub use running::{Running, start};
 pub use state::USER;

@@ -1,14 +1,40 @@
 //! Engines that stay when the process that started them ends, one of a kind in a base folder: `stackmark rig`.
 
 use crate::command::lives_in;
+use crate::find::find;
 use crate::home::{Home, discard, is_abandoned};
-use crate::place::Place;
+use crate::place::{Place, creating};
 use crate::running::{Running, prepare};
 use crate::state::State;
+use crate::technology::Sql;
 use crate::{Engine, Options, RigError, base};
 use rustix::process::{Pid, WaitOptions};
 use sql::{Secret, ServerUrl};
 use std::path::{Path, PathBuf};
+
+/// The file with the password alone, as other programs read it.
+const PASSWORD_FILE: &str = "password";
+
+/// How a database is made.
+///
+/// # Errors
+///
+/// The name would need quotes, or the engine has no databases.
+fn creates_database(engine: Engine, name: &str) -> Result<(&'static Sql, String), RigError> {
+    match &engine.about().sql {
+        Some(sql) => Ok((sql, creating(name)?)),
+        None => Err(RigError::Invalid(format!("{} has no databases", engine.title()))),
+    }
+}
+
+/// Fails where an engine cannot have a database of this name, before it is started.
+///
+/// # Errors
+///
+/// The name would need quotes, or the engine has no databases.
+pub fn can_have_database(engine: Engine, name: &str) -> Result<(), RigError> {
+    creates_database(engine, name).map(|_| ())
+}
 
 /// An engine that stays.
 #[derive(Debug, Clone)]
@@ -42,6 +68,26 @@ impl NamedEngine {
     /// As [`Running::address`].
     pub fn address(&self) -> (String, Secret) {
         (self.place().address(), self.password.clone())
+    }
+
+    /// The file whose only line is the password, readable by its owner alone.
+    pub fn password_file(&self) -> PathBuf {
+        self.folder.join(PASSWORD_FILE)
+    }
+
+    /// Makes an empty database, unless there is one of that name.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`can_have_database`], or the engine refuses.
+    pub fn create_database(&self, name: &str) -> Result<(), RigError> {
+        let (sql, statement) = creates_database(self.engine, name)?;
+        let (installation, place) = (find(self.engine)?, self.place());
+        let existing = place.client(&installation, sql.system_database, sql.databases)?;
+        if existing.lines().all(|line| line.trim() != name) {
+            place.client(&installation, sql.system_database, &statement)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn place(&self) -> Place {
@@ -110,6 +156,7 @@ fn one_up(engine: Engine, options: &Options) -> Result<NamedEngine, RigError> {
             Running::begin(installation, options, account, home)?
         }
     };
+    running.home.write_private(PASSWORD_FILE, &format!("{}\n", running.password.reveal()))?;
     let state = running.leave()?;
     NamedEngine::of(&path, state).ok_or_else(|| RigError::folder(&path, "another process removed it"))
 }

@@ -33,8 +33,8 @@ pub struct Running {
     installation: Installation,
     options: Options,
     account: Account,
-    home: Home,
-    password: Secret,
+    pub(crate) home: Home,
+    pub(crate) password: Secret,
     port: u16,
     settings: Settings,
     /// `None` between [`Running::kill`] or [`Running::halt`] and [`Running::restart`].

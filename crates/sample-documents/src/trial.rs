@@ -4,11 +4,11 @@ use super::shape::{Hump, quantiles, spectrum};
 use super::vouchers;
 use model::random::Random;
 use result::{
-    AllDue, Arrivals, Budget, CallCounts, CallWork, Class, Data, Deferred, Demand, Disk, Document,
+    AllDue, Arrivals, Budget, CallCounts, CallWork, Check, Class, Data, Deferred, Demand, Disk, Document,
     Durability, Efficiency, Engine, Gap, GapKind, Gauge, GaugeKind, Headline, HttpBytes, Interval, KindSlice,
     KindTally, Latency, Limit, Limits, Machine, MachineWide, MachineWideSample, Missing, Moment, Outage,
-    Plan, Process, ProcessSample, Quantiles, Role, RunKind, SCHEMA, Setting, Slice, Stack, State, Statement,
-    Tally, Throttling, Tier, Trial, Wait, Writeback, WritebackSample,
+    Plan, Process, ProcessSample, Quantiles, Role, RunKind, SCHEMA, Setting, Slice, SloCheck, Stack, State,
+    Statement, Tally, Throttling, Tier, Trial, Wait, Writeback, WritebackSample,
 };
 
 /// Parts of a deck of 23 cards, name, share declined, median response in ms, statements a call.
@@ -63,6 +63,17 @@ pub fn open_trial() -> Document {
             .balanced()
         });
     }
+    let slo =
+        |slo: &str, check, sentence: &str| SloCheck { slo: slo.into(), check, sentence: sentence.into() };
+    trial.slos = vec![
+        slo("rate>1000", Check::Passed, "1,960 committed calls/s"),
+        slo("errors<1%", Check::Failed, "2,400 errors in 120,000 calls due (2.0 %)"),
+        slo(
+            "delivery.p99.9<2s",
+            Check::Inconclusive,
+            "delivery p99.9 is not known: 4,704 calls of the 10,000 that it takes",
+        ),
+    ];
     document("open", RunKind::Trial, vec![trial])
 }
 

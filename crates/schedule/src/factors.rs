@@ -1,13 +1,16 @@
 //! What two variants differ in: one word each, and the fields of the comparison key that go with it.
 
 use crate::plan::Variant;
+use crate::slo::likeness;
+use anyhow::{Result, bail};
 use deploy::subjects::{self, Route};
 use deploy::{BrokerSpec, Spec};
+use judge::rules::ENGINE_SETTING;
 use model::Tier;
 use sql::Dialect;
 
-/// Words for a difference, each of which [`judge::rules::intended_by`] knows. What has no word is named by the field of
-/// the comparison key: `stack.settings.work_mem`.
+/// Words for a difference, each of which [`judge::rules::intended_by`] knows. A setting of a private engine is named by itself, `setting
+/// work_mem`, and what has no word by the field of the comparison key: `stack.settings.outbox sink`.
 pub const FACTORS: &[&str] = &[
     "route",
     "server",
@@ -33,6 +36,27 @@ pub const FACTORS: &[&str] = &[
     "parameters",
     "announcing",
 ];
+
+/// What fields of the comparison key begin with, before the point.
+const FIELDS: [&str; 7] = ["stack", "plan", "data", "machine", "limits", "rates", "fingerprint"];
+
+/// Fails where a word is neither a factor nor a field of the comparison key, which stands for itself: says what would be right.
+///
+/// # Errors
+/// There is no such factor.
+pub fn check(factor: &str) -> Result<()> {
+    let is_field = factor.split_once('.').is_some_and(|(part, _)| FIELDS.contains(&part));
+    if FACTORS.contains(&factor) || is_field {
+        return Ok(());
+    }
+    let nearest = FACTORS.iter().max_by(|a, b| likeness(a, factor).total_cmp(&likeness(b, factor)));
+    bail!(
+        "no factor `{factor}`; nearest: `{}`\nhint: there are {}, and fields of the comparison key such as \
+         stack.settings.work_mem",
+        nearest.unwrap_or(&""),
+        FACTORS.join(", ")
+    )
+}
 
 /// Everything that `other` does otherwise than `base`.
 pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
@@ -128,7 +152,7 @@ fn spec_differences(a: &Spec, b: &Spec, engines: bool, note: &mut impl FnMut(boo
         note(true, factor_of_option(name));
     }
     for name in differing(&a.settings, &b.settings) {
-        note(true, &format!("stack.settings.{name}"));
+        note(true, &format!("{ENGINE_SETTING}{name}"));
     }
 }
 

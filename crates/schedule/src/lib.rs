@@ -9,6 +9,7 @@ mod conclude;
 pub mod confirm;
 mod early_stop;
 pub mod factors;
+mod gates;
 mod inconclusive;
 mod interleaved;
 pub mod metric;
@@ -30,6 +31,7 @@ use serde::Serialize;
 use std::ops::RangeInclusive;
 use workload::Benchmark;
 
+pub use gates::Gate;
 pub use interleaved::Interleaved;
 pub use metric::rate_unit;
 pub use search::Searching;

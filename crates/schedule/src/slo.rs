@@ -119,16 +119,7 @@ fn limit(text: &str, kinds: &[&str]) -> Result<SloLimit> {
         let known: Vec<&str> = QUANTILES.iter().map(|(name, _)| *name).collect();
         bail!("--slo `{text}`: there is no `{quantile}`, but {}; {GRAMMAR}", known.join(", "));
     };
-    if let Some(kind) = kind
-        && !kinds.contains(&kind)
-    {
-        let nearest = kinds.iter().max_by(|a, b| likeness(a, kind).total_cmp(&likeness(b, kind)));
-        bail!(
-            "--slo `{text}`: there is no kind of call `{kind}`; nearest: `{}`, of {}",
-            nearest.unwrap_or(&""),
-            kinds.join(", ")
-        );
-    }
+    let kind = kind.map(|kind| self::kind(text, kind, kinds)).transpose()?;
     let most = humantime::parse_duration(most).with_context(|| {
         format!("--slo `{text}`: `{most}` is not a span of time such as 50ms or 2s; {GRAMMAR}")
     })?;
@@ -136,11 +127,24 @@ fn limit(text: &str, kinds: &[&str]) -> Result<SloLimit> {
     if max_ns == 0 {
         bail!("--slo `{text}`: the limit must be above 0; {GRAMMAR}");
     }
-    Ok(SloLimit { kind: kind.map(str::to_owned), quantile: (*quantile).to_owned(), max_ns })
+    Ok(SloLimit { kind, quantile: (*quantile).to_owned(), max_ns })
+}
+
+/// A kind of call of the workload, as it stands in a limit.
+pub(crate) fn kind(text: &str, kind: &str, kinds: &[&str]) -> Result<String> {
+    if kinds.contains(&kind) {
+        return Ok(kind.to_owned());
+    }
+    let nearest = kinds.iter().max_by(|a, b| likeness(a, kind).total_cmp(&likeness(b, kind)));
+    bail!(
+        "--slo `{text}`: there is no kind of call `{kind}`; nearest: `{}`, of {}",
+        nearest.unwrap_or(&""),
+        kinds.join(", ")
+    )
 }
 
 /// How alike two words are, from 0 to 1: pairs of letters that both have.
-fn likeness(a: &str, b: &str) -> f64 {
+pub(crate) fn likeness(a: &str, b: &str) -> f64 {
     let pairs = |word: &str| -> Vec<String> {
         let letters: Vec<char> =
             format!("^{}", word.to_lowercase()).chars().filter(|c| *c != '_' && *c != '-').collect();

@@ -39,7 +39,7 @@ pub use mysql::{
 pub use mysql_settings::{MYSQL_SETTINGS, MySqlSettings};
 pub use placeholders::{Positional, dollars, positional};
 pub use server_url::{CONNECT_MAX, Isolation, Secret, ServerUrl, Tls, is_keyword_string};
-pub use session::{Use, is_direct};
+pub use session::{Use, is_direct, is_hidden_from_control, is_set_by_sessions};
 pub use sqlite::{
     Journal, SqliteUrl, Synchronous, UrlError, durability as sqlite_durability, fault as sqlite_fault,
 };

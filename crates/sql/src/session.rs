@@ -4,7 +4,7 @@
 //! Left as they are: what a reader of a result compares (planner settings, memory, `synchronous_commit`, lock waits of InnoDB), the
 //! schema in which tables are looked for as long as there is one, and how long a measured session may be idle.
 
-use crate::{Isolation, ServerUrl};
+use crate::{Dialect, Isolation, ServerUrl};
 use model::OpenError;
 
 /// What a session is for.
@@ -30,6 +30,55 @@ const SQL_MODE: &str = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_S
 
 /// A setting of PostgreSQL's that means nothing to it: what a session finds of it in force says whether its settings have arrived.
 const MARK: (&str, &str) = ("stackmark.connection", "direct");
+
+/// Settings that measured sessions have of their own, whatever the server has: those of [`ServerUrl::postgres_startup`] and
+/// [`ServerUrl::mysql_session`].
+const OF_SESSIONS: [&[&str]; 2] = [
+    &[
+        "statement_timeout",
+        "default_transaction_isolation",
+        "default_transaction_read_only",
+        "default_transaction_deferrable",
+        "lock_timeout",
+        "idle_in_transaction_session_timeout",
+        "timezone",
+        "transaction_timeout",
+    ],
+    &[
+        "autocommit",
+        "sql_mode",
+        "time_zone",
+        "completion_type",
+        "character_set_client",
+        "character_set_results",
+        "collation_connection",
+        "sql_select_limit",
+        "sql_big_selects",
+        "sql_safe_updates",
+        "sql_auto_is_null",
+        "foreign_key_checks",
+        "unique_checks",
+        "max_statement_time",
+        "tx_isolation",
+        "transaction_isolation",
+        "tx_read_only",
+        "transaction_read_only",
+    ],
+];
+
+/// Whether measured sessions have a setting of their own, so that the server's has no effect on them.
+pub fn is_set_by_sessions(dialect: Dialect, name: &str) -> bool {
+    match dialect {
+        Dialect::Sqlite => false,
+        Dialect::Postgres => OF_SESSIONS[0].contains(&name),
+        Dialect::MySql => OF_SESSIONS[1].contains(&name),
+    }
+}
+
+/// Whether the sessions that ask a server for its settings have this one of their own, so that they cannot tell the server's.
+pub fn is_hidden_from_control(dialect: Dialect, name: &str) -> bool {
+    dialect == Dialect::Postgres && CONTROL.iter().any(|(known, _)| *known == name)
+}
 
 /// Whether the settings of a session have arrived, by its answer to `current_setting('stackmark.connection', true)`.
 pub fn is_direct(mark: &str) -> bool {
@@ -128,6 +177,31 @@ mod tests {
 
     fn url(text: &str) -> ServerUrl {
         text.parse().unwrap()
+    }
+
+    #[test]
+    fn what_sessions_set_is_listed() {
+        let url: ServerUrl = "postgres://stackmark@127.0.0.1:5432/bench".parse().unwrap();
+        for (name, _) in url.postgres_startup(Use::Measured) {
+            assert!(name == MARK.0 || is_set_by_sessions(Dialect::Postgres, name), "{name}");
+        }
+        for (name, _) in url.postgres_startup(Use::Control) {
+            let is_known = is_set_by_sessions(Dialect::Postgres, name)
+                || is_hidden_from_control(Dialect::Postgres, name);
+            assert!(name == MARK.0 || is_known, "{name}");
+        }
+        let url: ServerUrl = "mysql://stackmark@127.0.0.1:3306/bench".parse().unwrap();
+        let [set, _] = url.mysql_session(Use::Measured);
+        for setting in
+            set.trim_start_matches("set session ").split(", ").filter(|setting| setting.contains(" = "))
+        {
+            let name = setting.split(" = ").next().unwrap().trim();
+            assert!(
+                name.starts_with('@') || is_set_by_sessions(Dialect::MySql, name) || name.contains(','),
+                "{name}"
+            );
+        }
+        assert!(!is_set_by_sessions(Dialect::Postgres, "work_mem"));
     }
 
     #[test]

@@ -7,8 +7,18 @@ use admin::store;
 use anyhow::Result;
 use model::RetryPolicy;
 use observe::FileSystem;
-use result::{Data, Interval, Moment, StoreData, Tier, Trial};
+use result::{Data, Interval, Moment, Setting, StoreData, Tier, Trial};
 use targets::Driven;
+
+/// Puts settings that were read into the place of what a server reports.
+fn put(settings: &mut Vec<Setting>, read: Vec<(String, String)>) {
+    for (name, value) in read {
+        match settings.iter_mut().find(|setting| setting.name == name) {
+            Some(setting) => setting.value = value,
+            None => settings.push(Setting { name, value }),
+        }
+    }
+}
 
 impl<W: Driven> Job<'_, W> {
     /// A trial of which nothing is known yet but what was asked.
@@ -51,6 +61,9 @@ impl<W: Driven> Job<'_, W> {
         // What a server that is not ours reports is all that is known.
         stack.durability.claimed = self.url.is_some();
         if self.audited {
+            if let ([database], Some(_)) = (&self.databases.each[..], &stack.server) {
+                put(&mut stack.settings, store(&database.url).settings()?);
+            }
             let in_memory = self.file_system()?.filter(|on| on.in_memory);
             let in_memory =
                 in_memory.map(|on| format!("{} is in memory, so that a power cut empties it", on.kind));

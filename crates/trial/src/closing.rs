@@ -136,9 +136,12 @@ impl<W: Driven> Closing<'_, W> {
             }
             let pauses = if differences.is_empty() { &PAUSES[..] } else { &PAUSES[..1] };
             let mut both = ask::<W>(&mut subject, &mut ours, question, Wanted::default()).await;
+            let mut wrong = None;
             for pause in pauses {
-                if matches!(&both, (Ok(answered), Ok(stored)) if answered == stored) {
-                    break;
+                match &both {
+                    (Ok(answered), Ok(stored)) if answered == stored => break,
+                    (Ok(_), Ok(_)) => wrong = Some(differing::<W>(question, &both)),
+                    _ => {}
                 }
                 tokio::time::sleep(*pause).await;
                 both = ask::<W>(&mut subject, &mut ours, question, Wanted::default()).await;
@@ -146,22 +149,28 @@ impl<W: Driven> Closing<'_, W> {
             match &both {
                 (Ok(answered), Ok(stored)) if answered == stored => continue,
                 (Err(fault @ (Fault::Refused(_) | Fault::InDoubt(_) | Fault::Conflict(_))), _) => {
+                    // A wrong answer is not forgotten because the question is not answered again.
+                    differences.extend(wrong.map(|wrong| format!("{wrong}; asked again: {fault}")));
                     return Err(format!("the subject does not answer: {fault}"));
                 }
                 (_, Err(fault)) => return Err(format!("our own session does not answer: {fault}")),
                 _ => {}
             }
             // Once more, for the whole of both.
-            let (answered, stored) = ask::<W>(&mut subject, &mut ours, question, Wanted::Both).await;
-            let [answered, stored] = [answered, stored].map(|answer| short(&describe::<W>(&answer)));
-            differences
-                .push(format!("{}: answered {answered}, stored {stored}", short(&call_json::<W>(question))));
+            let both = ask::<W>(&mut subject, &mut ours, question, Wanted::Both).await;
+            differences.push(differing::<W>(question, &both));
             if differences.len() > SHOWN {
                 break;
             }
         }
         Ok(())
     }
+}
+
+/// What differs, in words.
+fn differing<W: Driven>(question: &W::Call, both: &(Answer<W>, Answer<W>)) -> String {
+    let [answered, stored] = [&both.0, &both.1].map(|answer| short(&describe::<W>(answer)));
+    format!("{}: answered {answered}, stored {stored}", short(&call_json::<W>(question)))
 }
 
 /// A question to both.

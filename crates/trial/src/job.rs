@@ -413,9 +413,9 @@ impl<W: Driven> Job<'_, W> {
     /// Puts what was counted and observed into a trial, and gives what its calls imply about the data.
     pub(crate) fn put_measured(&self, trial: &mut Trial, measured: Measured<W>) -> W::Ledger {
         let Measured { trial: driven, observation, stack, server_failure, throttling } = measured;
-        // The tables were asked before the first call; the engine may be gone by now.
-        let durability = std::mem::take(&mut trial.stack.durability);
-        trial.stack = result::Stack { durability, ..described(stack) };
+        // The store was asked before the first call; the engine may be gone by now.
+        let result::Stack { durability, settings, .. } = std::mem::take(&mut trial.stack);
+        trial.stack = result::Stack { durability, settings, ..described(stack) };
         fill::<W>(trial, &driven.totals, &driven.slices, driven.span);
         trial.warmup_s = (driven.warmed > self.plan.warmup).then(|| driven.warmed.as_secs_f64());
         trial.machine = observation.machine;

@@ -1,4 +1,5 @@
-//! One experiment at a time on a machine: two that measure at once measure each other.
+//! One comparison, experiment, sweep, search or drill at a time on a machine, and no run beside it: two that measure at once measure each
+//! other.
 
 use anyhow::{Context, Result, bail};
 use rustix::fs::{FlockOperation, flock};
@@ -14,36 +15,53 @@ const VARIABLE: &str = "STACKMARK_LOCK";
 #[derive(Debug)]
 pub struct Held(File);
 
-/// Takes the right to measure on this machine.
+/// Takes the right to measure on this machine, beside others who have it too if `shared`.
 ///
 /// # Errors
 /// Someone else has it: says who, and where they work. Or the file cannot be used.
-pub fn hold() -> Result<Held> {
+pub fn hold(shared: bool) -> Result<Held> {
     let named = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
-    hold_file(&named.unwrap_or_else(|| std::env::temp_dir().join("stackmark.lock")))
+    hold_file(&named.unwrap_or_else(|| std::env::temp_dir().join("stackmark.lock")), shared)
 }
 
-fn hold_file(path: &Path) -> Result<Held> {
+fn hold_file(path: &Path, shared: bool) -> Result<Held> {
     let file = open(path).with_context(|| {
         format!(
             "could not open {}, which prevents concurrent experiments on this machine (see {VARIABLE})",
             path.display()
         )
     })?;
-    if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+    let operation = match shared {
+        true => FlockOperation::NonBlockingLockShared,
+        false => FlockOperation::NonBlockingLockExclusive,
+    };
+    if flock(&file, operation).is_err() {
         let mut holder = String::new();
         // Whoever holds it may be about to write who they are.
         let _ = (&file).read_to_string(&mut holder);
         let holder = holder.trim();
         bail!(
-            "another experiment is running on this machine ({}); concurrent runs disturb each other\nhint: wait \
+            "another run is measuring on this machine ({}); concurrent runs disturb each other\nhint: wait \
              for its end, or set {VARIABLE} to a file of your own if it runs on other cores and disks",
-            if holder.is_empty() { "it has just started" } else { holder }
+            if holder.is_empty() { "which one is not known" } else { holder }
         );
     }
     let locked = Held(file);
     locked.write(&format!("process {}", std::process::id()));
     Ok(locked)
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut who = String::new();
+        let mut file = &self.0;
+        // Another who has the right too may have written there since.
+        let read = file.rewind().and_then(|()| file.read_to_string(&mut who));
+        let holder = who.split([',', ' ']).nth(1).unwrap_or_default();
+        if read.is_ok() && holder == std::process::id().to_string() {
+            let _ = file.set_len(0);
+        }
+    }
 }
 
 impl Held {
@@ -83,14 +101,17 @@ mod tests {
     #[test]
     fn the_second_is_refused_with_the_name_of_the_first_until_that_has_ended() {
         let path = std::env::temp_dir().join(format!("stackmark-lock-{}", std::process::id()));
-        let first = hold_file(&path).unwrap();
+        let first = hold_file(&path, false).unwrap();
         first.works_in(Path::new("results/somewhere"));
-        let refused = hold_file(&path).unwrap_err().to_string();
+        let refused = hold_file(&path, true).unwrap_err().to_string();
         let us = format!("process {}, results/somewhere", std::process::id());
         assert!(refused.contains(&us) && refused.contains(VARIABLE), "{refused}");
         drop(first);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o666);
-        drop(hold_file(&path).unwrap());
+        let runs = [hold_file(&path, true).unwrap(), hold_file(&path, true).unwrap()];
+        assert!(hold_file(&path, false).is_err());
+        drop(runs);
+        drop(hold_file(&path, false).unwrap());
         fs::remove_file(path).unwrap();
     }
 }

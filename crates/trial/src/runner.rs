@@ -25,7 +25,7 @@ pub fn begin<W: Driven, S: Schedule<W>>(
     out: &Path,
     reporter: &dyn RunReporter,
 ) -> Result<CommandOutcome> {
-    let locked = lock::hold()?;
+    let locked = lock::hold(false)?;
     let interrupt = Interrupt::listen()?;
     let (folder, started, id) = Folder::create(out, &schedule.name())?;
     locked.works_in(folder.path());

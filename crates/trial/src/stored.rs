@@ -91,12 +91,13 @@ pub(crate) fn read<W: Benchmark, S: Schedule<W>>(
         !so_far.numbers.contains(number) && matches!(schedule.next(*number, so_far), Ok(Next::Trial(_)))
     };
     if let Some(missing) = (last > 0).then(|| schedule.unit(last).find(is_missing)).flatten() {
-        let block = (last - 1) / schedule.block();
-        stored.again.push(block as u32);
+        let unit = schedule.unit(last);
         stored.notes.push(format!(
-            "Trial {missing} is missing, which ran at once with trial {last}: block {} is run again.",
-            block + 1
+            "Trial {missing} is missing, which ran at once with trial {last}: trials {} to {} are run again.",
+            unit.start(),
+            unit.end()
         ));
+        so_far.retain(|number| !unit.contains(&number));
     }
     stored.again.sort_unstable();
     stored.again.dedup();
@@ -230,12 +231,15 @@ mod tests {
     use schedule::plan::Variant;
     use serde::Serialize;
     use std::fs;
+    use std::ops::RangeInclusive;
     use workload_tpcc::Tpcc;
 
     /// `001-a`, `002-b`, `003-c` and `004-d`, two of which are a block: as a sweep, or as an experiment.
     #[derive(Clone, Serialize)]
     struct Four {
         in_order: bool,
+        /// Whether the two of a block run at once.
+        at_once: bool,
     }
 
     impl Schedule<Tpcc> for Four {
@@ -265,6 +269,11 @@ mod tests {
 
         fn in_order(&self) -> bool {
             self.in_order
+        }
+
+        fn unit(&self, number: usize) -> RangeInclusive<usize> {
+            let first = (number - 1) / 2 * 2 + 1;
+            if self.at_once { first..=first + 1 } else { number..=number }
         }
 
         fn next(&self, number: usize, _so_far: &CompletedTrials) -> Result<Next> {
@@ -328,7 +337,7 @@ mod tests {
         let clients = |name: &str| name[..3].parse().unwrap();
         let written = trials.iter().map(|(name, run, state)| (*name, *run, *state, plan(clients(name))));
         let trials: Vec<Written<'_>> = written.collect();
-        let (stored, notes) = read_of(&Four { in_order: true }, &trials);
+        let (stored, notes) = read_of(&Four { in_order: true, at_once: false }, &trials);
         (stored.so_far.trials.len(), notes)
     }
 
@@ -368,7 +377,7 @@ mod tests {
             let done = State::Complete;
             let second = (name, "run", done, of_second);
             let trials = [("001-a", "run", done, plan(1)), second, ("003-c", "run", done, plan(3))];
-            let (stored, notes) = read_of(&Four { in_order: true }, &trials);
+            let (stored, notes) = read_of(&Four { in_order: true, at_once: false }, &trials);
             assert_eq!(stored.so_far.numbers, [1], "{notes:?}");
             let [note] = &notes[..] else { panic!("{notes:?}") };
             assert!(note.contains(words) && note.contains("this trial and all later ones"), "{note}");
@@ -387,10 +396,24 @@ mod tests {
         let done = State::Complete;
         let of = |name, clients| (name, "run", done, plan(clients));
         let trials = [of("001-a", 1), of("002-b", 9), of("003-c", 3), of("004-d", 4)];
-        let (stored, notes) = read_of(&Four { in_order: false }, &trials);
+        let (stored, notes) = read_of(&Four { in_order: false, at_once: false }, &trials);
         assert_eq!((&stored.so_far.numbers[..], &stored.again[..]), (&[3, 4][..], &[0][..]));
         let [note] = &notes[..] else { panic!("{notes:?}") };
         assert!(note.contains("another plan") && note.contains("block 1 is run again"), "{note}");
+    }
+
+    #[test]
+    fn of_trials_that_run_at_once_a_missing_one_costs_the_others_and_no_more() {
+        let done = State::Complete;
+        let of = |name, clients| (name, "run", done, plan(clients));
+        let trials = [of("001-a", 1), of("002-b", 2), of("003-c", 3)];
+        let (stored, notes) = read_of(&Four { in_order: false, at_once: true }, &trials);
+        assert_eq!((&stored.so_far.numbers[..], &stored.again[..]), (&[1, 2][..], &[][..]));
+        let [note] = &notes[..] else { panic!("{notes:?}") };
+        assert!(
+            note.contains("Trial 4 is missing") && note.contains("trials 3 to 4 are run again"),
+            "{note}"
+        );
     }
 
     #[test]

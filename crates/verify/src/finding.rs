@@ -3,6 +3,7 @@
 use model::CallWork;
 use result::Check;
 use serde::Serialize;
+use std::path::Path;
 
 /// Everything that was found of a server.
 #[derive(Debug, Clone, Serialize)]
@@ -86,6 +87,9 @@ pub struct Rule {
     /// The first of what breaks it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
+    /// The file with what the server wrote to standard error, where it was started by us and failed by itself (500).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
 }
 
 /// What breaks a rule.
@@ -101,7 +105,7 @@ impl Rule {
     /// A rule of which this much was looked at, and this was found to break it.
     pub fn of(name: &str, rule: &str, checked: u64, failures: Vec<Failure>) -> Rule {
         let check = if failures.is_empty() { Check::Passed } else { Check::Failed };
-        Rule { name: name.into(), rule: rule.into(), check, checked, note: None, failures }
+        Rule { name: name.into(), rule: rule.into(), check, checked, note: None, failures, log: None }
     }
 
     /// A rule that was not looked at.
@@ -110,13 +114,22 @@ impl Rule {
     }
 
     /// Takes what another rule has found for its own.
-    pub(crate) fn take(&mut self, other: Rule) {
+    pub fn take(&mut self, other: Rule) {
         self.checked += other.checked;
         if other.check == Check::Failed {
             self.check = Check::Failed;
         }
         self.failures.extend(other.failures);
         self.note = self.note.take().or(other.note);
+    }
+
+    /// Names the file with what the server wrote to standard error, where it has answered 500.
+    pub fn name_log(&mut self, log: &Path) {
+        let is_internal =
+            |failure: &Failure| failure.found.starts_with("500 ") || failure.found.contains(": 500 ");
+        if self.failures.iter().any(is_internal) && log.exists() {
+            self.log = Some(log.display().to_string());
+        }
     }
 
     /// The same with something else to be said of it.

@@ -3,8 +3,8 @@
 //! Everything goes over HTTP, as a client's calls do; who looks at the stored data next to it is a [`Witness`], where there is
 //! one. What was not checked is said, and never passes for checked.
 //!
-//! In reading order: `finding` (what comes of it), `watch` (sessions that note what answers are worth), `contract` (an answer
-//! against OpenAPI), `asked` (requests that no server may take, of which `bad_inputs` is the table), `concurrent`, `races`,
+//! In reading order: `finding` (what comes of it), `watch` (sessions that note what answers are worth), `openapi` (an answer
+//! against its document), `difference`, `asked` (requests that no server may take, of which `bad_inputs` is the table), `concurrent`, `races`,
 //! `connections`, `statements` and `reported` (what the server reports of itself, against `engine` and `files`); `idle` and `slow_body`
 //! take their time beside all of them.
 
@@ -13,6 +13,7 @@ mod background;
 mod bad_inputs;
 mod concurrent;
 mod connections;
+mod difference;
 mod engine;
 mod files;
 mod finding;
@@ -140,12 +141,28 @@ pub fn verify_fresh<W: Driven>(plan: &Plan<'_, W>, witness: &dyn Witness<W>, wha
     }
 }
 
+/// Whether a server ends when it is asked to.
+const STOP: (&str, &str) =
+    ("stop", "SIGTERM ends the server with exit status 0, in the time that its manifest gives it");
+
+/// The rule on how a server ended that was asked to, or why it was not asked; nothing where another rule was asked for.
+pub fn stopped(only: &[String], ended: Result<Result<(), String>, &str>) -> Option<Rule> {
+    let (name, rule) = STOP;
+    is_wanted(only, name).then(|| match ended {
+        Ok(ended) => {
+            let failure = |found| Failure { request: String::new(), expected: "exit status 0".into(), found };
+            Rule::of(name, rule, 1, ended.err().map(failure).into_iter().collect())
+        }
+        Err(why) => Rule::unchecked(name, rule, why),
+    })
+}
+
 /// Checks names of rules, where `race` is all races of a workload.
 pub fn check_names<W: Driven>(names: &[String]) -> Result<()> {
     let races = W::races(&W::tiny_over(1), 0, 0);
     let races = races.iter().map(|race| format!("{RACE}/{}", race.name));
     let named = PHASES.iter().flat_map(|(_, phase)| phase.rules()).copied();
-    let others = [ABOUT, slow_body::NAME].into_iter().chain(Fresh::ALL.map(Fresh::name));
+    let others = [ABOUT, slow_body::NAME, STOP.0].into_iter().chain(Fresh::ALL.map(Fresh::name));
     let known: Vec<String> = others.chain(named).map(str::to_owned).chain(races).collect();
     if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
         bail!("{} has no rule `{unknown}`; it has {}", W::NAME, known.join(", "));
@@ -361,11 +378,13 @@ fn judged(found: Result<Conformance, Disagreement>, last: Option<(String, String
         ],
         Err(wrong) => {
             let (request, reply) = last.unwrap_or_default();
-            let failure = Failure {
-                request,
-                expected: format!("{} ({}: {})", openapi::cut(&wrong.expected), wrong.kind, wrong.what),
-                found: if reply.is_empty() { wrong.found } else { reply },
+            let (expected, found) = match difference::entries(&wrong.expected, &wrong.found) {
+                Some([expected, found]) => (expected, found),
+                None if reply.is_empty() => (openapi::cut(&wrong.expected), wrong.found),
+                None => (openapi::cut(&wrong.expected), reply),
             };
+            let expected = format!("{expected} ({}: {})", wrong.kind, wrong.what);
+            let failure = Failure { request, expected, found };
             match wrong.origin {
                 Origin::Random => {
                     vec![rule(GOLDEN, 1, vec![]), rule(RANDOM, wrong.number.into(), vec![failure])]
@@ -387,10 +406,10 @@ fn unchanged<W: Driven>(before: Option<&W::Evidence>, witness: Option<&dyn Witne
     };
     let one_line = |evidence: &W::Evidence| serde_json::to_string(evidence).unwrap_or_default();
     let (before, after) = (one_line(before), one_line(&witness.evidence()?));
-    let failure = (before != after).then(|| Failure {
+    let failure = difference::entries(&before, &after).map(|[expected, found]| Failure {
         request: "the requests of `bad-input`, `host` and `methods`".into(),
-        expected: before,
-        found: after,
+        expected,
+        found,
     });
     Ok(Rule::of(name, rule, 1, failure.into_iter().collect()))
 }

@@ -65,7 +65,7 @@ class Store:
             "adapter": "python-sqlite3", "adapter_version": platform.python_version(),
             "style": "plain", "route": "direct", "server": None, "isolation": "serializable",
             "durability": {"tier": "durable" if durable else "volatile", "detail": f"{journal}, synchronous={level}"},
-            "settings": [["journal_mode", journal], ["synchronous", str(level)]],
+            "settings": [["synchronous", ("off", "normal", "full", "extra")[level]]],
         }
 
     def connect(self):
@@ -112,20 +112,21 @@ class Work:
     """What a call took, for the footnotes of its answer."""
 
     def __init__(self):
-        self.statements, self.commits, self.begun, self.spent = 0, 0, time.perf_counter(), 0.0
+        self.statements, self.rows, self.commits, self.begun, self.spent = 0, 0, 0, time.perf_counter(), 0.0
 
     def execute(self, connection, sql, values):
         begun = time.perf_counter()
         cursor = connection.execute(sql, values)
         rows = cursor.fetchall() if cursor.description else cursor.rowcount
         self.statements += 1
+        self.rows += len(rows) if cursor.description else max(rows, 0)
         self.spent += time.perf_counter() - begun
         return rows
 
     def headers(self):
         total = (time.perf_counter() - self.begun) * 1000
         yield "server-timing", f"query;dur={self.spent * 1000:.3f}, total;dur={total:.3f}"
-        yield "stackmark-work", f"attempts=1, statements={self.statements}, commits={self.commits}"
+        yield "stackmark-work", f"attempts=1, statements={self.statements}, rows={self.rows}, commits={self.commits}"
 
 
 class Request:

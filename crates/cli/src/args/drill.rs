@@ -53,9 +53,6 @@ pub(crate) struct Drill {
     /// Start a consumer with an inbox, which processes each published message exactly once; faults are then also injected into it.
     #[arg(long)]
     pub(crate) consumer: bool,
-    /// Setting of the private engines, instead of the one in docs/rig.md, for example `fsync=off`.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
-    pub(crate) setting: Vec<(String, String)>,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
     #[command(flatten)]
@@ -75,13 +72,6 @@ pub(crate) struct Generate {
     pub(crate) sink: Option<String>,
     /// What is to be done, as JSON.
     pub(crate) order: String,
-}
-
-fn setting(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("a setting is NAME=VALUE".into()),
-    }
 }
 
 fn rate(text: &str) -> Result<f64, String> {

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 /// What each trial of a sweep or a search has in common.
 #[derive(Debug, Args, Clone)]
+#[command(next_help_heading = "Load")]
 pub(crate) struct LoadArgs {
     /// Measurement window of each trial.
-    #[arg(long, default_value = "20s", value_parser = span, allow_hyphen_values = true)]
+    #[arg(long, short, default_value = "20s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) duration: Duration,
     /// Warm-up before the measurement window.
-    #[arg(long, default_value = "5s", value_parser = span, allow_hyphen_values = true)]
+    #[arg(long, short, default_value = "5s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) warmup: Duration,
     /// Longest warm-up: on engines that count their WAL the warm-up continues until the WAL per commit is
     /// stable [default: four times --warmup].

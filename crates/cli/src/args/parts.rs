@@ -12,13 +12,15 @@ use std::time::Duration;
 use workload::Benchmark;
 
 #[derive(Debug, Args, Clone)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct Out {
     /// Folder that receives a new folder for each run.
-    #[arg(long, default_value = "results")]
+    #[arg(long, short, default_value = "results")]
     pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, Args, Clone, Default)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct LiveArgs {
     /// Serve a live web page of the run at this address [default address: a free port of 127.0.0.1, which is
     /// printed].
@@ -30,6 +32,7 @@ pub(crate) struct LiveArgs {
 }
 
 #[derive(Debug, Args, Clone, Default)]
+#[command(next_help_heading = "Checks")]
 pub(crate) struct Checks {
     /// Exit status 1 if an audit of the stored data did not run: with --url and without --db the data is not
     /// audited, and a second Ctrl-C ends the audits.
@@ -50,6 +53,7 @@ impl PlanArgs {
 }
 
 #[derive(Debug, Args, Clone, Default)]
+#[command(next_help_heading = "Load")]
 pub(crate) struct MixArgs {
     /// Kinds of call instead of the workload's mix, with their relative weights: `new-order=45,payment=43`.
     /// Other kinds are not called.
@@ -90,19 +94,20 @@ impl MixArgs {
 }
 
 #[derive(Debug, Args, Clone)]
+#[command(next_help_heading = "Load")]
 pub(crate) struct PlanArgs {
     /// Clients, each with one call in flight [default: 8; with --think spec ten per warehouse].
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, short, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) clients: Option<u32>,
     /// Measurement window [default: 60s; with --calls as long as they take, at most a day; in `compare` 12s per block for
     /// sides that make calls in turn].
-    #[arg(long, value_parser = span, allow_hyphen_values = true)]
+    #[arg(long, short, value_parser = span, allow_hyphen_values = true)]
     pub(crate) duration: Option<Duration>,
     /// Number of calls after which the measurement window ends, over all clients.
     #[arg(long, value_name = "N", value_parser = calls, allow_hyphen_values = true, conflicts_with = "through_checkpoints")]
     pub(crate) calls: Option<u64>,
     /// Warm-up before the measurement window.
-    #[arg(long, default_value = "10s", value_parser = span, allow_hyphen_values = true)]
+    #[arg(long, short, default_value = "10s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) warmup: Duration,
     /// Longest warm-up: on engines that count their WAL the warm-up continues until the WAL per commit is
     /// stable [default: four times --warmup].
@@ -114,7 +119,7 @@ pub(crate) struct PlanArgs {
     pub(crate) through_checkpoints: bool,
     /// Rate of an open loop in calls/s over all clients: calls are due whether or not earlier ones have
     /// ended.
-    #[arg(long, group = "open_loop", conflicts_with = "think", value_parser = rate, allow_hyphen_values = true)]
+    #[arg(long, short, group = "open_loop", conflicts_with = "think", value_parser = rate, allow_hyphen_values = true)]
     pub(crate) rate: Option<f64>,
     /// Stages of an open loop, each with its length and rate in calls/s: `30s@100,1m@500,10s@2000`;
     /// `30s@100~500` rises linearly from 100 to 500. Their sum is the measurement window.

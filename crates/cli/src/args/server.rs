@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Debug, Args, Clone, Default)]
+#[command(next_help_heading = "Server")]
 pub(crate) struct ServerArgs {
     /// Database sessions of the HTTP server [default: as many as clients, at most 64].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4_096))]

@@ -32,6 +32,18 @@ pub(super) fn limit(text: &str) -> Result<Limit, String> {
     Ok(Limit { who, limits })
 }
 
+/// A setting of an engine: its name in small letters, and its value.
+pub(crate) type Setting = (String, String);
+
+pub(super) fn setting(text: &str) -> Result<Setting, String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_ascii_lowercase().replace('-', "_"), value.trim().to_owned()))
+        }
+        _ => Err("a setting is NAME=VALUE".into()),
+    }
+}
+
 /// Longest span that may be asked for: a week.
 const SPAN_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 

@@ -29,18 +29,22 @@ const BYTES_MAX: u64 = 1 << 20;
 const FOLDER: &str = "experiments";
 
 /// Experiments that come with the program, by name.
-pub(crate) const BUILT_IN: [(&str, &str); 10] = [
+pub(crate) const BUILT_IN: [(&str, &str); 11] = [
     ("http-tax", include_str!("../../../../experiments/http-tax.toml")),
     ("http-settings", include_str!("../../../../experiments/http-settings.toml")),
     ("drivers", include_str!("../../../../experiments/drivers.toml")),
     ("embedded", include_str!("../../../../experiments/embedded.toml")),
     ("durability", include_str!("../../../../experiments/durability.toml")),
+    ("settings", include_str!("../../../../experiments/settings.toml")),
     ("pool-size", include_str!("../../../../experiments/pool-size.toml")),
     ("shard-scaling", include_str!("../../../../experiments/shard-scaling.toml")),
     ("shard-scaling-tpcb", include_str!("../../../../experiments/shard-scaling-tpcb.toml")),
     ("one-connection", include_str!("../../../../experiments/one-connection.toml")),
     ("n-plus-one", include_str!("../../../../experiments/n-plus-one.toml")),
 ];
+
+/// Those whose servers are in the repository, so that the program does not carry them.
+const OF_SERVERS: [&str; 4] = ["languages", "outbox-cost", "outbox-cost-published", "python"];
 
 /// An experiment by the path of its file, or by its name: `experiments/NAME.toml` here, or one that comes with the program.
 ///
@@ -58,6 +62,12 @@ pub(crate) fn find(name_or_path: &str, resolve: Resolve<'_>) -> Result<Experimen
     }
     if let Some((name, text)) = BUILT_IN.iter().find(|(name, _)| *name == name_or_path) {
         return parse(text, &PathBuf::from(format!("{name}.toml")), resolve);
+    }
+    if OF_SERVERS.contains(&name_or_path) {
+        bail!(
+            "the experiment `{name_or_path}` starts servers that are built in a clone of the repository\nhint: run it in one, and it builds \
+             them; `stackmark doctor` says what they need"
+        );
     }
     let names = || BUILT_IN.iter().map(|(name, _)| *name);
     let near = nearest(name_or_path, names()).map_or_else(String::new, |near| format!("; nearest: `{near}`"));

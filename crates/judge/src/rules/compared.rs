@@ -1,11 +1,13 @@
 //! Whether trials of two subjects may be compared with each other: the whole comparison key, and the work a call takes.
 
+use super::reported::{NOT_SET, is_release, is_said_by_stackmark, setting_differences};
 use crate::{figures, findings};
-use result::{Engine, FingerprintDifference, KeyDifference, Process, Role, Setting, Trial, Verdict};
+use result::{Engine, FingerprintDifference, KeyDifference, Process, Role, Trial, Verdict};
 
-/// What is said of a field that is not known, and of a setting that one side does not have.
+/// What is said of a field that is not known.
 const UNKNOWN: &str = "not known";
-const NOT_SET: &str = "not set";
+/// What begins the factor of a setting of a private engine: `setting work_mem`.
+pub const ENGINE_SETTING: &str = "setting ";
 /// Size at the start may differ by this share: files grow in steps.
 const BYTES_MARGIN: f64 = 0.05;
 /// Differences of the mean work a call that chance gives are below this many standard errors.
@@ -65,6 +67,10 @@ const SHARED: [Shared; 2] = [
 /// second factor. Where several factors are meant, see [`intended_by_all`].
 pub fn intended_by(factor: &str) -> &'static [&'static str] {
     match factor {
+        // What else the engine does differently because of it is its effect.
+        setting if setting.starts_with(ENGINE_SETTING) => {
+            &["stack.settings.*", "stack.durability.*", "fingerprint.log bytes", "fingerprint.pages read"]
+        }
         // What carries HTTP is a part of it.
         "route" => &[
             "stack.route",
@@ -253,6 +259,17 @@ fn key_differences(a: &Trial, b: &Trial, intended: &[&str]) -> Vec<KeyDifference
         (Some(a), Some(b)) => a.abs_diff(b) as f64 > BYTES_MARGIN * a.max(b) as f64,
         (a, b) => a != b,
     };
+    // A server says how it isolates in words of its own, and how a commit is kept by its tier and its settings.
+    let is_served = a.stack.server.is_some() || b.stack.server.is_some();
+    let level = |trial: &Trial| {
+        let words = trial.stack.isolation.split([';', '(']).next().unwrap_or_default();
+        words.to_ascii_lowercase().replace(['-', '_'], " ").trim().to_owned()
+    };
+    let isolation_differs =
+        if is_served { level(a) != level(b) } else { a.stack.isolation != b.stack.isolation };
+    // A server brings a library of its own.
+    let is_library = a.stack.engine == "sqlite" && b.stack.engine == "sqlite";
+    let brings_library = is_library && a.stack.server != b.stack.server;
     // A result from before this was asked says nothing about it.
     let references_differ = a.data.references.zip(b.data.references).is_some_and(|(a, b)| a != b);
     let listed = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some();
@@ -261,6 +278,8 @@ fn key_differences(a: &Trial, b: &Trial, intended: &[&str]) -> Vec<KeyDifference
     let (m, n, of_a, of_b) = (&a.machine, &b.machine, &a.data, &b.data);
     pairs.retain(|(field, a, b)| match field.as_str() {
         "data.bytes" => bytes_differ,
+        "stack.isolation" => isolation_differs,
+        "stack.durability.detail" => a != b && !is_served,
         "data.references" => references_differ,
         // Where the log is not counted no warm-up goes on.
         "plan.warmup_max_s" => a != b && warms_on,
@@ -270,10 +289,21 @@ fn key_differences(a: &Trial, b: &Trial, intended: &[&str]) -> Vec<KeyDifference
         "machine.huge_pages" => a != b && listed(&m.huge_pages, &n.huge_pages),
         _ => a != b,
     });
-    pairs.extend(setting_differences(&a.stack.settings, &b.stack.settings));
+    let settings = setting_differences(&a.stack.settings, &b.stack.settings).into_iter();
+    // What a server does not report is not known, and no difference.
+    let is_known =
+        |field: &str, a: &str, b: &str| (a != NOT_SET && b != NOT_SET) || is_said_by_stackmark(field);
+    pairs.extend(settings.filter(|(field, a, b)| !is_served || is_known(field, a, b)));
     pairs
         .into_iter()
-        .map(|(field, a, b)| KeyDifference { intended: is_intended(&field, intended), field, a, b })
+        .map(|(field, a, b)| {
+            let is_patch = match &*field {
+                "stack.engine_version" => brings_library || (is_library && is_release(&a, &b)),
+                "stack.adapter_version" => is_release(&a, &b),
+                _ => false,
+            };
+            KeyDifference { intended: is_patch || is_intended(&field, intended), field, a, b }
+        })
         .collect()
 }
 
@@ -378,25 +408,6 @@ fn limits_of(processes: &[Process], role: Role) -> String {
     // Engines of several stores mostly have the same.
     of_each.dedup();
     if of_each.is_empty() { "none".to_owned() } else { of_each.join("; ") }
-}
-
-/// Settings by name, whatever their order; those of A first, then those that only B has.
-fn setting_differences(a: &[Setting], b: &[Setting]) -> Vec<(String, String, String)> {
-    let value = |settings: &[Setting], name: &str| {
-        settings
-            .iter()
-            .find(|setting| setting.name == name)
-            .map_or_else(|| NOT_SET.to_owned(), |setting| setting.value.clone())
-    };
-    let only_b = b.iter().filter(|setting| a.iter().all(|other| other.name != setting.name));
-    a.iter()
-        .chain(only_b)
-        .map(|setting| {
-            let name = &setting.name;
-            (format!("stack.settings.{name}"), value(a, name), value(b, name))
-        })
-        .filter(|(_, a, b)| a != b)
-        .collect()
 }
 
 /// The kinds of call whose work differs by more than the data explain: statements, rows and commits a committed call,

@@ -39,9 +39,9 @@ fn every_field_of_the_key_makes_different_work() {
     type Change = fn(&mut Trial);
     let changes: [(&str, Change); 45] = [
         ("stack.engine", |t| t.stack.engine.push('x')),
-        ("stack.engine_version", |t| t.stack.engine_version.push('x')),
+        ("stack.engine_version", |t| t.stack.engine_version.insert(0, '9')),
         ("stack.adapter", |t| t.stack.adapter.push('x')),
-        ("stack.adapter_version", |t| t.stack.adapter_version.push('x')),
+        ("stack.adapter_version", |t| t.stack.adapter_version.insert(0, '9')),
         ("stack.style", |t| t.stack.style.push('x')),
         ("stack.route", |t| t.stack.route.push('x')),
         ("stack.server", |t| t.stack.server = Some("go".into())),
@@ -224,6 +224,65 @@ fn settings_are_compared_by_name_and_may_be_missing() {
         assert_eq!((found[0].a.as_str(), found[0].b.as_str()), values);
         assert!(found[0].intended);
     }
+}
+
+/// A server of someone else's names settings as it likes, says in its own words how it isolates and keeps commits, and brings another
+/// patch of a library.
+#[test]
+fn what_a_server_does_not_report_or_says_in_other_words_is_no_difference() {
+    let mut sides = pair();
+    // What Stackmark says is not what a server reports.
+    sides.0.stack.settings.retain(|setting| setting.name != "connections");
+    let (b, settings) = (&mut sides.1.stack, sides.0.stack.settings.clone());
+    assert!(!settings.is_empty());
+    b.settings = vec![Setting { name: "own".to_owned(), value: "1".to_owned() }];
+    b.durability.detail = "journal=WAL".to_owned();
+    let level = sides.0.stack.isolation.split([';', '(']).next().unwrap().trim();
+    b.isolation = format!("{} (by default)", level.to_uppercase().replace(' ', "-"));
+    let fields = |(a, b): &(Trial, Trial)| -> Vec<(String, bool)> {
+        let key = same(a, b, intended_by("route")).key;
+        key.into_iter().map(|difference| (difference.field, difference.intended)).collect()
+    };
+    let of_route = [("stack.route".to_owned(), true), ("stack.server".to_owned(), true)];
+    assert_eq!(fields(&sides), of_route);
+    // What it does report is compared.
+    sides.1.stack.settings = vec![Setting { value: "other".to_owned(), ..settings[0].clone() }];
+    let setting = format!("stack.settings.{}", settings[0].name);
+    assert!(fields(&sides).contains(&(setting, false)), "{:?}", fields(&sides));
+    // What Stackmark says of it is a difference where only one has it.
+    sides.1.stack.settings = vec![Setting { name: "storage".to_owned(), value: "sync +2 ms".to_owned() }];
+    assert!(fields(&sides).contains(&("stack.settings.storage".to_owned(), false)), "{:?}", fields(&sides));
+    // The same of two direct routes is a difference.
+    let (a, b) = changed(|trial| trial.stack.settings.clear());
+    assert!(same(&a, &b, &[]).different_work);
+}
+
+#[test]
+fn another_patch_of_a_library_is_shown_and_no_reason_against_a_comparison() {
+    let versions = |engine: &str, a: &str, b: &str| {
+        let (mut a_side, mut b_side) = changed(|_| {});
+        for (trial, version) in [(&mut a_side, a), (&mut b_side, b)] {
+            (trial.stack.engine, trial.stack.engine_version) = (engine.to_owned(), version.to_owned());
+        }
+        same(&a_side, &b_side, &[])
+    };
+    let found = versions("sqlite", "3.51.0", "3.51.3");
+    assert!(found.key.len() == 1 && !found.different_work, "{found:?}");
+    assert!(versions("sqlite", "3.50.4", "3.51.0").different_work);
+    // A server brings its own.
+    let (mut a, mut b) = pair();
+    (a.stack.engine, a.stack.engine_version) = ("sqlite".to_owned(), "3.40.1".to_owned());
+    (b.stack.engine, b.stack.engine_version) = ("sqlite".to_owned(), "3.51.3".to_owned());
+    assert!(!same(&a, &b, intended_by("route")).different_work);
+    assert!(versions("postgres", "15.13", "15.14").different_work);
+    let adapters = |a: &str, b: &str| {
+        let (mut a_side, mut b_side) = changed(|_| {});
+        (a_side.stack.adapter_version, b_side.stack.adapter_version) = (a.to_owned(), b.to_owned());
+        same(&a_side, &b_side, &[]).different_work
+    };
+    assert!(!adapters("0.37.0", "0.37.1") && !adapters("2.1.9 (asyncmy 0.2.18)", "2.1.10 (asyncmy 0.2.19)"));
+    assert!(adapters("2.0.36 (psycopg 3.1.0)", "2.0.40 (psycopg 3.9.0)") && adapters("16.2", "16.3"));
+    assert!(adapters("0.37.0", "0.38.0") && adapters("7", "8") && adapters("1.2", "1.3"));
 }
 
 #[test]

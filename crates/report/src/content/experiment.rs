@@ -37,11 +37,8 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
         blocks.extend(document.trials.first().map(durability));
         blocks.extend(document.trials.iter().find_map(loud_tier));
     }
-    blocks.extend([
-        Block::Alarm("Failed parts have no result", rows.iter().flat_map(Row::failures).collect()),
-        differences(&rows, false).into(),
-        Block::Gap,
-    ]);
+    let failures = rows.iter().flat_map(Row::failures).collect();
+    blocks.extend([Block::Alarm("Failed parts have no result", failures), Block::Gap]);
     match (&pair, &matrix) {
         (Some(pair), _) => blocks.push(Block::Headline(pair::verdict(pair, further))),
         (None, None) => blocks.push(Block::Answer(answer(document, &all))),
@@ -52,7 +49,8 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
             blocks.extend([Block::Gap, Block::Answer(answer(document, &all))]);
         }
     }
-    blocks.extend([effects_chart(headline), Block::Gap]);
+    let differing = [Block::Gap, differences(&rows, false).into(), Block::Gap];
+    blocks.extend(differing.into_iter().chain([effects_chart(headline), Block::Gap]));
     if matrix.is_none() {
         blocks.push(Block::At(Level::Always, overview(experiment, &rows)));
     }
@@ -399,17 +397,29 @@ fn differences(rows: &[Row<'_>], all: bool) -> Table {
         true => "Each variant against its base, as read back from the running systems",
         false => "More differs than the factor under study",
     };
-    let titles = [words("variant"), words("differs"), words(""), words("base"), words("variant")];
+    let is_shown = |row: &&Row<'_>| row.status.is_measured() && row.status != VariantStatus::Control;
+    let is_named = all || rows.iter().filter(is_shown).count() > 2;
+    let title = if all { "differs" } else { "differs, not intended" };
+    let mut titles = vec![words(title), words("base"), words("variant")];
+    if is_named {
+        titles.insert(0, words("variant"));
+    }
+    if all {
+        titles.insert(2, words(""));
+    }
     let mut table = Table::new(caption, titles).breaking();
-    for row in rows.iter().filter(|row| row.status.is_measured()) {
+    for row in rows.iter().filter(|row| row.status.is_measured() && (all || is_shown(row))) {
         let shown = row.differences().into_iter().filter(|(.., intended)| all || !intended);
         for (i, ([field, a, b], intended)) in shown.enumerate() {
-            let badge = match intended {
+            let name = is_named.then_some(if i == 0 || !all { row.variant.name.as_str() } else { "" });
+            let badge = all.then(|| match intended {
                 true => Cell::Badge(Tone::Plain, "intended".to_owned()),
                 false => Cell::Badge(Tone::Bad, "not intended".to_owned()),
-            };
-            let name = if i == 0 || !all { row.variant.name.as_str() } else { "" };
-            table.row([name.into(), field.into(), badge, shortened(a).into(), shortened(b).into()]);
+            });
+            let name = name.map(Cell::from).into_iter();
+            let cells =
+                name.chain([field.into()]).chain(badge).chain([shortened(a).into(), shortened(b).into()]);
+            table.row(cells.collect::<Vec<Cell>>());
         }
     }
     table

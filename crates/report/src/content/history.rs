@@ -16,7 +16,7 @@ pub(crate) fn blocks(history: &History) -> Vec<Block<'_>> {
     let mut blocks = vec![Block::Title { title, lead: extent(history, courses.len()) }];
     if !history.skipped.is_empty() {
         let files = figures::counted(history.skipped.len() as u64, "file");
-        let (target, text) = ("#unread".to_owned(), format!("{files} could not be read."));
+        let (target, text) = ("#unread".to_owned(), format!("{files} are in no series."));
         blocks.push(Block::Link(target, text));
     }
     if courses.len() > 1 {
@@ -39,7 +39,7 @@ pub(crate) fn blocks(history: &History) -> Vec<Block<'_>> {
         for skipped in &history.skipped {
             table.row([skipped.path.display().to_string(), skipped.why.clone()]);
         }
-        let (title, id) = ("What could not be read".to_owned(), "unread".to_owned());
+        let (title, id) = ("What is in no series".to_owned(), "unread".to_owned());
         let lines = history
             .skipped
             .iter()
@@ -169,10 +169,12 @@ fn sentence(series: &Series) -> String {
                 "; their intervals do not meet"
             });
         }
-        let values = || series.points.iter().filter(|point| !point.invalid).map(|point| point.value.value);
-        let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-        let exclusive = |value| figures::value_alone(Interval { value, low: None, high: None });
-        message.push_str(&format!(". All runs are between {} and {}", exclusive(least), exclusive(most)));
+        let valid = || series.points.iter().filter(|point| !point.invalid).map(|point| point.value);
+        let by_value = |a: &Interval, b: &Interval| a.value.total_cmp(&b.value);
+        // With as many digits as where they stand by themselves.
+        let words = |value: Option<Interval>| figures::or_none(value, figures::value_alone);
+        let (least, most) = (words(valid().min_by(by_value)), words(valid().max_by(by_value)));
+        message.push_str(&format!(". All runs are between {least} and {most}"));
     }
     message.push('.');
     match series.points.iter().filter(|point| point.invalid).count() {

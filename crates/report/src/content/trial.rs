@@ -9,8 +9,8 @@ use crate::html::{Markup, lines, timeline};
 use judge::figures::Uncertainty;
 use judge::{clocked, engine_findings, figures, findings};
 use result::{
-    CallCounts, Check, Class, Interval, KindTally, Latency, Quantiles, Recovery, Severity, State, Tier,
-    Trial, UNVERIFIED, Writeback,
+    CallCounts, Check, Class, Interval, KindTally, Latency, Quantiles, Recovery, Severity, SloCheck, State,
+    Tier, Trial, UNVERIFIED, Writeback,
 };
 
 pub(crate) fn trial(trial: &Trial) -> Vec<Block<'_>> {
@@ -23,9 +23,9 @@ pub(crate) fn trial(trial: &Trial) -> Vec<Block<'_>> {
         durability(trial),
     ];
     blocks.extend(loud_tier(trial));
+    blocks.extend([Block::Alarm("Invalid result", failures), Block::Headline(headline(trial, is_invalid))]);
+    blocks.extend(trial.slos.iter().map(slo));
     blocks.extend([
-        Block::Alarm("Invalid result", failures),
-        Block::Headline(headline(trial, is_invalid)),
         Block::Late(late),
         Block::section("Rates and response times", rates_section(trial)),
         Block::section("Over time", over_time(trial)),
@@ -93,6 +93,12 @@ fn headline(trial: &Trial, invalid: bool) -> Headline {
         facts: facts(trial),
         ..Headline::default()
     }
+}
+
+/// A limit that the user set, and whether the trial meets it.
+fn slo<'a>(slo: &SloCheck) -> Block<'a> {
+    let words = format!("{}: {}", slo.words(), slo.sentence);
+    Block::told(format!("SLO {}", slo.slo), words, slo.check.into())
 }
 
 /// Whether the run was killed, or still runs, before anything was measured: then no count is known.

@@ -253,12 +253,12 @@ fn each_way_to_count_is_said_once() {
 }
 
 #[test]
-fn an_unintended_difference_stands_above_the_verdict() {
+fn an_unintended_difference_stands_below_the_verdict() {
     let mut document = sample_documents::comparison();
     let comparison = sample_documents::compared_mut(&mut document);
     comparison.key_differences[1].intended = false;
     comparison.key_differences[1].field = "plan.clients".to_owned();
-    check_order(&document, "plan.clients", "HTTP costs 3 to 5 %");
+    check_order(&document, "HTTP costs 3 to 5 %", "plan.clients");
 }
 
 #[test]

@@ -484,9 +484,6 @@ fn a_long_line_is_shown_in_part() {
     assert!(error.len() < 600, "{} letters", error.len());
 }
 
-/// Experiments with servers that are found in a clone of the repository, so that the program does not carry them.
-const OF_SERVERS: [&str; 4] = ["languages", "outbox-cost", "outbox-cost-published", "python"];
-
 #[test]
 fn every_experiment_of_the_repository_can_be_run_in_ninety_minutes() {
     // Servers are looked for from where a command is given, and once in a process: so in one of its own, at the root.

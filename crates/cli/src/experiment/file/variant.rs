@@ -1,14 +1,14 @@
 //! One `[[variant]]`, from its text to what the runner carries out.
 
 use super::expand::{Combination, plain};
-use super::source::{Entry, Kind, Source, Span, get, nearest};
+use super::source::{Entry, Kind, Source, Span, get};
 use super::words::{PLAN, Word, Words, parameters};
 use crate::args::{Limited, SHARDS_MAX, Stores};
 use crate::run::{broker_wanted, check_message_options, has_outbox, server_settings};
 use anyhow::Result;
 use deploy::subjects::{self, Route, Subject};
 use deploy::{SourceSubjects, Spec};
-use schedule::factors::FACTORS;
+use schedule::factors;
 use schedule::plan::Variant;
 use sql::{Dialect, SqliteUrl, UrlError};
 use targets::Driven;
@@ -361,19 +361,7 @@ impl Common<'_> {
         let mut factors = Vec::new();
         for value in values {
             let Kind::Text(factor) = &value.kind else { return Err(wrong_type()) };
-            // A field of the comparison key stands for itself.
-            if !FACTORS.contains(&factor.as_str()) && !factor.contains('.') {
-                let near = nearest(factor, FACTORS.iter().copied())
-                    .map_or_else(String::new, |near| format!("; nearest: `{near}`"));
-                return Err(self.source.wrong(
-                    &value.span,
-                    format!(
-                        "no factor `{factor}`{near}\nhint: there are {}, and fields of the comparison key such as \
-                         stack.settings.work_mem",
-                        FACTORS.join(", ")
-                    ),
-                ));
-            }
+            factors::check(factor).map_err(|error| self.source.wrong(&value.span, error.to_string()))?;
             factors.push(factor.clone());
         }
         Ok(factors)

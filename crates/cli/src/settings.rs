@@ -1,0 +1,265 @@
+//! Settings of engines that are asked for by name and value.
+
+use crate::args::Setting;
+use anyhow::{Context, Result, bail};
+use sql::{DbUrl, Dialect, Value};
+
+/// What the base of a comparison is called that has none of the settings.
+const DEFAULT: &str = "default settings";
+
+/// Settings of the sides of a comparison.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Sides {
+    /// All sides have the same.
+    Same(Vec<Setting>),
+    /// Sides that differ in them, each with what it is called; the first is the base.
+    Varied(Vec<(String, Vec<Setting>)>),
+}
+
+/// Settings of one engine, in the order of their names.
+///
+/// # Errors
+/// One has several values.
+pub(crate) fn single(given: &[Setting]) -> Result<Vec<Setting>> {
+    let mut settings = given.to_vec();
+    settings.sort();
+    settings.dedup();
+    if let Some(pair) = settings.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        let [(name, one), (_, other)] = pair else { unreachable!("windows of two") };
+        bail!("--setting {name} has two values, {one} and {other}\nhint: `stackmark compare` compares them");
+    }
+    Ok(settings)
+}
+
+/// Settings of the sides of a comparison, of one subject `alone` or of two.
+///
+/// # Errors
+/// Two settings have several values, or one has and there are two subjects as well.
+pub(crate) fn of_sides(given: &[Setting], alone: bool) -> Result<Sides> {
+    let values = |name: &str| -> Vec<&String> {
+        distinct(given.iter().filter(|(of, _)| of == name).map(|(_, value)| value))
+    };
+    let names = distinct(given.iter().map(|(name, _)| name));
+    let (several, fixed): (Vec<&String>, Vec<&String>) =
+        names.into_iter().partition(|name| values(name).len() > 1);
+    let fixed: Vec<Setting> = fixed.into_iter().map(|name| (name.clone(), values(name)[0].clone())).collect();
+    match several[..] {
+        [] if alone && !fixed.is_empty() => {
+            let names: Vec<String> = fixed.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            Ok(Sides::Varied(vec![(DEFAULT.to_owned(), Vec::new()), (names.join(", "), single(&fixed)?)]))
+        }
+        [] => Ok(Sides::Same(single(&fixed)?)),
+        [name] if alone => {
+            let of_value = |value: &String| {
+                let own = [(name.clone(), value.clone())];
+                Ok((format!("{name}={value}"), single(&[&fixed[..], &own[..]].concat())?))
+            };
+            Ok(Sides::Varied(values(name).into_iter().map(of_value).collect::<Result<_>>()?))
+        }
+        [name] => bail!(
+            "--setting {name} has several values; compare takes them with one subject alone\nhint: leave a subject or all values but \
+             one out, or write an experiment file"
+        ),
+        [one, other, ..] => bail!(
+            "--setting {one} and --setting {other} have several values each; compare varies one setting\nhint: an experiment file \
+             can vary more"
+        ),
+    }
+}
+
+/// Each once, in the order in which they came first.
+fn distinct<'a>(all: impl Iterator<Item = &'a String>) -> Vec<&'a String> {
+    let mut found: Vec<&String> = Vec::new();
+    for one in all {
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    found
+}
+
+/// Fails where no engine can have settings, or the user's servers have others.
+pub(crate) fn check(given: &[Setting], engines: &[Dialect], named: &[DbUrl]) -> Result<()> {
+    if given.is_empty() {
+        return Ok(());
+    }
+    if engines.iter().all(|engine| *engine == Dialect::Sqlite) {
+        bail!(
+            "--setting is for PostgreSQL and MariaDB; SQLite has no server to set\nhint: options of a file are in its address, \
+             as in sqlite:FILE?cache=32MiB"
+        );
+    }
+    for (name, _) in given {
+        if engines.iter().any(|engine| sql::is_set_by_sessions(*engine, name)) {
+            bail!(
+                "--setting {name} would have no effect: each session of a measured subject sets it\nhint: isolation and the timeout of \
+                 statements are options of --db, see docs/engines.md"
+            );
+        }
+    }
+    let wanted = if named.is_empty() { Vec::new() } else { single(given)? };
+    for url in named.iter().filter(|url| url.dialect() != Dialect::Sqlite) {
+        for (name, value) in &wanted {
+            if sql::is_hidden_from_control(url.dialect(), name) {
+                bail!(
+                    "{name} of the server of --db cannot be read: the session that asks sets it\nhint: leave --setting {name} out"
+                );
+            }
+            let found = of_server(url, name)?;
+            if !found.is(value) {
+                bail!(
+                    "{name} of the server of --db is {}{}, and not {value}: Stackmark does not change your server\nhint: set it \
+                     there, or leave --db out, so that a private engine is started with it",
+                    found.value,
+                    found.unit
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A setting as a server has it.
+struct Found {
+    value: String,
+    /// What a whole number counts, such as `8kB`; empty where it has no unit.
+    unit: String,
+}
+
+/// What new sessions on a server have of a setting.
+fn of_server(url: &DbUrl, name: &str) -> Result<Found> {
+    if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte)) {
+        bail!("`{name}` is not the name of a setting");
+    }
+    let query = match url.dialect() {
+        Dialect::MySql => format!("select cast(@@global.{name} as char), ''"),
+        // The session that asks has settings of its own.
+        Dialect::Sqlite | Dialect::Postgres => {
+            format!("select reset_val, coalesce(unit, '') from pg_settings where lower(name) = '{name}'")
+        }
+    };
+    let rows = admin::store(url).rows(&query, &[]);
+    let rows = rows.with_context(|| format!("could not read the setting {name} of the server of --db"))?;
+    match rows.into_iter().next().as_deref() {
+        Some([Value::Text(value), Value::Text(unit)]) => {
+            Ok(Found { value: value.clone(), unit: unit.clone() })
+        }
+        _ => bail!("the server of --db has no setting {name}"),
+    }
+}
+
+impl Found {
+    /// Whether it is what was asked for: numbers may have another unit, and switches another of their words.
+    fn is(&self, wanted: &str) -> bool {
+        let number = |text: &str, otherwise: f64| {
+            let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-').unwrap_or(text.len());
+            let (number, unit) = text.split_at(end);
+            let unit = if unit.trim().is_empty() { otherwise } else { amount(unit)? };
+            Some(number.parse::<f64>().ok()? * unit)
+        };
+        let base = amount(&self.unit).unwrap_or(1.0);
+        match (number(&self.value, base), number(wanted, base)) {
+            (Some(found), Some(wanted)) => (found - wanted).abs() <= f64::EPSILON * found.abs(),
+            _ => word(&self.value) == word(wanted),
+        }
+    }
+}
+
+/// What a unit of an engine is worth, in bytes or in milliseconds: `kB`, `8kB`, `min`, and `M` of MariaDB.
+fn amount(unit: &str) -> Option<f64> {
+    const KIB: f64 = 1024.0;
+    let unit = unit.trim();
+    let letters = unit.trim_start_matches(|c: char| c.is_ascii_digit());
+    let times = &unit[..unit.len() - letters.len()];
+    let times = if times.is_empty() { 1.0 } else { times.parse().ok()? };
+    let worth = match letters {
+        "us" => 0.001,
+        "B" | "ms" => 1.0,
+        "s" => 1_000.0,
+        "min" => 60_000.0,
+        "h" => 3_600_000.0,
+        "d" => 86_400_000.0,
+        _ => match letters.to_ascii_lowercase().as_str() {
+            "k" | "kb" => KIB,
+            "m" | "mb" => KIB * KIB,
+            "g" | "gb" => KIB * KIB * KIB,
+            "t" | "tb" => KIB * KIB * KIB * KIB,
+            _ => return None,
+        },
+    };
+    Some(times * worth)
+}
+
+/// A value in one of the words for it.
+fn word(value: &str) -> String {
+    match value.to_ascii_lowercase().as_str() {
+        "on" | "true" | "yes" | "1" => "on".to_owned(),
+        "off" | "false" | "no" | "0" => "off".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(all: &[&str]) -> Vec<Setting> {
+        let pair = |text: &&str| {
+            text.split_once('=').map(|(name, value)| (name.into(), value.into())).expect("NAME=VALUE")
+        };
+        all.iter().map(pair).collect()
+    }
+
+    fn names(sides: &Sides) -> Vec<&str> {
+        match sides {
+            Sides::Same(_) => Vec::new(),
+            Sides::Varied(sides) => sides.iter().map(|(name, _)| name.as_str()).collect(),
+        }
+    }
+
+    #[test]
+    fn one_subject_with_settings_is_compared_with_itself_without_them() {
+        let sides = of_sides(&given(&["b=2", "a=1"]), true).unwrap();
+        let both = given(&["a=1", "b=2"]);
+        let expected = [("default settings".to_owned(), Vec::new()), ("b=2, a=1".to_owned(), both)];
+        assert_eq!(sides, Sides::Varied(expected.into()));
+    }
+
+    #[test]
+    fn values_of_one_setting_are_compared_and_other_settings_are_those_of_all() {
+        let sides = of_sides(&given(&["a=1", "b=2", "a=3", "a=1"]), true).unwrap();
+        assert_eq!(names(&sides), ["a=1", "a=3"]);
+        let Sides::Varied(sides) = sides else { panic!("they vary") };
+        assert_eq!(sides[1].1, given(&["a=3", "b=2"]));
+    }
+
+    #[test]
+    fn two_subjects_have_the_same_settings() {
+        assert_eq!(of_sides(&given(&["b=2", "a=1"]), false).unwrap(), Sides::Same(given(&["a=1", "b=2"])));
+        assert_eq!(of_sides(&[], true).unwrap(), Sides::Same(Vec::new()));
+        let why = |all: &[&str], alone| of_sides(&given(all), alone).unwrap_err().to_string();
+        assert!(why(&["a=1", "a=2"], false).contains("one subject alone"));
+        assert!(why(&["a=1", "a=2", "b=1", "b=2"], true).contains("varies one setting"));
+        assert!(single(&given(&["a=1", "a=2"])).unwrap_err().to_string().contains("two values, 1 and 2"));
+    }
+
+    #[test]
+    fn values_are_compared_by_what_they_mean() {
+        let is = |value: &str, unit: &str, wanted: &str| {
+            Found { value: value.into(), unit: unit.into() }.is(wanted)
+        };
+        assert!(is("on", "", "1") && is("OFF", "", "false") && is("1", "", "on"));
+        assert!(is("replica", "", "Replica") && is("0.9", "", "0.90"));
+        assert!(is("16384", "8kB", "128MB") && is("16384", "8kB", "16384") && is("4096", "kB", "4MB"));
+        assert!(is("900", "s", "15min") && is("1000", "ms", "1s") && is("134217728", "", "128M"));
+        assert!(!is("on", "", "off") && !is("10", "", "1") && !is("4096", "kB", "7MB") && !is("1", "", "1M"));
+    }
+
+    #[test]
+    fn sqlite_has_no_settings() {
+        let given = given(&["a=1"]);
+        assert!(check(&given, &[Dialect::Sqlite], &[]).is_err());
+        assert!(check(&given, &[Dialect::Sqlite, Dialect::Postgres], &[]).is_ok());
+        assert!(check(&[], &[Dialect::Sqlite], &[]).is_ok());
+    }
+}
