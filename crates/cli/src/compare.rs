@@ -215,7 +215,7 @@ struct Sides<W: Driven> {
     through_checkpoints: bool,
     server: args::ServerArgs,
     engine: args::EngineArgs,
-    /// Of private engines, beyond ours.
+    /// Of private engines, beyond those of docs/rig.md.
     settings: Vec<Setting>,
     /// Of the sides that publish to one.
     broker: Option<BrokerSpec>,

@@ -88,7 +88,7 @@ impl Spec {
         }
     }
 
-    /// Gives a private engine these settings beyond ours. SQLite has none, and what a server of the user's has is its own.
+    /// Gives a private engine these settings beyond those of docs/rig.md. SQLite has none, and a server of the user's is not changed.
     pub fn set(&mut self, settings: Vec<(String, String)>) {
         if self.named.is_empty() && self.engine != Dialect::Sqlite.name() {
             self.settings = settings;

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 pub struct History {
     /// By subject, then by key.
     pub series: Vec<Series>,
-    /// Files that are not a result this version can read.
+    /// Files that this version cannot read, and searches and sweeps without an answer.
     pub skipped: Vec<Skipped>,
 }
 

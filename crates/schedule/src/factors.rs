@@ -1,13 +1,13 @@
 //! What two variants differ in: one word each, and the fields of the comparison key that go with it.
 
 use crate::plan::Variant;
-use crate::slo::likeness;
 use anyhow::{Result, bail};
 use deploy::subjects::{self, Route};
 use deploy::{BrokerSpec, Spec};
 use judge::rules::ENGINE_SETTING;
 use model::Tier;
 use sql::Dialect;
+use strsim::jaro_winkler;
 
 /// Words for a difference, each of which [`judge::rules::intended_by`] knows. A setting of a private engine is named by itself, `setting
 /// work_mem`, and what has no word by the field of the comparison key: `stack.settings.outbox sink`.
@@ -49,7 +49,7 @@ pub fn check(factor: &str) -> Result<()> {
     if FACTORS.contains(&factor) || is_field {
         return Ok(());
     }
-    let nearest = FACTORS.iter().max_by(|a, b| likeness(a, factor).total_cmp(&likeness(b, factor)));
+    let nearest = FACTORS.iter().max_by(|a, b| jaro_winkler(a, factor).total_cmp(&jaro_winkler(b, factor)));
     bail!(
         "no factor `{factor}`; nearest: `{}`\nhint: there are {}, and fields of the comparison key such as \
          stack.settings.work_mem",

@@ -4,6 +4,7 @@ use crate::metric::{QUANTILES, place};
 use anyhow::{Context, Result, bail};
 use judge::curve::{SERVED_SHARE, served_share};
 use result::{CallCounts, Level, SloLimit, Tally, Trial};
+use strsim::jaro_winkler;
 
 /// What would be right.
 const GRAMMAR: &str = "write 'p99<50ms', 'new-order.p99<50ms', or several joined by commas";
@@ -135,24 +136,12 @@ pub(crate) fn kind(text: &str, kind: &str, kinds: &[&str]) -> Result<String> {
     if kinds.contains(&kind) {
         return Ok(kind.to_owned());
     }
-    let nearest = kinds.iter().max_by(|a, b| likeness(a, kind).total_cmp(&likeness(b, kind)));
+    let nearest = kinds.iter().max_by(|a, b| jaro_winkler(a, kind).total_cmp(&jaro_winkler(b, kind)));
     bail!(
         "--slo `{text}`: there is no kind of call `{kind}`; nearest: `{}`, of {}",
         nearest.unwrap_or(&""),
         kinds.join(", ")
     )
-}
-
-/// How alike two words are, from 0 to 1: pairs of letters that both have.
-pub(crate) fn likeness(a: &str, b: &str) -> f64 {
-    let pairs = |word: &str| -> Vec<String> {
-        let letters: Vec<char> =
-            format!("^{}", word.to_lowercase()).chars().filter(|c| *c != '_' && *c != '-').collect();
-        letters.windows(2).map(|pair| pair.iter().collect()).collect()
-    };
-    let (a, b) = (pairs(a), pairs(b));
-    let common = a.iter().filter(|pair| b.contains(pair)).count();
-    2.0 * common as f64 / (a.len() + b.len()).max(1) as f64
 }
 
 pub(crate) fn name(limit: &SloLimit) -> String {

@@ -1,6 +1,6 @@
 //! Whether trials of two subjects may be compared with each other: the whole comparison key, and the work a call takes.
 
-use super::reported::{NOT_SET, is_release, is_said_by_stackmark, setting_differences};
+use super::reported::{NOT_SET, differ_by_patches, is_added_by_stackmark, setting_differences};
 use crate::{figures, findings};
 use result::{Engine, FingerprintDifference, KeyDifference, Process, Role, Trial, Verdict};
 
@@ -292,14 +292,14 @@ fn key_differences(a: &Trial, b: &Trial, intended: &[&str]) -> Vec<KeyDifference
     let settings = setting_differences(&a.stack.settings, &b.stack.settings).into_iter();
     // What a server does not report is not known, and no difference.
     let is_known =
-        |field: &str, a: &str, b: &str| (a != NOT_SET && b != NOT_SET) || is_said_by_stackmark(field);
+        |field: &str, a: &str, b: &str| (a != NOT_SET && b != NOT_SET) || is_added_by_stackmark(field);
     pairs.extend(settings.filter(|(field, a, b)| !is_served || is_known(field, a, b)));
     pairs
         .into_iter()
         .map(|(field, a, b)| {
             let is_patch = match &*field {
-                "stack.engine_version" => brings_library || (is_library && is_release(&a, &b)),
-                "stack.adapter_version" => is_release(&a, &b),
+                "stack.engine_version" => brings_library || (is_library && differ_by_patches(&a, &b)),
+                "stack.adapter_version" => differ_by_patches(&a, &b),
                 _ => false,
             };
             KeyDifference { intended: is_patch || is_intended(&field, intended), field, a, b }

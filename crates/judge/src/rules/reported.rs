@@ -26,7 +26,7 @@ pub(super) fn setting_differences(a: &[Setting], b: &[Setting]) -> Vec<(String, 
 
 /// Whether two versions differ by no more than patches of libraries: the words are the same, and of each version the first two numbers of
 /// three.
-pub(super) fn is_release(a: &str, b: &str) -> bool {
+pub(super) fn differ_by_patches(a: &str, b: &str) -> bool {
     let release = |word: &str| -> String {
         let numbers: Vec<&str> = word.split('.').collect();
         match &numbers[..] {
@@ -41,7 +41,7 @@ pub(super) fn is_release(a: &str, b: &str) -> bool {
 }
 
 /// Settings that Stackmark adds to what a server reports, where they are not the default.
-pub(super) fn is_said_by_stackmark(field: &str) -> bool {
+pub(super) fn is_added_by_stackmark(field: &str) -> bool {
     let name = field.trim_start_matches("stack.settings.");
     matches!(name, "connections" | "storage") || name.starts_with("outbox")
 }
