@@ -39,7 +39,8 @@ lint: toolchain ## formatting, lints, and links in the documentation of the code
 	RUSTDOCFLAGS="-D warnings" "$(CARGO)" doc --profile ci --workspace --no-deps --locked
 	scripts/servers.sh lint
 
-docs: toolchain ## the documentation of the code, in target/doc
+docs: toolchain ## the documentation as a book, in target/book, and that of the code, in target/doc
+	CARGO="$(CARGO)" scripts/docs.sh
 	"$(CARGO)" doc --release --workspace --no-deps --locked
 	@echo "open $(TARGET)/doc/stackmark/index.html"
 

@@ -54,6 +54,19 @@ fn the_examples_in_the_documentation_work_4() {
     run_share(3);
 }
 
+#[test]
+fn every_page_is_in_the_book() {
+    let root = repository::root();
+    let summary = fs::read_to_string(root.join("docs/SUMMARY.md")).expect("the book has a summary");
+    let files = repository::files().expect("the repository can be read");
+    let pages = files.iter().filter_map(|path| path.strip_prefix("docs").ok()?.to_str());
+    let missing: Vec<&str> = pages
+        .filter(|page| page.ends_with(".md") && *page != "SUMMARY.md" && !page.starts_with("results/"))
+        .filter(|page| !summary.contains(&format!("]({page})")))
+        .collect();
+    assert!(missing.is_empty(), "not in docs/SUMMARY.md: {missing:?}");
+}
+
 fn path_with(binary: &Path) -> OsString {
     let folder = binary.parent().expect("a binary is in a folder").to_owned();
     let rest = std::env::var_os("PATH").unwrap_or_default();

@@ -177,8 +177,8 @@ fn lists_completions_and_the_man_page_are_data() {
     check("list", &["tpcc/sqlite/rusqlite", "tpcc/sqlite/axum+rusqlite", "needs"]);
     let rows: Value = serde_json::from_str(&check("list tpcc --json", &[])).unwrap();
     assert!(rows.as_array().unwrap().iter().any(|row| row["subject"] == "tpcc/sqlite/rusqlite"));
-    check("completions bash", &["complete ", "quickstart"]);
-    check("completions zsh", &["#compdef stackmark"]);
+    check("completions bash", &["complete ", "quickstart", "tpcc/postgres/tokio-postgres", "http-tax"]);
+    check("completions zsh", &["#compdef stackmark", "tpcc/sqlite/rusqlite"]);
     check("completions fish", &["complete -c stackmark"]);
     check("man", &[".TH stackmark", "quickstart"]);
     check("help", &["quickstart", "audit"]);

@@ -6,6 +6,7 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
+mod e2e_against;
 mod e2e_audited;
 mod e2e_bad_input;
 mod e2e_booking;

@@ -69,8 +69,8 @@ fn sides_make_calls_in_turn_and_are_audited_together() {
             );
         }
         windows.sort_by(f64::total_cmp);
-        // No window opens while another is: each is 0.6 s long, and begins with 0.2 s that do not count.
-        assert!(windows.windows(2).all(|pair| pair[1] - pair[0] > 0.79), "{windows:?}");
+        // No window opens while another is: each is 0.6 s long. What comes before it and does not count is shorter where it opened late.
+        assert!(windows.windows(2).all(|pair| pair[1] - pair[0] > 0.6), "{windows:?}");
         let orders_of = |trial: &Value| orders(trial)["stored"].clone();
         assert!(block.iter().all(|trial| orders_of(trial) == orders_of(&block[0])));
         let of = |trial: &Value| {

@@ -108,6 +108,8 @@ impl Workdir {
     fn settle(&self, command: &mut Command) {
         command.current_dir(self.0.path()).stdin(Stdio::null()).env_remove("STACKMARK_DB");
         command.env_remove("NO_COLOR").env("TERM", "xterm").env("STACKMARK_LOCK", self.1.path());
+        // Tests look for what is in the whole report.
+        command.env("STACKMARK_EXPLAIN", "true").env("COLUMNS", "100");
     }
 
     pub(crate) fn run(&self, line: &str) -> Ran {

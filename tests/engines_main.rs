@@ -14,6 +14,7 @@ mod engines_drill;
 mod engines_kits;
 mod engines_languages;
 mod engines_private;
+mod engines_readme;
 mod engines_subjects;
 mod engines_tls;
 mod engines_transfer;

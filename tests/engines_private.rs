@@ -115,7 +115,47 @@ fn what_only_a_private_engine_can_be_told_is_refused_elsewhere() {
         &format!("{both} --setting jit=on --setting jit=off"),
         &["jit has several values; compare takes them with one subject alone"],
     );
-    refused("rig up --setting work_mem=8MB", &["each engine has settings of its own"]);
+    refused("rig up --setting work_mem=8MB", &["each engine has settings and programs of its own"]);
+}
+
+/// A folder of programs that lead to those of an engine of this machine.
+fn other_programs(workdir: &Workdir, engine: Engine) -> PathBuf {
+    let installation = rig::find(engine).unwrap();
+    let folder = rig_folder(workdir).join("programs");
+    fs::create_dir_all(&folder).unwrap();
+    for program in [&installation.server, &installation.initialiser, &installation.client] {
+        std::os::unix::fs::symlink(program, folder.join(program.file_name().unwrap())).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn two_versions_of_an_engine_are_compared() {
+    let workdir = Workdir::empty();
+    let _swept = Swept(&workdir);
+    let programs = other_programs(&workdir, Engine::Postgres);
+    let how = format!(
+        "--scale 1 --clients 2 --blocks 1 --duration 500ms --warmup 0s --engine-bin {}",
+        programs.display()
+    );
+    let ran = run(&workdir, &format!("compare tpcb/postgres {how} --json"));
+    assert!([0, 3].contains(&ran.code()), "{ran:?}");
+    let document = parse(&ran.out);
+    let comparison = &document["experiment"]["comparisons"][0];
+    assert_eq!(comparison["factors"], serde_json::json!(["version"]));
+    let label = comparison["b"]["label"].as_str().unwrap();
+    // Both say the same of themselves, so that the folder tells them apart.
+    assert!(label.starts_with("PostgreSQL ") && label.contains(programs.to_str().unwrap()), "{label}");
+    // What the statements of the workload are executed by is known.
+    let plans = document["trials"][0]["stack"]["plans"].as_array().unwrap();
+    assert!(plans.iter().any(|plan| plan["statement"] == "read_account"), "{plans:?}");
+
+    let refused = |line: &str, words: &[&str]| run(&workdir, line).refused(words);
+    refused("run tpcc --engine-bin 15", &["SQLite is compiled in"]);
+    refused("run tpcc/postgres --engine-bin /nowhere", &["--engine-bin is /nowhere", "initdb"]);
+    refused("run tpcc/postgres --engine-bin 3", &["PostgreSQL 3 is not installed"]);
+    refused("run tpcc/postgres --engine-bin 3 --engine-bin 4", &["compares two versions"]);
+    refused("rig up --engine-bin 15", &["each engine has settings and programs of its own"]);
 }
 
 /// The plan for one that is compared with itself: what a setting does is measured, and never "different work".
@@ -136,6 +176,32 @@ fn a_setting_is_compared_with_its_default() {
     assert!(differences.contains("synchronous_commit"), "{comparison}");
     let text = run(&workdir, &format!("report {}", workdir.only_run().display())).out;
     assert!(text.contains("synchronous_commit=off") && text.contains("default settings"), "{text}");
+}
+
+/// An index is dropped while calls are made: what was planned before is planned otherwise afterwards.
+#[test]
+fn a_plan_that_changes_while_calls_are_made_is_reported() {
+    let workdir = Workdir::empty();
+    on(Engine::Postgres, |server| {
+        let url = server.loaded(&workdir, "catalogue --scale 1", "plans");
+        let mut command =
+            workdir.command(&format!("run catalogue/postgres --db {url} --warmup 0s --duration 4s --json"));
+        command.env("STACKMARK_DB_PASSWORD", server.password());
+        let running = Running::start(command);
+        running.until("calls are made", || workdir.has_committed());
+        server.engine.client("plans", "drop index food_kcal").unwrap();
+        let ran = running.end();
+        assert_eq!(ran.code(), 0, "{ran:?}");
+        let trial = &parse(&ran.out)["trials"][0];
+        let plans = trial["stack"]["plans"].as_array().unwrap();
+        let changed: Vec<&Value> = plans.iter().filter(|plan| plan["later"].is_string()).collect();
+        assert!(!changed.is_empty() && changed.len() < plans.len(), "{plans:?}");
+        let of_page = changed.iter().find(|plan| plan["statement"] == "foods_by_kcal_page").unwrap();
+        assert_eq!(of_page["plan"], "Limit > Index Scan using food_kcal on food");
+        assert_eq!(of_page["later"], "Limit > Sort > Seq Scan on food");
+        let rule = trial["rules"].as_array().unwrap().iter().find(|rule| rule["name"] == "plans").unwrap();
+        assert_eq!(rule["severity"], "info", "{rule}");
+    });
 }
 
 /// The user's own server is asked for its settings, and never changed.

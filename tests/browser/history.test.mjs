@@ -77,8 +77,9 @@ test("every run of a course is a mark: dots, rings where invalid, triangles wher
   const { page, close } = await open("history");
   const chart = seriesOf(page, "AMD EPYC").locator("svg.wide").first();
   const found = await chart.evaluate(drawn);
-  assert.equal(found.dots + found.rings, 24);
-  assert.deepEqual([found.rings, found.triangles], [1, 2]);
+  // One of the runs is a side of a comparison. It measured for a shorter time, which changes there and back.
+  assert.equal(found.dots + found.rings, 25);
+  assert.deepEqual([found.rings, found.triangles], [1, 4]);
   await close();
 });
 
@@ -102,9 +103,9 @@ test("the latest run is told in words beside the one before", async () => {
   await close();
 });
 
-test("what could not be read is named, with why, and led to from the top", async () => {
+test("what is in no series is named, with why, and led to from the top", async () => {
   const { page, close } = await open("history");
-  await page.getByRole("link", { name: "2 files could not be read." }).click();
+  await page.getByRole("link", { name: "2 files are in no series." }).click();
   const rows = await page.locator(":target tbody tr").allTextContents();
   assert.equal(rows.length, 2);
   assert.match(rows[0], /20250101-000000-old\/result\.json.*stackmark-result\/99/);

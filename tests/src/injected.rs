@@ -146,7 +146,7 @@ pub fn target<B: TestEngine, W: Injected>(
     form: W::Form,
     injector: &Injector<W>,
 ) -> LoadedDbTarget<W, B::Opener> {
-    loaded_db.target::<B>(W::statements(B::DIALECT), form, injector.edits, injector.tampering)
+    loaded_db.target::<B>(<W as Injected>::statements(B::DIALECT), form, injector.edits, injector.tampering)
 }
 
 fn serve<W: Injected, T: Target<W>>(target: T, size: W::Extent, sessions: u32) -> Served<W> {

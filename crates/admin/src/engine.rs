@@ -185,6 +185,11 @@ pub(crate) trait Conn: Send {
     fn batch(&mut self, statements: &str) -> Result<(), Cause>;
     /// The first `rows_max` rows of a query, whose parameters are written `?1`, `?2`, …
     fn rows(&mut self, sql: &str, params: &[i64], rows_max: usize) -> Result<Rows, Cause>;
+    /// How the engine would execute each of these statements, in one line; nothing of one that it does not explain. Their parameters
+    /// are written `?1`, `?2`, …
+    fn plans(&mut self, statements: &[&str]) -> Result<Vec<Option<String>>, Cause> {
+        Ok(vec![None; statements.len()])
+    }
     /// Says that this connection is one of a run, where the engine's sessions are listed without their names.
     fn is_of_run(&mut self) {}
     /// Begins a transaction that reads what is committed now, until the connection ends; false where it cannot.

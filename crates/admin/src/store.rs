@@ -150,6 +150,17 @@ impl Store {
         Ok(self.rows(self.0.queries().settings, &[])?.into_iter().filter_map(setting).collect())
     }
 
+    /// How its engine would execute each of these statements, in one line; nothing of one that it does not explain, as of all in a
+    /// SQLite file.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn plans(&self, statements: &[&str]) -> Result<Vec<Option<String>>, Error> {
+        let mut conn = self.0.reader().map_err(|source| self.0.unread(source))?;
+        conn.is_of_run();
+        conn.plans(statements).map_err(|source| self.0.unread(source))
+    }
+
     /// How its tables keep their rows; nothing of a file, whose connections decide that.
     pub fn kept(&self) -> Result<Vec<Kept>, Error> {
         Ok(kept::read(&self.rows(self.0.queries().kept, &[])?))

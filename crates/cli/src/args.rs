@@ -27,7 +27,7 @@ pub(crate) use load::LoadArgs;
 pub(crate) use parts::{Checks, LiveArgs, MixArgs, Out, PlanArgs};
 pub(crate) use server::{Consume, Relay, ServerArgs};
 pub(crate) use stores::{SHARDS_MAX, Shards, Stores};
-pub(crate) use values::{Limit, Limited, Loads, Setting, Stages, ThinkArg, Weights};
+pub(crate) use values::{Limit, Limited, Loads, Setting, Stages, ThinkArg, Weights, programs};
 pub(crate) use verify::Verify;
 
 /// Benchmark full-stack transactional services, audited.
@@ -46,6 +46,9 @@ pub(crate) struct Cli {
     /// Print the result document instead of a report.
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Print the whole report, and not its answer alone: where the time goes, what the engine waited for, resource use and all warnings.
+    #[arg(long, global = true, env = "STACKMARK_EXPLAIN", hide_env = true)]
+    pub(crate) explain: bool,
     /// File whose first line is the password of --db, readable by its owner alone; the variable STACKMARK_DB_PASSWORD
     /// does as well.
     #[arg(long, global = true)]
@@ -203,8 +206,9 @@ pub(crate) struct Run {
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// Two subjects, or two stored results; one subject with --setting. With one --server: the base subject. With two: one of
-    /// the subjects that both servers offer.
+    /// Two subjects, or two stored results; one subject with --setting or --engine-bin; a stored result of whole trials (`compare SUBJECT SUBJECT
+    /// --trials`) and a subject, which is measured as that result was. With one --server: the base, a subject or a stored result.
+    /// With two: one of the subjects that both servers offer.
     #[arg(num_args = 1..=2, required_unless_present = "source")]
     pub(crate) sides: Vec<String>,
     /// Compare the server in this folder, which has a `server.toml` (docs/servers.md); with @REVISION as it
@@ -377,7 +381,7 @@ pub(crate) struct FindMax {
     pub(crate) out: Out,
 }
 
-#[derive(Debug, Args, Clone, Default)]
+#[derive(Debug, Args, Clone, Default, PartialEq)]
 #[command(next_help_heading = "Target")]
 pub(crate) struct DataArgs {
     /// Your loaded database [default: a private one, which is loaded and removed afterwards]. For data split

@@ -1,5 +1,6 @@
 //! From a command to the workload that it is about.
 
+use crate::against::{self, StoredBase};
 use crate::args::{self, Command};
 use crate::experiment::file;
 use crate::ui::Ui;
@@ -20,6 +21,7 @@ pub(crate) enum Work<'a> {
     Load(&'a args::Load),
     Run(&'static Subject, &'a args::Run),
     Compare(&'static Subject, &'static Subject, &'a args::Compare),
+    Against(StoredBase, &'static Subject, Box<args::Compare>),
     Experiment(Experiment, &'a args::Experiment),
     Resume(SavedPlan, &'a args::Resume),
     Sweep(&'static Subject, &'a args::Sweep),
@@ -38,7 +40,8 @@ pub(crate) fn execute<W: Driven>(work: Work<'_>, ui: &Ui) -> Result<CommandOutco
     match work {
         Work::Load(args) => load::load::<W>(args, ui),
         Work::Run(subject, args) => run::run::<W>(subject, args, ui),
-        Work::Compare(a, b, args) => compare::compare::<W>(a, b, args, ui),
+        Work::Compare(a, b, args) => compare::compare::<W>(a, b, args, None, ui),
+        Work::Against(base, subject, args) => compare::compare::<W>(subject, subject, &args, Some(base), ui),
         Work::Experiment(experiment, args) => {
             trial::begin::<W, _>(Interleaved::of::<W>(experiment, RunKind::Experiment)?, &args.out.out, ui)
         }
@@ -71,6 +74,10 @@ pub(crate) fn find(command: &Command) -> Result<(&'static Row, Work<'_>)> {
         Command::Run(args) => {
             let subject = run::subject_of(args)?;
             (of(subject)?, Work::Run(subject, args))
+        }
+        Command::Compare(args) if let Some(base) = against::base_of(args) => {
+            let (base, subject, args) = against::read(base, args)?;
+            (of(subject)?, Work::Against(base, subject, Box::new(args)))
         }
         Command::Compare(args) => {
             let (a, b) = sides_of(args)?;
@@ -131,13 +138,15 @@ fn sides_of(args: &args::Compare) -> Result<(&'static Subject, &'static Subject)
     }
     match (args.sides.as_slice(), args.confirm_bottleneck) {
         ([a, b], false) => Ok((subjects::find_here(a)?, subjects::find_here(b)?)),
-        ([a], confirm) if confirm || !args.engine.setting.is_empty() => {
+        ([a], confirm)
+            if confirm || !args.engine.setting.is_empty() || !args.engine.engine_bin.is_empty() =>
+        {
             let subject = subjects::find_here(a)?;
             Ok((subject, subject))
         }
         (_, true) => bail!("--confirm-bottleneck takes one subject"),
         _ => bail!(
-            "compare takes 2 subjects, 2 stored results, or one subject and --setting; got only {}\nhint: `stackmark run` measures one subject by \
+            "compare takes 2 subjects, 2 stored results, or one subject with --setting or --engine-bin; got only {}\nhint: `stackmark run` measures one subject by \
              itself, `compare --confirm-bottleneck` one with a factor of it changed",
             args.sides.join(" ")
         ),
@@ -149,7 +158,8 @@ pub(crate) fn stored_sides(args: &args::Compare) -> Option<(&Path, &Path)> {
     match args.sides.as_slice() {
         [a, b] if args.source.is_empty() && !args.confirm_bottleneck => {
             let (a, b) = (Path::new(a), Path::new(b));
-            (a.exists() || b.exists()).then_some((a, b))
+            let subject_follows = against::base_of(args).is_some();
+            (!subject_follows && (a.exists() || b.exists())).then_some((a, b))
         }
         _ => None,
     }

@@ -1,13 +1,14 @@
 //! `stackmark compare`, `stackmark quickstart` and `stackmark experiment`: what is to be compared, as a plan that the runner
 //! of experiments carries out; and two stored results compared with each other.
 
-use crate::args::{self, Limited, Setting};
+use crate::against::StoredBase;
+use crate::args::{self, Limited};
 use crate::confirm;
 use crate::data::Data;
 use crate::run::{
     broker_for, can_be_limited, check_message_options, is_audited, plan, server_settings, warmup_max,
 };
-use crate::settings;
+use crate::settings::{self, Choice};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use deploy::subjects::{self, Route, Subject};
@@ -62,7 +63,7 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<CommandOutc
         through_checkpoints: false,
         server: args::ServerArgs::default(),
         engine: args::EngineArgs::default(),
-        settings: Vec::new(),
+        choice: Choice::default(),
         broker: None,
     };
     let mut experiment = sides.experiment();
@@ -83,6 +84,7 @@ pub(crate) fn compare<W: Driven>(
     a: &'static Subject,
     b: &'static Subject,
     args: &args::Compare,
+    base: Option<StoredBase>,
     ui: &Ui,
 ) -> Result<CommandOutcome> {
     let data = Data::<W>::of(&args.data, &[a, b])?;
@@ -91,16 +93,20 @@ pub(crate) fn compare<W: Driven>(
     let (server, engine) = (args.server.clone(), args.engine.clone());
     let through_checkpoints = args.plan.through_checkpoints;
     let alone = args.sides.len() == 1 && args.source.is_empty() && !args.confirm_bottleneck;
-    let (settings, varied) = match settings::of_sides(&engine.setting, alone)? {
-        settings::Sides::Same(settings) => (settings, Vec::new()),
+    let names = |versions: &[Option<&str>]| match rig::Engine::of(a.how.dialect) {
+        Some(engine) => settings::version_names(engine, versions),
+        None => Ok(vec![String::new(); versions.len()]),
+    };
+    settings::check(&engine, &[a.how.dialect, b.how.dialect], &data.named)?;
+    let (choice, varied) = match settings::of_sides(&engine.setting, &engine.engine_bin, alone, &names)? {
+        settings::Sides::Same(choice) => (choice, Vec::new()),
         settings::Sides::Varied(_) if !data.named.is_empty() => bail!(
             "settings can be compared on private engines only: Stackmark does not change your server\nhint: leave --db out"
         ),
-        settings::Sides::Varied(varied) => (Vec::new(), varied),
+        settings::Sides::Varied(varied) => (Choice::default(), varied),
     };
-    settings::check(&engine.setting, &[a.how.dialect, b.how.dialect], &data.named)?;
     let mut sides =
-        Sides { a, b, scale, data, plan, through_checkpoints, server, engine, settings, broker: None };
+        Sides { a, b, scale, data, plan, through_checkpoints, server, engine, choice, broker: None };
     sides.can_be_as_wished()?;
     for side in [a, b] {
         sides.broker = sides.broker.or(broker_for(side, &sides.server, &sides.engine, &sides.data.stores)?);
@@ -110,9 +116,14 @@ pub(crate) fn compare<W: Driven>(
         sides.vary(&mut experiment, &varied);
     }
     args.factor.iter().try_for_each(|factor| factors::check(factor))?;
-    let (base, others) = experiment.variants.split_first_mut().expect("there are two variants");
+    if let Some(base) = &base {
+        base.put_into::<W>(&mut experiment)?;
+    }
+    let (first, others) = experiment.variants.split_first_mut().expect("there are two variants");
     for other in others.iter_mut().filter(|_| !args.factor.is_empty()) {
-        other.factors = factors::between(base, other);
+        if other.factors.is_empty() {
+            other.factors = factors::between(first, other);
+        }
         other.factors.extend(args.factor.iter().cloned());
     }
     experiment.blocks = args.blocks;
@@ -133,12 +144,17 @@ pub(crate) fn compare<W: Driven>(
     experiment.require_audit = args.checks.require_audit;
     // A subject against itself is a control already.
     experiment.control = !args.no_control && (a.path != b.path || !varied.is_empty());
-    if args.quick {
+    if args.quick && base.is_none() {
         make_quick(&mut experiment);
     }
     if args.confirm_bottleneck {
         planned::go_through_checkpoints(&mut experiment.variants)?;
         return confirm::begin::<W>(experiment, &args.out.out, ui);
+    }
+    if let Some(base) = base {
+        planned::go_through_checkpoints(&mut experiment.variants)?;
+        let schedule = Interleaved::of::<W>(experiment, RunKind::Comparison)?;
+        return trial::begin::<W, _>(schedule.with_stored_base(base.trials), &args.out.out, ui);
     }
     if !args.trials {
         experiment.alternate()?;
@@ -215,8 +231,8 @@ struct Sides<W: Driven> {
     through_checkpoints: bool,
     server: args::ServerArgs,
     engine: args::EngineArgs,
-    /// Of private engines, beyond those of docs/rig.md.
-    settings: Vec<Setting>,
+    /// Of private engines.
+    choice: Choice,
     /// Of the sides that publish to one.
     broker: Option<BrokerSpec>,
 }
@@ -254,7 +270,7 @@ impl<W: Driven> Sides<W> {
     fn spec(&self, subject: &Subject) -> Spec {
         let broker = self.broker.clone().filter(|_| subject.publishes());
         let mut spec = Spec { broker, ..self.data.spec(subject.how.dialect, &self.engine) };
-        spec.set(self.settings.clone());
+        self.choice.clone().put_into(&mut spec);
         spec
     }
 
@@ -284,14 +300,15 @@ impl<W: Driven> Sides<W> {
         }
     }
 
-    /// Makes of an experiment one of a single subject with different settings.
-    fn vary(&self, experiment: &mut Experiment, varied: &[(String, Vec<Setting>)]) {
-        let variant = |(at, (name, settings)): (usize, &(String, Vec<Setting>))| {
+    /// Makes of an experiment one of a single subject on engines that differ in settings or version.
+    fn vary(&self, experiment: &mut Experiment, varied: &[(String, Choice)]) {
+        let variant = |(at, (name, choice)): (usize, &(String, Choice))| {
             let mut variant = self.variant(self.a, name.clone(), (at > 0).then_some(0));
-            variant.spec.set(settings.clone());
+            choice.clone().put_into(&mut variant.spec);
             variant
         };
-        experiment.name = format!("{}-settings", self.a.path);
+        let versions = varied.iter().any(|(_, choice)| choice.programs != varied[0].1.programs);
+        experiment.name = format!("{}-{}", self.a.path, if versions { "versions" } else { "settings" });
         experiment.variants = varied.iter().enumerate().map(variant).collect();
     }
 
@@ -406,7 +423,7 @@ pub(crate) fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Resul
     if ui.json {
         ui.data(&result::to_json(&document));
     } else {
-        ui.data(&report::text::render(&document, ui.colour()));
+        ui.data(&report::text::render(&document, ui.style()));
     }
     Ok(answer)
 }

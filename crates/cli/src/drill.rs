@@ -5,7 +5,7 @@ use crate::args::{Limited, MixArgs, Stores};
 use crate::relay::parse_sink;
 use crate::run::can_be_limited;
 use crate::serve;
-use crate::settings;
+use crate::settings::{self, Choice};
 use crate::ui::Ui;
 use anyhow::{Context, Result, bail};
 use deploy::{BrokerSpec, Deployment, Interrupt, RelayOptions, ServerSettings, SinkKind, Spec, Subject};
@@ -65,8 +65,9 @@ pub(crate) fn drill<W: Driven>(
     if spec.power_cut {
         rig::can_have_own_disk()?;
     }
-    settings::check(&args.engine.setting, &[subject.how.dialect], &[])?;
-    spec.set(settings::single(&args.engine.setting)?);
+    let choice = Choice::single(&args.engine)?;
+    settings::check(&args.engine, &[subject.how.dialect], &[])?;
+    choice.put_into(&mut spec);
     if has_broker {
         let limits = limits(Limited::Broker).map(|limits| limits.to_string());
         let own_disk = among.iter().any(|(_, action)| *action == FaultAction::DiskFull);

@@ -1,13 +1,14 @@
 //! `stackmark rig`: private engines that stay until they are told to go.
 
 use crate::args::{self, RigCommand, Setting};
-use crate::settings;
+use crate::settings::Choice;
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use rig::{Engine, NamedEngine, Options};
 use schedule::CommandOutcome;
 use serde::Serialize;
 use std::fmt::Write;
+use std::path::PathBuf;
 
 #[derive(Serialize)]
 struct Row {
@@ -24,18 +25,20 @@ struct Row {
 pub(crate) fn rig(args: &args::Rig, ui: &Ui) -> Result<CommandOutcome> {
     match &args.command {
         RigCommand::Up(up) => {
+            let Choice { settings, programs } = Choice::single(&up.engine)?;
             let options = Options {
                 durability: up.engine.durability.tier(),
                 limits: up.engine.limits_of(args::Limited::Engine),
                 statement_statistics: up.engine.statement_statistics,
-                settings: settings::single(&up.engine.setting)?,
+                settings,
+                programs: programs.map(PathBuf::from),
                 ..Options::default()
             };
             // A broker is fetched when it is named, and not before.
             let engines = named(&up.engines, &Engine::DATABASES)?;
-            if engines.len() > 1 && !options.settings.is_empty() {
+            if engines.len() > 1 && (!options.settings.is_empty() || options.programs.is_some()) {
                 bail!(
-                    "each engine has settings of its own\nhint: name one, as in `stackmark rig up postgres --setting …`"
+                    "each engine has settings and programs of its own\nhint: name one, as in `stackmark rig up postgres --setting …`"
                 );
             }
             if let Some(name) = &up.database {
@@ -43,7 +46,7 @@ pub(crate) fn rig(args: &args::Rig, ui: &Ui) -> Result<CommandOutcome> {
             }
             let standing = rig::up(&engines, &options)?;
             for engine in &standing {
-                has_settings(engine, &options.settings)?;
+                is_as_asked(engine, &options)?;
                 up.database.iter().try_for_each(|name| engine.create_database(name))?;
             }
             show(&standing, up.database.as_deref(), ui)
@@ -81,16 +84,24 @@ fn named(names: &[String], otherwise: &[Engine]) -> Result<Vec<Engine>> {
         .collect()
 }
 
-/// Fails where an engine was up before and has other settings than those that are asked for.
-fn has_settings(engine: &NamedEngine, asked: &[Setting]) -> Result<()> {
+/// Fails where an engine was up before and has another version or other settings than those that are asked for.
+fn is_as_asked(engine: &NamedEngine, asked: &Options) -> Result<()> {
     let has = |asked: &&Setting| engine.settings.contains(asked);
-    match asked.iter().find(|setting| !has(setting)) {
-        None => Ok(()),
-        Some((name, value)) => bail!(
-            "{} is already running without {name} = {value}\nhint: `stackmark rig down {0}` removes it and its data",
-            engine.engine.name()
-        ),
-    }
+    let wanted = match &asked.programs {
+        Some(programs) => Some(rig::find_in(engine.engine, Some(programs))?.version),
+        None => None,
+    };
+    let otherwise = match (wanted, asked.settings.iter().find(|setting| !has(setting))) {
+        (Some(wanted), _) if wanted != engine.version => {
+            format!("as {}, and not as {wanted}", engine.version)
+        }
+        (_, Some((name, value))) => format!("without {name} = {value}"),
+        _ => return Ok(()),
+    };
+    bail!(
+        "{} is already running {otherwise}\nhint: `stackmark rig down {0}` removes it and its data",
+        engine.engine.name()
+    )
 }
 
 /// `database` is that of the addresses, where one was asked for.

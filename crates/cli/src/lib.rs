@@ -4,6 +4,7 @@
 //! Exit status 0: done. 1: done, and the answer is bad (an audit failed, a limit was broken). 2: could not run. 3: a limit was
 //! set, and what was measured does not tell whether it is kept.
 
+mod against;
 mod args;
 mod audit;
 mod commands;
@@ -44,7 +45,7 @@ pub fn main(more: &'static [Row]) -> ExitCode {
     // Before anything else: what cannot be understood is repeated to the user.
     let hidden = secrets::leave_process_list();
     let cli = Cli::parse();
-    let mut ui = ui::Ui::new(cli.json);
+    let mut ui = ui::Ui::new(cli.json, cli.explain);
     allow_open_files();
     secrets::read_from(cli.password_file);
     subjects::servers_in(cli.servers);

@@ -24,7 +24,15 @@ pub(crate) fn resume<W: Driven>(saved: SavedPlan, args: &args::Resume, ui: &Ui) 
     deploy::restore_sources(&saved.servers)?;
     let context = RunContext { folder: &folder, reporter: ui, interrupt: &interrupt };
     match saved.kind {
-        RunKind::Comparison | RunKind::Experiment => trial::resume::<W, Interleaved>(saved.open()?, &context),
+        RunKind::Comparison | RunKind::Experiment => {
+            let run = saved.open::<Interleaved>()?;
+            if let Some(difference) = trial::machine_difference(run.plan.stored()) {
+                bail!(
+                    "the stored trials were measured with {difference}: cannot resume on a different machine or kernel"
+                );
+            }
+            trial::resume::<W, Interleaved>(run, &context)
+        }
         RunKind::Sweep => trial::resume::<W, Sweep>(saved.open()?, &context),
         RunKind::Search => trial::resume::<W, Searching>(saved.open()?, &context),
         RunKind::Drill => {

@@ -3,7 +3,7 @@
 use crate::args::{self, ArrivalsArg, DeliveryArg, EngineArgs, Limited, PlanArgs, ServerArgs, Stores};
 use crate::data::Data;
 use crate::serve;
-use crate::settings;
+use crate::settings::{self, Choice};
 use crate::ui::Ui;
 use adapter_http::About;
 use anyhow::{Result, bail};
@@ -83,7 +83,13 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
     if !audited && !args.engine.setting.is_empty() {
         bail!("--setting cannot be checked: the database behind --url is not known\nhint: give --db with it");
     }
-    settings::check(&args.engine.setting, &[dialect], &data.named)?;
+    if args.url.is_some() && !args.engine.engine_bin.is_empty() {
+        bail!(
+            "--engine-bin is for private engines, and the server at --url has one\nhint: leave --engine-bin out"
+        );
+    }
+    let choice = Choice::single(&args.engine)?;
+    settings::check(&args.engine, &[dialect], &data.named)?;
     let mut running = trial::no_conformance("not run: the server was already running");
     if let (Some(own), Some(url)) = (&own, &args.url) {
         running = trial::own_conformance::<W>(own, url, data.stores.shards, ui)?;
@@ -98,7 +104,7 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
     }
 
     let mut spec = data.spec(dialect, &args.engine);
-    spec.set(settings::single(&args.engine.setting)?);
+    choice.put_into(&mut spec);
     subject.check_clients(plan.workers)?;
     if args.url.is_none() {
         subject.check_http(args.server.http())?;

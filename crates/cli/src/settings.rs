@@ -1,19 +1,68 @@
 //! Settings of engines that are asked for by name and value.
 
-use crate::args::Setting;
+use crate::args::{EngineArgs, Setting};
 use anyhow::{Context, Result, bail};
+use deploy::Spec;
 use sql::{DbUrl, Dialect, Value};
+use std::path::Path;
 
 /// What the base of a comparison is called that has none of the settings.
 const DEFAULT: &str = "default settings";
 
-/// Settings of the sides of a comparison.
+/// What is asked of a private engine.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) settings: Vec<Setting>,
+    /// The folder of its programs, or its version.
+    pub(crate) programs: Option<String>,
+}
+
+/// What is asked of the private engines of the sides of a comparison.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Sides {
     /// All sides have the same.
-    Same(Vec<Setting>),
-    /// Sides that differ in them, each with what it is called; the first is the base.
-    Varied(Vec<(String, Vec<Setting>)>),
+    Same(Choice),
+    /// Sides that differ in it, each with what it is called; the first is the base.
+    Varied(Vec<(String, Choice)>),
+}
+
+impl Choice {
+    /// What is asked of one engine.
+    ///
+    /// # Errors
+    /// A setting has several values, or there are several versions.
+    pub(crate) fn single(args: &EngineArgs) -> Result<Choice> {
+        let programs = match &args.engine_bin[..] {
+            [] => None,
+            [one] => Some(one.clone()),
+            [..] => bail!(
+                "--engine-bin is given twice\nhint: `stackmark compare` compares two versions of an engine"
+            ),
+        };
+        Ok(Choice { settings: single(&args.setting)?, programs })
+    }
+
+    /// Asks it of a private engine.
+    pub(crate) fn put_into(self, spec: &mut Spec) {
+        spec.set(self.settings, self.programs);
+    }
+}
+
+/// What versions of an engine are called by: the first word of what each says of itself that begins with a digit; where two say the same,
+/// what was typed.
+pub(crate) fn version_names(engine: rig::Engine, programs: &[Option<&str>]) -> Result<Vec<String>> {
+    let version = |programs: &Option<&str>| -> Result<String> {
+        let found = rig::find_in(engine, programs.map(Path::new))?.version;
+        let number = found.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+        Ok(format!("{} {}", engine.title(), number.unwrap_or(&found)))
+    };
+    let versions = programs.iter().map(version).collect::<Result<Vec<String>>>()?;
+    let is_twice = |name: &String| versions.iter().filter(|other| *other == name).count() > 1;
+    let name = |(version, typed): (&String, &Option<&str>)| match typed {
+        Some(typed) if is_twice(version) => format!("{version} ({typed})"),
+        _ => version.clone(),
+    };
+    Ok(versions.iter().zip(programs).map(name).collect())
 }
 
 /// Settings of one engine, in the order of their names.
@@ -31,11 +80,52 @@ pub(crate) fn single(given: &[Setting]) -> Result<Vec<Setting>> {
     Ok(settings)
 }
 
-/// Settings of the sides of a comparison, of one subject `alone` or of two.
+/// What versions of an engine are called.
+type Named<'a> = dyn Fn(&[Option<&str>]) -> Result<Vec<String>> + 'a;
+
+/// What is asked of the sides of a comparison, of one subject `alone` or of two. `named` says what versions of the engine are called.
 ///
 /// # Errors
-/// Two settings have several values, or one has and there are two subjects as well.
-pub(crate) fn of_sides(given: &[Setting], alone: bool) -> Result<Sides> {
+/// Two settings have several values, or one has and there are two subjects or versions as well.
+pub(crate) fn of_sides(
+    given: &[Setting],
+    versions: &[String],
+    alone: bool,
+    named: &Named<'_>,
+) -> Result<Sides> {
+    let versions = distinct(versions.iter());
+    let of_settings = |alone: bool, programs: Option<&String>| -> Result<Sides> {
+        let choice = |settings: Vec<Setting>| Choice { settings, programs: programs.cloned() };
+        Ok(match settings_of_sides(given, alone)? {
+            Settings::Same(settings) => Sides::Same(choice(settings)),
+            Settings::Varied(sides) => {
+                Sides::Varied(sides.into_iter().map(|(name, settings)| (name, choice(settings))).collect())
+            }
+        })
+    };
+    let asked: Vec<Option<&str>> = match &versions[..] {
+        [] => return of_settings(alone, None),
+        [one] if !alone || !given.is_empty() => return of_settings(alone, Some(one)),
+        [one] => vec![None, Some(one)],
+        several if alone => several.iter().map(|version| Some(version.as_str())).collect(),
+        _ => bail!(
+            "--engine-bin is given several times; compare takes that with one subject alone\nhint: leave a subject or all but one \
+             version out"
+        ),
+    };
+    let Sides::Same(same) = of_settings(false, None)? else {
+        unreachable!("two subjects have the same settings")
+    };
+    let choice = |programs: &Option<&str>| Choice { programs: programs.map(str::to_owned), ..same.clone() };
+    Ok(Sides::Varied(named(&asked)?.into_iter().zip(asked.iter().map(choice)).collect()))
+}
+
+enum Settings {
+    Same(Vec<Setting>),
+    Varied(Vec<(String, Vec<Setting>)>),
+}
+
+fn settings_of_sides(given: &[Setting], alone: bool) -> Result<Settings> {
     let values = |name: &str| -> Vec<&String> {
         distinct(given.iter().filter(|(of, _)| of == name).map(|(_, value)| value))
     };
@@ -46,15 +136,15 @@ pub(crate) fn of_sides(given: &[Setting], alone: bool) -> Result<Sides> {
     match several[..] {
         [] if alone && !fixed.is_empty() => {
             let names: Vec<String> = fixed.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            Ok(Sides::Varied(vec![(DEFAULT.to_owned(), Vec::new()), (names.join(", "), single(&fixed)?)]))
+            Ok(Settings::Varied(vec![(DEFAULT.to_owned(), Vec::new()), (names.join(", "), single(&fixed)?)]))
         }
-        [] => Ok(Sides::Same(single(&fixed)?)),
+        [] => Ok(Settings::Same(single(&fixed)?)),
         [name] if alone => {
             let of_value = |value: &String| {
                 let own = [(name.clone(), value.clone())];
                 Ok((format!("{name}={value}"), single(&[&fixed[..], &own[..]].concat())?))
             };
-            Ok(Sides::Varied(values(name).into_iter().map(of_value).collect::<Result<_>>()?))
+            Ok(Settings::Varied(values(name).into_iter().map(of_value).collect::<Result<_>>()?))
         }
         [name] => bail!(
             "--setting {name} has several values; compare takes them with one subject alone\nhint: leave a subject or all values but \
@@ -78,12 +168,24 @@ fn distinct<'a>(all: impl Iterator<Item = &'a String>) -> Vec<&'a String> {
     found
 }
 
-/// Fails where no engine can have settings, or the user's servers have others.
-pub(crate) fn check(given: &[Setting], engines: &[Dialect], named: &[DbUrl]) -> Result<()> {
+/// Fails where no engine can have what is asked for, or the user's servers have other settings.
+pub(crate) fn check(args: &EngineArgs, engines: &[Dialect], named: &[DbUrl]) -> Result<()> {
+    let given = &args.setting;
+    let embedded = engines.iter().all(|engine| *engine == Dialect::Sqlite);
+    for programs in &args.engine_bin {
+        if embedded || !named.is_empty() {
+            let has = if embedded { "SQLite is compiled in" } else { "the server of --db runs already" };
+            bail!("--engine-bin is for private engines, and {has}\nhint: leave --engine-bin out");
+        }
+        // Before anything starts.
+        for engine in engines.iter().filter_map(|engine| rig::Engine::of(*engine)) {
+            rig::find_in(engine, Some(Path::new(programs)))?;
+        }
+    }
     if given.is_empty() {
         return Ok(());
     }
-    if engines.iter().all(|engine| *engine == Dialect::Sqlite) {
+    if embedded {
         bail!(
             "--setting is for PostgreSQL and MariaDB; SQLite has no server to set\nhint: options of a file are in its address, \
              as in sqlite:FILE?cache=32MiB"
@@ -210,36 +312,55 @@ mod tests {
         all.iter().map(pair).collect()
     }
 
-    fn names(sides: &Sides) -> Vec<&str> {
-        match sides {
-            Sides::Same(_) => Vec::new(),
-            Sides::Varied(sides) => sides.iter().map(|(name, _)| name.as_str()).collect(),
-        }
+    fn sides(settings: &[&str], versions: &[&str], alone: bool) -> Result<Sides> {
+        let versions: Vec<String> = versions.iter().map(|version| (*version).to_owned()).collect();
+        let named = |versions: &[Option<&str>]| {
+            Ok(versions.iter().map(|version| version.unwrap_or("newest").to_owned()).collect())
+        };
+        of_sides(&given(settings), &versions, alone, &named)
+    }
+
+    fn choice(settings: &[&str], version: Option<&str>) -> Choice {
+        Choice { settings: given(settings), programs: version.map(str::to_owned) }
+    }
+
+    fn varied(all: &[(&str, Choice)]) -> Sides {
+        Sides::Varied(all.iter().map(|(name, choice)| ((*name).to_owned(), choice.clone())).collect())
     }
 
     #[test]
     fn one_subject_with_settings_is_compared_with_itself_without_them() {
-        let sides = of_sides(&given(&["b=2", "a=1"]), true).unwrap();
-        let both = given(&["a=1", "b=2"]);
-        let expected = [("default settings".to_owned(), Vec::new()), ("b=2, a=1".to_owned(), both)];
-        assert_eq!(sides, Sides::Varied(expected.into()));
+        let expected = [("default settings", choice(&[], None)), ("b=2, a=1", choice(&["a=1", "b=2"], None))];
+        assert_eq!(sides(&["b=2", "a=1"], &[], true).unwrap(), varied(&expected));
+        let expected = [("default settings", choice(&[], Some("18"))), ("a=1", choice(&["a=1"], Some("18")))];
+        assert_eq!(sides(&["a=1"], &["18"], true).unwrap(), varied(&expected));
     }
 
     #[test]
     fn values_of_one_setting_are_compared_and_other_settings_are_those_of_all() {
-        let sides = of_sides(&given(&["a=1", "b=2", "a=3", "a=1"]), true).unwrap();
-        assert_eq!(names(&sides), ["a=1", "a=3"]);
-        let Sides::Varied(sides) = sides else { panic!("they vary") };
-        assert_eq!(sides[1].1, given(&["a=3", "b=2"]));
+        let expected = [("a=1", choice(&["a=1", "b=2"], None)), ("a=3", choice(&["a=3", "b=2"], None))];
+        assert_eq!(sides(&["a=1", "b=2", "a=3", "a=1"], &[], true).unwrap(), varied(&expected));
+    }
+
+    #[test]
+    fn versions_of_an_engine_are_compared_with_each_other_or_with_the_newest() {
+        let expected = [("newest", choice(&[], None)), ("15", choice(&[], Some("15")))];
+        assert_eq!(sides(&[], &["15"], true).unwrap(), varied(&expected));
+        let expected = [("15", choice(&["a=1"], Some("15"))), ("18", choice(&["a=1"], Some("18")))];
+        assert_eq!(sides(&["a=1"], &["15", "18", "15"], true).unwrap(), varied(&expected));
+        assert_eq!(sides(&[], &["15"], false).unwrap(), Sides::Same(choice(&[], Some("15"))));
     }
 
     #[test]
     fn two_subjects_have_the_same_settings() {
-        assert_eq!(of_sides(&given(&["b=2", "a=1"]), false).unwrap(), Sides::Same(given(&["a=1", "b=2"])));
-        assert_eq!(of_sides(&[], true).unwrap(), Sides::Same(Vec::new()));
-        let why = |all: &[&str], alone| of_sides(&given(all), alone).unwrap_err().to_string();
-        assert!(why(&["a=1", "a=2"], false).contains("one subject alone"));
-        assert!(why(&["a=1", "a=2", "b=1", "b=2"], true).contains("varies one setting"));
+        assert_eq!(sides(&["b=2", "a=1"], &[], false).unwrap(), Sides::Same(choice(&["a=1", "b=2"], None)));
+        assert_eq!(sides(&[], &[], true).unwrap(), Sides::Same(Choice::default()));
+        let why =
+            |all: &[&str], versions: &[&str], alone| sides(all, versions, alone).unwrap_err().to_string();
+        assert!(why(&["a=1", "a=2"], &[], false).contains("one subject alone"));
+        assert!(why(&["a=1", "a=2", "b=1", "b=2"], &[], true).contains("varies one setting"));
+        assert!(why(&[], &["15", "18"], false).contains("one subject alone"));
+        assert!(why(&["a=1", "a=2"], &["15", "18"], true).contains("one subject alone"));
         assert!(single(&given(&["a=1", "a=2"])).unwrap_err().to_string().contains("two values, 1 and 2"));
     }
 
@@ -256,10 +377,16 @@ mod tests {
     }
 
     #[test]
-    fn sqlite_has_no_settings() {
-        let given = given(&["a=1"]);
-        assert!(check(&given, &[Dialect::Sqlite], &[]).is_err());
-        assert!(check(&given, &[Dialect::Sqlite, Dialect::Postgres], &[]).is_ok());
-        assert!(check(&[], &[Dialect::Sqlite], &[]).is_ok());
+    fn sqlite_has_no_settings_and_no_programs() {
+        let settings = EngineArgs { setting: given(&["a=1"]), ..EngineArgs::default() };
+        assert!(check(&settings, &[Dialect::Sqlite], &[]).is_err());
+        assert!(check(&settings, &[Dialect::Sqlite, Dialect::Postgres], &[]).is_ok());
+        assert!(check(&EngineArgs::default(), &[Dialect::Sqlite], &[]).is_ok());
+        let version = EngineArgs { engine_bin: vec!["18".to_owned()], ..EngineArgs::default() };
+        let refused = check(&version, &[Dialect::Sqlite], &[]).unwrap_err().to_string();
+        assert!(refused.contains("SQLite is compiled in"), "{refused}");
+        let theirs = "postgres://me@127.0.0.1:1/x".parse().unwrap();
+        let refused = check(&version, &[Dialect::Postgres], &[theirs]).unwrap_err().to_string();
+        assert!(refused.contains("runs already"), "{refused}");
     }
 }

@@ -1,26 +1,30 @@
 //! Rendering: `report`, and the texts that come from the definition of the command line.
 
 use crate::args;
+use crate::experiment::file::BUILT_IN;
 use crate::ui::Ui;
 use anyhow::{Context, Result, bail};
 use args::Format;
 use clap::CommandFactory;
+use clap::builder::PossibleValuesParser;
+use deploy::subjects;
 use report::history::History;
-use report::text::Colour;
+use report::text::{Colour, Style, WIDTH};
 use result::{Document, ShortLine, Trial};
 use schedule::CommandOutcome;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn report(args: &args::Report, ui: &Ui) -> Result<CommandOutcome> {
     let format = if ui.json { Format::Json } else { args.format };
-    let colour = if args.output.is_some() { Colour::Never } else { ui.colour() };
-    let text =
-        if args.history { history(args, format, colour, ui)? } else { documents(args, format, colour)? };
+    let own = ui.style();
+    let style =
+        if args.output.is_some() { Style { colour: Colour::Never, width: WIDTH, ..own } } else { own };
+    let text = if args.history { history(args, format, style, ui)? } else { documents(args, format, style)? };
     ui.put(args.output.as_deref(), &text)?;
     Ok(CommandOutcome::Good)
 }
 
-fn documents(args: &args::Report, format: Format, colour: Colour) -> Result<String> {
+fn documents(args: &args::Report, format: Format, style: Style) -> Result<String> {
     let documents: Vec<Document> =
         args.results.iter().map(|path| result::read(path)).collect::<Result<_, _>>()?;
     if documents.len() > 1 && format == Format::Html {
@@ -29,7 +33,7 @@ fn documents(args: &args::Report, format: Format, colour: Colour) -> Result<Stri
     let each =
         |render: &dyn Fn(&Document) -> String| documents.iter().map(render).collect::<Vec<_>>().join("\n");
     Ok(match format {
-        Format::Text => each(&|document| report::text::render(document, colour)),
+        Format::Text => each(&|document| report::text::render(document, style)),
         Format::Md => each(&report::markdown::render),
         Format::Html => each(&report::html::render),
         Format::Json => each(&result::to_json),
@@ -83,7 +87,7 @@ fn with_lines(mut document: Document, path: &Path) -> Result<Document> {
     Ok(document)
 }
 
-fn history(args: &args::Report, format: Format, colour: Colour, ui: &Ui) -> Result<String> {
+fn history(args: &args::Report, format: Format, style: Style, ui: &Ui) -> Result<String> {
     let mut files = Vec::new();
     for path in &args.results {
         let before = files.len();
@@ -104,7 +108,7 @@ fn history(args: &args::Report, format: Format, colour: Colour, ui: &Ui) -> Resu
     }
     let history = History::of(read, args.subject.as_deref());
     Ok(match format {
-        Format::Text => history.text(colour),
+        Format::Text => history.text(style),
         Format::Html => report::html::history::render(&history),
         Format::Json => history.json(),
         Format::Csv => {
@@ -149,9 +153,35 @@ fn results_under(path: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
 
 pub(crate) fn completions(args: &args::Completions, ui: &Ui) -> Result<CommandOutcome> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut args::Cli::command(), "stackmark", &mut script);
+    clap_complete::generate(args.shell, &mut with_values(args::Cli::command())?, "stackmark", &mut script);
     ui.data(&String::from_utf8(script)?);
     Ok(CommandOutcome::Good)
+}
+
+/// The command line with the subjects and experiments that there are, for shells to offer.
+fn with_values(program: clap::Command) -> Result<clap::Command> {
+    let subjects: Vec<&str> = subjects::all()?.iter().map(|subject| subject.path).collect();
+    let of_subjects = [
+        ("run", "subject"),
+        ("sweep", "subject"),
+        ("find-max", "subject"),
+        ("drill", "subject"),
+        ("load", "subject"),
+        ("list", "subject"),
+        ("compare", "sides"),
+        ("verify", "target"),
+    ];
+    let experiments = BUILT_IN.map(|(name, _)| name);
+    let offer = |program: clap::Command, command: &str, name: &str, values: &[&str]| {
+        let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
+        program.mut_subcommand(command, |command| {
+            command.mut_arg(name, |arg| arg.value_parser(PossibleValuesParser::new(values)))
+        })
+    };
+    let program = of_subjects
+        .into_iter()
+        .fold(program, |program, (command, name)| offer(program, command, name, &subjects));
+    Ok(offer(program, "experiment", "file", &experiments))
 }
 
 pub(crate) fn man(args: &args::Man, ui: &Ui) -> Result<CommandOutcome> {

@@ -3,7 +3,7 @@
 use crate::args::{self, ArrivalsArg};
 use crate::data::Data;
 use crate::run::{self, server_settings};
-use crate::settings;
+use crate::settings::{self, Choice};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use deploy::{Route, Subject};
@@ -55,9 +55,10 @@ pub(crate) fn under_load<W: Driven>(
     let scale = found.scale(data, &[subject], clients, ui)?;
     subject.check_http(server.http())?;
     let of_server = server_settings(server, engine, 1);
-    settings::check(&engine.setting, &[subject.how.dialect], &found.named)?;
+    let choice = Choice::single(engine)?;
+    settings::check(engine, &[subject.how.dialect], &found.named)?;
     let mut spec = found.spec(subject.how.dialect, engine);
-    spec.set(settings::single(&engine.setting)?);
+    choice.put_into(&mut spec);
     spec.broker = run::broker_for(subject, server, engine, &found.stores)?;
     spec.suits::<W>(subject.how)?;
     if load.through_checkpoints {

@@ -7,7 +7,7 @@ use deploy::{Reporter, Work};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::Monotonic;
 use model::{Clock, Nanos};
-use report::text::Colour;
+use report::text::{self, Colour, Style};
 use result::{Document, Experiment, State};
 use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -21,6 +21,7 @@ const LINE_EVERY: Nanos = Nanos::from_secs(3);
 #[derive(Debug)]
 pub(crate) struct Ui {
     pub(crate) json: bool,
+    explain: bool,
     colour_out: bool,
     colour_err: bool,
     terminal: bool,
@@ -30,13 +31,14 @@ pub(crate) struct Ui {
 }
 
 impl Ui {
-    pub(crate) fn new(json: bool) -> Ui {
+    pub(crate) fn new(json: bool, explain: bool) -> Ui {
         // no-color.org: any value but the empty one.
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let terminal = !dumb && std::io::stderr().is_terminal();
         Ui {
             json,
+            explain,
             colour_out: wanted && !dumb && std::io::stdout().is_terminal(),
             colour_err: wanted && terminal,
             terminal,
@@ -60,9 +62,18 @@ impl Ui {
         })
     }
 
-    /// Colours of what goes to standard output.
-    pub(crate) fn colour(&self) -> Colour {
-        if self.colour_out { Colour::Always } else { Colour::Never }
+    /// How reports on standard output look.
+    pub(crate) fn style(&self) -> Style {
+        // As shells tell their children, where there is no terminal to ask.
+        let told = || std::env::var("COLUMNS").ok()?.parse::<usize>().ok();
+        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
+        let columns = size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).or_else(told);
+        let is_wide = columns.is_some_and(|columns| columns >= text::WIDTH);
+        Style {
+            colour: if self.colour_out { Colour::Always } else { Colour::Never },
+            width: if is_wide { text::WIDTH } else { text::NARROW },
+            in_full: self.explain,
+        }
     }
 
     /// Data. A reader that has gone away (`| head`) is not an error of ours; anything else is told by [`Ui::end`].
@@ -197,7 +208,7 @@ impl RunReporter for Ui {
         if self.json {
             self.data(&result::to_json(document));
         } else {
-            self.data(&report::text::render(document, self.colour()));
+            self.data(&text::render(document, self.style()));
         }
         if document.state == State::Interrupted {
             self.remark("interrupted: the result covers what was measured until then");

@@ -75,6 +75,7 @@ impl Host {
                 let options = rig::Options {
                     durability: spec.tier()?,
                     settings: spec.settings.clone(),
+                    programs: spec.programs.as_deref().map(PathBuf::from),
                     statement_statistics: spec.statement_statistics,
                     limits,
                     own_disk: spec.power_cut,

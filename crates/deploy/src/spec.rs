@@ -25,6 +25,9 @@ pub struct Spec {
     pub options: String,
     /// Settings of a private engine beyond ours: `("shared_buffers", "1GB")`.
     pub settings: Vec<(String, String)>,
+    /// The folder of a private engine's programs, or its version: `18`; none where it does not matter.
+    #[serde(default)]
+    pub programs: Option<String>,
     /// What a commit on a private engine survives: `durable` or `delayed`.
     pub durability: String,
     /// What a private engine may use: `cpu=0.5,mem=1GiB`.
@@ -78,6 +81,7 @@ impl Spec {
             named: named.iter().map(ToString::to_string).collect(),
             options: String::new(),
             settings: Vec::new(),
+            programs: None,
             // What someone's database flushes is its own setting.
             durability: if private { engine_options.durability } else { Tier::Durable }.to_string(),
             limits: limits.map(|limits| limits.to_string()),
@@ -88,10 +92,12 @@ impl Spec {
         }
     }
 
-    /// Gives a private engine these settings beyond those of docs/rig.md. SQLite has none, and a server of the user's is not changed.
-    pub fn set(&mut self, settings: Vec<(String, String)>) {
+    /// Gives a private engine these settings beyond those of docs/rig.md, and these programs. SQLite has none, and a server of the
+    /// user's is not changed.
+    pub fn set(&mut self, settings: Vec<(String, String)>, programs: Option<String>) {
         if self.named.is_empty() && self.engine != Dialect::Sqlite.name() {
             self.settings = settings;
+            self.programs = programs;
         }
     }
 

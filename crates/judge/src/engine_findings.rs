@@ -7,11 +7,14 @@ use result::{Engine, Gap, GapKind, GaugeKind, Missing, Tier, Trial, Wait};
 const WAITS_TOLD: usize = 6;
 
 /// What waits mean, by the beginning of their names; the first that fits.
-const MEANINGS: [(&str, &str); 14] = [
+const MEANINGS: [(&str, &str); 16] = [
     ("running", "work on a core"),
     ("LWLock:WALWrite", "another session flushing the log"),
     ("IO:WALSync", "the disk, flushing the log"),
     ("IO:WALWrite", "the disk, writing the log"),
+    // As PostgreSQL spells them from 17 on.
+    ("IO:WalSync", "the disk, flushing the log"),
+    ("IO:WalWrite", "the disk, writing the log"),
     ("LWLock:WALInsert", "room in the log's buffer"),
     ("Lock:transactionid", "another transaction that holds the row"),
     ("Lock:tuple", "its turn at a contended row"),
@@ -25,7 +28,8 @@ const MEANINGS: [(&str, &str); 14] = [
 ];
 
 /// States that are waits for a flush of the log.
-pub const FLUSHES: [&str; 5] = ["LWLock:WALWrite", "IO:WALSync", "IO:WALWrite", "Commit", "IO:WalSync"];
+pub const FLUSHES: [&str; 6] =
+    ["LWLock:WALWrite", "IO:WALSync", "IO:WALWrite", "Commit", "IO:WalSync", "IO:WalWrite"];
 /// States that are waits for rows or tables that others hold.
 pub const LOCKS: [&str; 2] = ["Lock:", "Waiting for table"];
 

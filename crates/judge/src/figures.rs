@@ -159,18 +159,30 @@ pub fn ratio(ratio: Interval) -> String {
     }
 }
 
-/// A change of a time, with its sign: `+65 µs`; none where it is lost compared with `whole_ns`.
-pub fn change(ns: f64, whole_ns: f64) -> String {
-    // A difference of less than a twentieth of a percent of the whole is rounding, not news.
-    if ns.abs() < whole_ns.abs() * 0.0005 {
-        return "0".to_owned();
-    }
-    format!("{}{}", if ns > 0.0 { "+" } else { "" }, duration(ns))
-}
-
-/// A time, or the sign for none where it is zero.
-pub fn part(ns: f64) -> String {
-    if ns == 0.0 { NONE.to_owned() } else { duration(ns) }
+/// Two times and how much the second is above the first, all in the unit and to the digit of the larger one: `3.10 ms`, `3.52 ms`,
+/// `+0.42 ms`. A time of zero is the sign for none; a difference that rounds to nothing, or is less than a twentieth of a percent
+/// of a whole, is `0`.
+pub fn difference(ns_a: f64, ns_b: f64, whole_ns: f64) -> [String; 3] {
+    let most = ns_a.abs().max(ns_b.abs());
+    let (scale, unit) = match most {
+        most if most < 999.5 => (1.0, "ns"),
+        most if most < 999_500.0 => (1e3, "µs"),
+        most if most < 999.5e6 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    };
+    let digits = (most / scale).max(1.0).log10().floor() as usize;
+    let decimals = 2_usize.saturating_sub(digits);
+    let shown = |ns: f64| format!("{}{GAP}{unit}", grouped(&format!("{:.decimals$}", ns / scale)));
+    let time = |ns: f64| if ns == 0.0 { NONE.to_owned() } else { shown(ns) };
+    let change = ns_b - ns_a;
+    let is_nothing =
+        change.abs() < whole_ns.abs() * 0.0005 || change.abs() / scale < 0.5 * 0.1_f64.powi(decimals as i32);
+    let change = match (is_nothing, change > 0.0) {
+        (true, _) => "0".to_owned(),
+        (false, true) => format!("+{}", shown(change)),
+        (false, false) => shown(change),
+    };
+    [time(ns_a), time(ns_b), change]
 }
 
 /// A size: `64 MiB`.
@@ -283,6 +295,21 @@ mod tests {
         check("of 8 clients in 2026 1000 calls", "of 8 clients in 2026 1000 calls");
         check(" two  spaces ", " two  spaces ");
         check("", "");
+    }
+
+    #[test]
+    fn two_times_and_their_difference_have_one_unit_and_as_many_decimals() {
+        let check = |(a, b, whole): (f64, f64, f64), expected: [&str; 3]| {
+            assert_eq!(difference(a, b, whole).map(|text| plain(&text)), expected);
+        };
+        check((3.1e6, 3.52e6, 3.1e6), ["3.10 ms", "3.52 ms", "+0.42 ms"]);
+        check((31e3, 1.4e6, 3.1e6), ["0.03 ms", "1.40 ms", "+1.37 ms"]);
+        check((142_400.0, 90_000.0, 1e6), ["142 µs", "90 µs", "−52 µs"]);
+        check((0.0, 12.0, 100.0), [NONE, "12.0 ns", "+12.0 ns"]);
+        check((1_204e9, 1_204e9, 1.0), ["1,204 s", "1,204 s", "0"]);
+        // A twentieth of a percent of the whole is rounding, and so is what no digit shows.
+        check((10_000.0, 10_400.0, 1e6), ["10.0 µs", "10.4 µs", "0"]);
+        check((1.001e6, 1.002e6, 0.0), ["1.00 ms", "1.00 ms", "0"]);
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod gap;
 #[cfg(test)]
 mod grouped_tests;
 mod hot_rows;
+mod intended;
 mod load;
 mod modality;
 mod pace;
@@ -36,15 +37,16 @@ mod throttled;
 use crate::figures;
 use result::{Rule, Severity, Trial};
 
-pub use compared::{Comparability, ENGINE_SETTING, comparable, intended_by, intended_by_all};
+pub use compared::{Comparability, comparable};
 pub use comparison::{judge_comparison, work_is_intended};
+pub use intended::{ENGINE_SETTING, intended_by, intended_by_all};
 pub use load::SHORTEST_S;
 
 /// One rule; nothing where it does not apply.
 type Judge = fn(&Trial) -> Option<Rule>;
 
 /// By name, in the order of reports.
-const RULES: [(&str, Judge); 29] = [
+const RULES: [(&str, Judge); 30] = [
     ("call-accounting", accounting::call_accounting),
     ("audit", accounting::audit),
     ("saturation", saturation::saturation),
@@ -61,6 +63,7 @@ const RULES: [(&str, Judge); 29] = [
     ("fingerprint", setting::fingerprint),
     ("key", setting::key),
     ("durability", setting::durability),
+    ("plans", setting::plans),
     ("engine-counts", engine_counts::engine_counts),
     ("min-samples", samples::min_samples),
     ("monotone", samples::monotone),
@@ -132,7 +135,8 @@ fn clients(count: u32) -> String {
 
 /// A share of 1 in whole percent: `97 %`.
 pub(crate) fn whole_percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
+    // A sum of nothing is -0.
+    format!("{:.0} %", share * 100.0 + 0.0)
 }
 
 /// A part through a whole; zero where there is no whole.

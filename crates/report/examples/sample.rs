@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         std::fs::write(folder.join(format!("{name}.html")), report::html::render(&document))?;
         std::fs::write(
             folder.join(format!("{name}.txt")),
-            report::text::render(&document, report::text::Colour::Never),
+            report::text::render(&document, report::text::Style::PLAIN),
         )?;
     }
     Ok(())

@@ -23,6 +23,8 @@ pub(crate) enum Level {
     Line,
     /// In short: the page has it at length.
     Brief,
+    /// In every format, and also in the short text of a terminal.
+    Vital,
     /// In every format.
     Always,
     /// Wherever there is room, which a terminal has not.
@@ -37,7 +39,7 @@ impl Level {
         match self {
             Level::Line => format == Format::Text,
             Level::Brief => format != Format::Page,
-            Level::Always => true,
+            Level::Vital | Level::Always => true,
             Level::Full => format != Format::Text,
             Level::Page => format == Format::Page,
         }

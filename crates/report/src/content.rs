@@ -79,7 +79,7 @@ fn audits<'a>(document: &Document) -> Block<'a> {
     let trials: Vec<&Trial> = document.trials.iter().collect();
     let [(_, words, failed), ..] = findings::checks(&trials);
     let tone = if failed { Tone::Bad } else { Tone::Good };
-    Block::told("audits of all trials", words, tone).at(Level::Brief)
+    Block::told("audits of all trials", words, tone).at(Level::Vital).at(Level::Brief)
 }
 
 /// How far a run came that did not come to its end.

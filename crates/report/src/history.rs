@@ -5,7 +5,7 @@
 
 use crate::content;
 use crate::csv::Table;
-use crate::text::{self, Colour};
+use crate::text::{self, Style};
 use judge::{figures, findings};
 use measure::rate_interval;
 use result::{Axis, Class, Curve, Document, Interval, Moment, ReadError, RunKind, Setting, State, Trial};
@@ -118,8 +118,8 @@ impl History {
         History { series: series(groups), skipped }
     }
 
-    pub fn text(&self, colour: Colour) -> String {
-        text::print(&content::history::blocks(self), colour)
+    pub fn text(&self, style: Style) -> String {
+        text::print(&content::history::blocks(self), Style { in_full: true, ..style })
     }
 
     /// A row a run and series. What was skipped is not in it; the caller tells it elsewhere.
@@ -201,7 +201,13 @@ fn answered<'a>(path: &Path, document: &'a Document, trials: &[&'a Trial]) -> Op
 
 /// The trials of a run by their load: those that agree are repetitions of each other.
 fn groups<'a>(path: &Path, document: &'a Document, wanted: &impl Fn(&Trial) -> bool) -> Vec<Group<'a>> {
-    let trials: Vec<&Trial> = document.trials.iter().filter(|trial| wanted(trial)).collect();
+    // What another run has measured is a point of that run.
+    let is_stored = |at: usize| {
+        let variants = document.experiment.iter().flat_map(|experiment| &experiment.variants);
+        variants.filter(|variant| variant.stored).any(|variant| variant.trials.contains(&Some(at)))
+    };
+    let own = document.trials.iter().enumerate().filter(|(at, _)| !is_stored(*at)).map(|(_, trial)| trial);
+    let trials: Vec<&Trial> = own.filter(|trial| wanted(trial)).collect();
     if document.search.is_some() || document.curve.is_some() {
         return answered(path, document, &trials).into_iter().collect();
     }
@@ -244,9 +250,10 @@ fn variant<'d>(document: &'d Document, trial: &Trial) -> Option<&'d str> {
     variants.into_iter().find(of).map(|variant| variant.name.as_str())
 }
 
-/// How a subject was set up, but for its versions.
-fn settings(trial: &Trial) -> (&Vec<Setting>, &str, &str) {
-    (&trial.stack.settings, &trial.stack.style, &trial.stack.route)
+/// How a subject was set up, and on which version of its engine.
+fn settings(trial: &Trial) -> (&Vec<Setting>, &str, &str, &str) {
+    let stack = &trial.stack;
+    (&stack.settings, &stack.style, &stack.route, &stack.engine_version)
 }
 
 fn point(path: &Path, document: &Document, trials: &[&Trial]) -> Point {

@@ -98,7 +98,7 @@ fn the_range_contains_the_latest_value() {
         at(document, id, day)
     };
     let text =
-        history(vec![run("a", 1, 1_900.0, Some(200.0)), run("b", 2, 1_963.0, Some(2.0))]).text(Colour::Never);
+        history(vec![run("a", 1, 1_900.0, Some(200.0)), run("b", 2, 1_963.0, Some(2.0))]).text(Style::PLAIN);
     assert!(text.contains("Latest: 1,963.0 ± 2.0") && text.contains("and 1,963.0."), "{text}");
 }
 
@@ -152,7 +152,7 @@ fn csv_has_a_row_a_run_and_nothing_from_a_file_moves_the_cursor() {
     hostile.trials[0].subject.push_str("\x1b[2J");
     let history = history(vec![at(sample_documents::trial(), "a", 1), at(hostile, "h", 2)]);
     assert_eq!(history.csv().lines().count(), 3);
-    assert!(!history.text(Colour::Never).contains('\x1b'));
+    assert!(!history.text(Style::PLAIN).contains('\x1b'));
     let page = crate::html::history::render(&history);
     assert!(!page.contains("<script>alert") && page.contains("&lt;script&gt;alert"), "escaped");
     let json: serde_json::Value = serde_json::from_str(&history.json()).unwrap();

@@ -1,12 +1,16 @@
-//! Reports for the terminal: readable without colour, and as wide as 100 columns.
+//! Reports for the terminal: readable without colour, and as wide as 100 columns. By default the answer alone; in full where that is
+//! asked for.
 
-use crate::block::{Block, Cell, Format, Headline, Table, Tone};
+use crate::block::{Block, Cell, Format, Headline, Level, Table, Tone};
 use crate::content;
 use judge::figures;
 use result::{Document, Rule, Severity};
 
-/// Widest line.
-const WIDTH: usize = 100;
+/// The widest line, and that of a narrower terminal or of none.
+pub const WIDTH: usize = 100;
+pub const NARROW: usize = 80;
+/// Rules that a short report has at most, unless more of them make the result invalid.
+const RULES_MAX: usize = 2;
 /// Between the columns of a table.
 const GAP: usize = 2;
 /// The least width of a column of figures: those of several tables stand below each other.
@@ -50,6 +54,21 @@ impl From<Tone> for Option<Ink> {
     }
 }
 
+/// How a report is printed.
+#[derive(Debug, Clone, Copy)]
+pub struct Style {
+    pub colour: Colour,
+    /// Columns of the widest line: [`WIDTH`] or [`NARROW`].
+    pub width: usize,
+    /// Everything, and not the answer alone.
+    pub in_full: bool,
+}
+
+impl Style {
+    /// Everything, without colour, on lines of [`WIDTH`] columns.
+    pub const PLAIN: Style = Style { colour: Colour::Never, width: WIDTH, in_full: true };
+}
+
 impl Colour {
     fn paint(self, ink: impl Into<Option<Ink>>, text: &str) -> String {
         let code = match (self, ink.into()) {
@@ -65,21 +84,52 @@ impl Colour {
 }
 
 /// The report of a run, ending with a newline.
-pub fn render(document: &Document, colour: Colour) -> String {
-    print(&content::of(document), colour)
+pub fn render(document: &Document, style: Style) -> String {
+    print(&content::of(document), style)
 }
 
 /// A tree as text, ending with a newline.
-pub(crate) fn print(blocks: &[Block<'_>], colour: Colour) -> String {
-    let mut printer = Printer { out: String::new(), colour };
+pub(crate) fn print(blocks: &[Block<'_>], style: Style) -> String {
+    let mut printer = Printer { out: String::new(), style };
     let (mut now, mut late) = (Vec::new(), Vec::new());
     flatten(blocks, "  ", &mut now, &mut late);
-    printer.leaves(&now);
-    if !late.is_empty() {
-        printer.gap();
-        printer.leaves(&late);
+    if style.in_full {
+        printer.leaves(&now);
+        if !late.is_empty() {
+            printer.gap();
+            printer.leaves(&late);
+        }
+        return printer.out;
     }
+    let mut answer = Vec::new();
+    vital(blocks, true, &mut answer);
+    printer.leaves(&answer);
+    printer.rules_of(now.iter().chain(&late).map(|(_, block)| *block));
     printer.out
+}
+
+/// What a short report has of a tree: what stands outside of all sections and is no remark, and what is vital within them.
+fn vital<'b, 'a>(blocks: &'b [Block<'a>], outside: bool, found: &mut Vec<(&'static str, &'b Block<'a>)>) {
+    for block in blocks.iter().filter(|block| block.is_shown(Format::Text)) {
+        match block {
+            Block::At(Level::Vital, blocks) => flatten(blocks, "  ", found, &mut Vec::new()),
+            Block::At(_, blocks) | Block::Aside(_, blocks) => vital(blocks, outside, found),
+            Block::Section { blocks, .. } => vital(blocks, false, found),
+            Block::Title { .. }
+            | Block::Headline(_)
+            | Block::Answer(_)
+            | Block::Alarm(..)
+            | Block::Loud(..)
+            | Block::Table(_)
+            | Block::Gap
+                if outside =>
+            {
+                found.push(("  ", block));
+            }
+            Block::Fact { tone: Some(_), .. } if outside => found.push(("  ", block)),
+            _ => {}
+        }
+    }
 }
 
 /// What is printed of a tree, in order, each with its indent: what comes last apart.
@@ -140,7 +190,7 @@ fn lines(text: &str, room: usize) -> Vec<String> {
 
 struct Printer {
     out: String,
-    colour: Colour,
+    style: Style,
 }
 
 impl Printer {
@@ -159,17 +209,18 @@ impl Printer {
     /// A text that hangs under its label; `mark` at its beginning is set apart.
     fn hung(&mut self, label: &str, mark: (Option<Ink>, usize), text: &str, ink: Option<Ink>) {
         // A label that leaves no room has a line of its own.
-        let is_alone = width(label) > WIDTH - WORDS_MIN;
+        let is_alone = width(label) > self.style.width - WORDS_MIN;
         let indent = " ".repeat(if is_alone { ALONE_INDENT } else { width(label) });
         if is_alone {
-            self.line(&self.colour.paint(mark.0, label.trim_end()));
+            self.line(&self.style.colour.paint(mark.0, label.trim_end()));
         }
-        for (i, line) in lines(text, WIDTH - indent.len()).into_iter().enumerate() {
-            let text = self.colour.paint(ink, &line);
+        for (i, line) in lines(text, self.style.width - indent.len()).into_iter().enumerate() {
+            let text = self.style.colour.paint(ink, &line);
             if i == 0 && !is_alone {
                 let blank = label.len() - label.trim_start().len();
                 let (marked, rest) = label[blank..].split_at(mark.1.min(label.len() - blank));
-                let line = format!("{}{}{rest}{text}", &label[..blank], self.colour.paint(mark.0, marked));
+                let line =
+                    format!("{}{}{rest}{text}", &label[..blank], self.style.colour.paint(mark.0, marked));
                 self.line(line.trim_end());
             } else {
                 self.line(&format!("{indent}{text}"));
@@ -204,7 +255,7 @@ impl Printer {
                 self.gap();
             }
             Block::Section { title, .. } | Block::Heading(title) => {
-                let title = self.colour.paint(Ink::Bold, &plain(title));
+                let title = self.style.colour.paint(Ink::Bold, &plain(title));
                 self.line(&title);
             }
             Block::Sentence(text) | Block::Caption(text) => self.sentence(indent, text),
@@ -212,7 +263,7 @@ impl Printer {
                 for failure in failures {
                     let label = format!("  FAILED  {}: ", plain(&failure.what));
                     let text = format!("{}: {}", failure.what, failure.sentence);
-                    match width(&label) <= WIDTH / 2 {
+                    match width(&label) <= self.style.width / 2 {
                         true => {
                             self.hung(&label, (Some(Ink::Bad), width(&label) - 4), &failure.sentence, None)
                         }
@@ -247,10 +298,10 @@ impl Printer {
 
     fn title(&mut self, title: &str, lead: &str) {
         let (bold, dim) =
-            (self.colour.paint(Ink::Bold, title), |text: &str| self.colour.paint(Ink::Dim, text));
+            (self.style.colour.paint(Ink::Bold, title), |text: &str| self.style.colour.paint(Ink::Dim, text));
         if lead.is_empty() {
             self.line(&bold);
-        } else if width(title) + 6 + width(lead) <= WIDTH {
+        } else if width(title) + 6 + width(lead) <= self.style.width {
             self.line(&format!("{bold}      {}", dim(lead)));
         } else {
             self.line(&bold);
@@ -264,24 +315,26 @@ impl Printer {
             let label = badges.first().map_or_else(String::new, |badge| format!("{}: ", badge.word));
             let ink = badges.first().and_then(|badge| badge.tone.into());
             // The first sentence goes on at the margin, as a paragraph.
-            for (i, line) in lines(&format!("{label}{first}"), WIDTH).into_iter().enumerate() {
+            for (i, line) in lines(&format!("{label}{first}"), self.style.width).into_iter().enumerate() {
                 let marked = if i == 0 { label.trim_end().trim_end_matches(':').len() } else { 0 };
                 let (mark, rest) = line.split_at(marked);
-                let line =
-                    format!("{}{rest}", if i == 0 { self.colour.paint(ink, mark) } else { String::new() });
+                let line = format!(
+                    "{}{rest}",
+                    if i == 0 { self.style.colour.paint(ink, mark) } else { String::new() }
+                );
                 self.line(&line);
             }
             rest.iter().for_each(|message| self.sentence("", message));
             self.gap();
         } else if let Some(number) = &headline.number {
             let mut line = format!("{} {}", number.value, number.margin);
-            line = self.colour.paint(Ink::Bold, plain(&line).trim_end());
+            line = self.style.colour.paint(Ink::Bold, plain(&line).trim_end());
             line = format!("  {line} {}", plain(&number.unit));
             if !number.label.is_empty() {
                 line = format!("{line} ({})", plain(&number.label));
             }
             for badge in badges {
-                line = format!("{line}  {}", self.colour.paint(badge.tone, badge.word));
+                line = format!("{line}  {}", self.style.colour.paint(badge.tone, badge.word));
             }
             self.line(&line);
         }
@@ -289,6 +342,29 @@ impl Printer {
         for [letter, name, subject] in &headline.parties {
             self.line(&format!("  {letter}  {:names$}  {}", plain(name), plain(subject)));
         }
+    }
+
+    /// The rules that matter most among blocks, and how many more there are.
+    fn rules_of<'b, 'a: 'b>(&mut self, blocks: impl Iterator<Item = &'b Block<'a>>) {
+        let mut rules: Vec<&Rule> = blocks
+            .filter_map(|block| match block {
+                // What the bottleneck says already.
+                Block::Rule(rule) if rule.name == "saturation" && rule.severity != Severity::Bad => None,
+                Block::Rule(rule) => Some(rule),
+                _ => None,
+            })
+            .collect();
+        rules.sort_by_key(|rule| rule.severity != Severity::Bad);
+        let bad = rules.iter().filter(|rule| rule.severity == Severity::Bad).count();
+        let shown = rules.len().min(RULES_MAX.max(bad));
+        let more = rules.len() - shown;
+        self.gap();
+        rules[..shown].iter().for_each(|rule| self.rule(rule));
+        let more = match more {
+            0 => String::new(),
+            _ => format!("{}; ", figures::counted(more as u64, "more warning")),
+        };
+        self.sentence("", &format!("{more}everything: `stackmark report --explain RESULT`"));
     }
 
     fn rule(&mut self, rule: &Rule) {
@@ -307,8 +383,9 @@ impl Printer {
         let cells = |row: &crate::block::Row| -> Vec<String> {
             columns.iter().map(|at| cell(&row.cells[*at], *at == 0)).collect()
         };
-        let rows: Vec<(&crate::block::Row, Vec<String>)> =
-            table.rows_of(Format::Text).map(|row| (row, cells(row))).collect();
+        let is_part = |row: &&crate::block::Row| matches!(row.cells.first(), Some(Cell::Part(..)));
+        let rows = table.rows_of(Format::Text).filter(|row| self.style.in_full || !is_part(row));
+        let rows: Vec<(&crate::block::Row, Vec<String>)> = rows.map(|row| (row, cells(row))).collect();
         let widths: Vec<usize> = (0..columns.len())
             .map(|at| {
                 let column = &table.columns[columns[at]];
@@ -323,7 +400,7 @@ impl Printer {
             let mut used = GAP + part[0].1;
             for at in from..columns.len() {
                 let is_last = at + 1 == columns.len() && !table.columns[columns[at]].is_figure;
-                let room = WIDTH.saturating_sub(used + GAP);
+                let room = self.style.width.saturating_sub(used + GAP);
                 let takes = match widths[at] <= room {
                     true => widths[at],
                     false if is_last && room >= WORDS_MIN => room,
@@ -391,12 +468,12 @@ impl Printer {
             let (before, after) =
                 if is_figure(*at) { (space, 0) } else { (0, if i == last { 0 } else { space }) };
             line.push_str(&" ".repeat(GAP + before));
-            line.push_str(&self.colour.paint(ink.filter(|_| whole.is_none()), &text));
+            line.push_str(&self.style.colour.paint(ink.filter(|_| whole.is_none()), &text));
             line.push_str(&" ".repeat(after));
             more.extend(broken.into_iter().map(|text| format!("{}{text}", " ".repeat(column + GAP))));
             column += GAP + room;
         }
-        let line = self.colour.paint(whole, line.trim_end());
+        let line = self.style.colour.paint(whole, line.trim_end());
         self.line(&line);
         more.iter().for_each(|line| self.line(line));
     }
@@ -421,7 +498,7 @@ mod tests {
     use crate::block::{Level, figure, words};
 
     fn check(table: Table, expected: &str) {
-        assert_eq!(print(&[Block::Table(table)], Colour::Never), expected);
+        assert_eq!(print(&[Block::Table(table)], Style::PLAIN), expected);
     }
 
     #[test]
@@ -457,6 +534,6 @@ mod tests {
     fn text_from_elsewhere_moves_no_cursor_and_what_is_late_comes_last() {
         let late = Block::Late(vec![Block::Notes(vec!["ended\nearly".to_owned()])]);
         let blocks = [late, Block::fact("audits", "3 of\x1b[2J 3 passed")];
-        assert_eq!(print(&blocks, Colour::Never), "  audits       3 of [2J 3 passed\n\nnote: ended early\n");
+        assert_eq!(print(&blocks, Style::PLAIN), "  audits       3 of [2J 3 passed\n\nnote: ended early\n");
     }
 }

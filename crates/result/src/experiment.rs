@@ -81,6 +81,9 @@ pub struct Variant {
     pub base: Option<usize>,
     /// Whether it is its base once more: an A/A control.
     pub control: bool,
+    /// Whether another run has measured its trials.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stored: bool,
     /// What became of it.
     pub state: VariantState,
     /// Why it has no result, where it has none.

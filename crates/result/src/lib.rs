@@ -84,7 +84,7 @@ pub use progress::{PROGRESS_FILE, Progress, last_claims};
 pub use published::{Consumed, Published, PublishedSecond};
 pub use search::{Search, SloLimit, Step};
 pub use setting::{
-    Arrivals, Data, Durability, Machine, Plan, Rounds, Setting, Share, Stack, StoreData, Tier,
+    Arrivals, Data, Durability, Machine, Plan, Rounds, Setting, Share, Stack, StatementPlan, StoreData, Tier,
 };
 pub use speed::{AdjustedRatio, MachineSpeed, SpeedAround, SpeedProbe};
 pub use stage::{Recovery, Stage, StageTally};

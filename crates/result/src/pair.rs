@@ -24,6 +24,7 @@ impl Comparison {
                 settings: Vec::new(),
                 base: None,
                 control: false,
+                stored: false,
                 state: if reason.is_some() { VariantState::Invalid } else { VariantState::Measured },
                 reason,
                 trials,

@@ -26,6 +26,22 @@ pub struct Stack {
     pub durability: Durability,
     /// Engine and pool settings, in the order of the report.
     pub settings: Vec<Setting>,
+    /// How PostgreSQL or MariaDB executes the workload's statements, as far as it says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plans: Vec<StatementPlan>,
+}
+
+/// How an engine executes a statement.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StatementPlan {
+    /// Its name in `spec/sql`: `read_stock`.
+    pub statement: String,
+    /// Before the first call, in one line: `Limit > Index Scan using orders_customer on orders`.
+    pub plan: String,
+    /// After the last call, where it was another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub later: Option<String>,
 }
 
 /// What an acknowledged commit survives, and by which settings.

@@ -31,6 +31,61 @@ pub fn find(engine: Engine) -> Result<Installation, RigError> {
     engine.technology().find()
 }
 
+/// Finds an engine in this folder of its programs, or in this version (`18`) in the usual places; where nothing is given, as
+/// [`find`] does.
+///
+/// # Errors
+///
+/// [`RigError::Missing`] names the folder, or where the version was looked for.
+pub fn find_in(engine: Engine, programs: Option<&Path>) -> Result<Installation, RigError> {
+    let Some(given) = programs else { return find(engine) };
+    let path: Vec<PathBuf> = env::var_os("PATH").iter().flat_map(env::split_paths).collect();
+    match given.to_str().filter(|text| text.starts_with(|c: char| c.is_ascii_digit()) && !given.is_dir()) {
+        None => {
+            of_folder(engine, given, &path).ok_or_else(|| not_in(engine, "the folder of --engine-bin", given))
+        }
+        Some(version) => {
+            let usual = engine.about().programs.folders.iter().map(|pattern| pattern.replace('*', version));
+            let folders: Vec<PathBuf> = usual.map(PathBuf::from).chain(path.iter().cloned()).collect();
+            let installed: Vec<Installation> =
+                folders.iter().filter_map(|folder| of_folder(engine, folder, &path)).collect();
+            let found = installed.iter().find(|found| is_version(&found.version, version));
+            found.cloned().ok_or_else(|| {
+                let looked: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+                RigError::Missing(format!(
+                    "{} {version} is not installed: it is not in {}; the folder of its programs can be given instead",
+                    engine.title(),
+                    looked.join(", ")
+                ))
+            })
+        }
+    }
+}
+
+/// Whether what a server says of itself has a version, or one that begins with it: `15.18` is a 15.
+fn is_version(says: &str, version: &str) -> bool {
+    let words = says.split(|c: char| c.is_whitespace() || c == '-' || c == ',');
+    let mut numbers = words.filter_map(|word| word.strip_prefix(version));
+    numbers.any(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// An engine that consists of programs, all of which may be in one folder.
+fn of_folder(engine: Engine, folder: &Path, path: &[PathBuf]) -> Option<Installation> {
+    // Kafka's are jars.
+    engine.about().sql.as_ref().and_then(|_| at(engine, folder, path))
+}
+
+fn not_in(engine: Engine, what: &str, folder: &Path) -> RigError {
+    let programs = &engine.about().programs;
+    RigError::Missing(format!(
+        "{what} is {}, which has no working `{}` with `{}`; give the folder of {}'s programs, or leave it out",
+        folder.display(),
+        programs.server[0],
+        programs.initialiser[0],
+        engine.title(),
+    ))
+}
+
 /// An engine that consists of programs.
 pub(crate) fn of_programs(engine: Engine) -> Result<Installation, RigError> {
     let programs = &engine.about().programs;
@@ -41,16 +96,8 @@ pub(crate) fn of_programs(engine: Engine) -> Result<Installation, RigError> {
 fn search(engine: Engine, given: Option<OsString>, path: &[PathBuf]) -> Result<Installation, RigError> {
     let programs = &engine.about().programs;
     if let Some(folder) = given {
-        return at(engine, Path::new(&folder), path).ok_or_else(|| {
-            RigError::Missing(format!(
-                "{} is {}, which has no working `{}` with `{}`; give the folder of {}'s programs, or unset it",
-                programs.variable,
-                Path::new(&folder).display(),
-                programs.server[0],
-                programs.initialiser[0],
-                engine.title(),
-            ))
-        });
+        let folder = Path::new(&folder);
+        return at(engine, folder, path).ok_or_else(|| not_in(engine, programs.variable, folder));
     }
     let usual = programs.folders.iter().flat_map(|pattern| expanded(pattern));
     usual.chain(path.iter().cloned()).find_map(|folder| at(engine, &folder, path)).ok_or_else(|| {
@@ -144,6 +191,32 @@ mod tests {
         );
         let error = search(Engine::Postgres, Some("/nowhere".into()), &[]).unwrap_err().to_string();
         assert!(error.contains("STACKMARK_POSTGRES_BIN is /nowhere"), "{error}");
+    }
+
+    #[test]
+    fn a_folder_or_a_version_that_is_asked_for_is_found_or_refused() {
+        let root = tempfile::tempdir().unwrap();
+        for name in ["postgres", "initdb", "psql"] {
+            program(root.path(), name, "postgres (PostgreSQL) 99.1");
+        }
+        let found = find_in(Engine::Postgres, Some(root.path())).unwrap();
+        assert_eq!(found.version, "postgres (PostgreSQL) 99.1");
+        let refused = |engine, asked: &str| find_in(engine, Some(Path::new(asked))).unwrap_err().to_string();
+        let of_folder = refused(Engine::Postgres, "/nowhere");
+        assert!(
+            of_folder.contains("--engine-bin is /nowhere") && of_folder.contains("initdb"),
+            "{of_folder}"
+        );
+        let of_version = refused(Engine::Postgres, "98");
+        assert!(
+            of_version.contains("PostgreSQL 98") && of_version.contains("/usr/lib/postgresql/98/bin"),
+            "{of_version}"
+        );
+        let is = |says: &str, version: &str| is_version(says, version);
+        assert!(is("postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)", "15"));
+        assert!(is("/usr/sbin/mariadbd  Ver 10.11.14-MariaDB-0+deb12u2", "10.11"));
+        assert!(!is("postgres (PostgreSQL) 15.18", "1") && !is("postgres (PostgreSQL) 15.18", "5.18"));
+        assert!(refused(Engine::Kafka, &root.path().display().to_string()).contains("Kafka"));
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub use base::{base_folder, folder};
 pub use cgroup::{Cgroup, Throttling, gated};
 pub use disk::can_have_own_disk;
 pub use error::RigError;
-pub use find::{Installation, find};
+pub use find::{Installation, find, find_in};
 pub use limits::Limits;
 pub use named::{NamedEngine, can_have_database, down, status, up};
 pub use options::{Engine, Options};

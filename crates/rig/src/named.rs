@@ -1,7 +1,7 @@
 //! Engines that stay when the process that started them ends, one of a kind in a base folder: `stackmark rig`.
 
 use crate::command::lives_in;
-use crate::find::find;
+use crate::find::find_in;
 use crate::home::{Home, discard, is_abandoned};
 use crate::place::{Place, creating};
 use crate::running::{Running, prepare};
@@ -42,6 +42,8 @@ pub struct NamedEngine {
     pub engine: Engine,
     /// What it says of its version.
     pub version: String,
+    /// What its programs were looked for by, as [`Options::programs`].
+    pub programs: Option<PathBuf>,
     /// Whether it runs; one that does not is started again, on its data, by [`up`].
     pub alive: bool,
     /// Number of its first process, or of the last one.
@@ -82,7 +84,7 @@ impl NamedEngine {
     /// Those of [`can_have_database`], or the engine refuses.
     pub fn create_database(&self, name: &str) -> Result<(), RigError> {
         let (sql, statement) = creates_database(self.engine, name)?;
-        let (installation, place) = (find(self.engine)?, self.place());
+        let (installation, place) = (find_in(self.engine, self.programs.as_deref())?, self.place());
         let existing = place.client(&installation, sql.system_database, sql.databases)?;
         if existing.lines().all(|line| line.trim() != name) {
             place.client(&installation, sql.system_database, &statement)?;
@@ -103,6 +105,7 @@ impl NamedEngine {
         Some(NamedEngine {
             engine: state.engine,
             version: state.version,
+            programs: state.programs,
             alive: lives_in(state.pid, folder),
             pid: state.pid,
             folder: folder.to_owned(),
@@ -144,6 +147,7 @@ fn one_up(engine: Engine, options: &Options) -> Result<NamedEngine, RigError> {
             let state = state.ok_or_else(|| RigError::folder(&path, "another process changed its state"))?;
             crate::cgroup::remove(&state.groups);
             reap(state.pid);
+            let installation = find_in(engine, state.programs.as_deref())?;
             Running::resumed(installation, options, account, home, standing.password, &state)?
         }
         None if path.exists() && !is_abandoned(&path) => {

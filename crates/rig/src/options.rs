@@ -55,6 +55,9 @@ pub struct Options {
     /// What a commit survives: [`Tier::Durable`] or [`Tier::Delayed`]. No private engine is [`Tier::Volatile`]. Kafka leaves it to
     /// the system when records reach the disk, whatever is asked for, as it does by default.
     pub durability: Tier,
+    /// The folder of the programs of PostgreSQL or MariaDB, or a version, `18`, that is looked for in the usual places; none for what
+    /// [`crate::find`] finds.
+    pub programs: Option<PathBuf>,
     /// Engine settings that are added to ours or stand in their place.
     pub settings: Vec<(String, String)>,
     /// Connections that the engine accepts, 10 to 10,000.
@@ -85,6 +88,7 @@ impl Default for Options {
         Options {
             base: None,
             durability: Tier::Durable,
+            programs: None,
             settings: Vec::new(),
             connections: 200,
             statement_statistics: false,

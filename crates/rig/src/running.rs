@@ -10,7 +10,7 @@ use crate::shared_memory::Orphaned;
 use crate::state::{self, State};
 use crate::technology::{Making, Starting};
 use crate::watchdog::Watchdog;
-use crate::{Engine, Installation, Options, RigError, base, find};
+use crate::{Engine, Installation, Options, RigError, base, find_in};
 use measure::Monotonic;
 use model::{Clock, Nanos, Tier};
 use rustix::process::Signal;
@@ -71,7 +71,7 @@ pub(crate) fn prepare(
         return Err(RigError::Invalid(format!("connections are 10 to 10000, not {}", options.connections)));
     }
     Settings::default().overlay(engine, &options.settings)?;
-    let installation = find(engine)?;
+    let installation = find_in(engine, options.programs.as_deref())?;
     let base = base::make(options)?;
     let account = match engine.about().account {
         Some(name) => {
@@ -264,6 +264,7 @@ impl Running {
         State {
             engine: self.installation.engine,
             version: self.installation.version.clone(),
+            programs: self.options.programs.clone(),
             pid: self.pid,
             port: self.port,
             settings: self.settings.0.clone(),
@@ -283,7 +284,7 @@ impl Running {
     ) -> Result<Running, RigError> {
         let mut running = Running {
             installation,
-            options: options.clone(),
+            options: Options { programs: state.programs.clone(), ..options.clone() },
             account,
             cgroup: limited(options, &home)?,
             home,

@@ -14,6 +14,9 @@ pub const USER: &str = "stackmark";
 pub(crate) struct State {
     pub(crate) engine: Engine,
     pub(crate) version: String,
+    /// What its programs were looked for by, as [`crate::Options::programs`].
+    #[serde(default)]
+    pub(crate) programs: Option<PathBuf>,
     pub(crate) pid: u32,
     pub(crate) port: u16,
     /// Everything that was written into its configuration.

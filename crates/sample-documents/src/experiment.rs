@@ -202,6 +202,7 @@ fn variant((index, sketch): (usize, &Sketch)) -> Variant {
         settings: sketch.settings.iter().map(setting).collect(),
         base: (index != BASE).then_some(BASE),
         control: index == CONTROL,
+        stored: false,
         state,
         reason: reason.map(str::to_owned),
         trials: vec![None; BLOCKS],

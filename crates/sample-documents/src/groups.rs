@@ -31,6 +31,7 @@ pub fn groups() -> Document {
             settings: Vec::new(),
             base,
             control,
+            stored: false,
             state: VariantState::Measured,
             reason: None,
             trials: Vec::new(),

@@ -8,7 +8,7 @@ use result::{
     Durability, Efficiency, Engine, Gap, GapKind, Gauge, GaugeKind, Headline, HttpBytes, Interval, KindSlice,
     KindTally, Latency, Limit, Limits, Machine, MachineWide, MachineWideSample, Missing, Moment, Outage,
     Plan, Process, ProcessSample, Quantiles, Role, RunKind, SCHEMA, Setting, Slice, SloCheck, Stack, State,
-    Statement, Tally, Throttling, Tier, Trial, Wait, Writeback, WritebackSample,
+    Statement, StatementPlan, Tally, Throttling, Tier, Trial, Wait, Writeback, WritebackSample,
 };
 
 /// Parts of a deck of 23 cards, name, share declined, median response in ms, statements a call.
@@ -112,6 +112,18 @@ pub fn engine_trial() -> Document {
     trial.subject = "tpcc/postgres/tokio-postgres".to_owned();
     trial.stack.engine = "postgres".to_owned();
     trial.stack.engine_version = "15.20".to_owned();
+    let plan = |statement: &str, plan: &str| StatementPlan {
+        statement: statement.to_owned(),
+        plan: plan.to_owned(),
+        later: None,
+    };
+    trial.stack.plans = vec![
+        plan("read_stock", "Index Scan using stock_pkey on stock"),
+        StatementPlan {
+            later: Some("Limit > Index Scan Backward using orders_customer on orders".to_owned()),
+            ..plan("newest_order", "Limit > Sort > Seq Scan on orders")
+        },
+    ];
     trial.stack.durability =
         Durability { tier: Tier::Delayed, detail: "synchronous_commit=off".to_owned(), claimed: false };
     trial.data.tool_notes = vec!["history has a surrogate key".to_owned()];
@@ -234,6 +246,7 @@ fn stack() -> Stack {
             setting("wal_autocheckpoint", "1000 pages"),
             setting("connections", "8, one writer at a time"),
         ],
+        plans: Vec::new(),
     }
 }
 

@@ -21,6 +21,7 @@ pub const FACTORS: &[&str] = &[
     "style",
     "orm",
     "engine",
+    "version",
     "durability",
     "journal",
     "cache",
@@ -144,6 +145,7 @@ fn spec_differences(a: &Spec, b: &Spec, engines: bool, note: &mut impl FnMut(boo
     if engines {
         return;
     }
+    note(a.programs != b.programs, "version");
     note(a.limits != b.limits, "limits");
     note(a.shards != b.shards, "shards");
     note(a.chosen != b.chosen, "parameters");

@@ -9,8 +9,9 @@ use crate::{CompletedTrials, Next, PlannedTrial, Schedule};
 use anyhow::{Result, bail};
 use measure::Design;
 use result::words::{capital, seconds};
-use result::{Comparison, Document, RunKind, Setting, Spent, State, VariantState};
+use result::{Comparison, Document, RunKind, Setting, Spent, State, Trial, VariantState};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 use workload::Benchmark;
 
@@ -21,6 +22,9 @@ pub struct Interleaved {
     /// An experiment, or a comparison of two, of which nothing is left where one side is invalid.
     kind: RunKind,
     experiment: Experiment,
+    /// The trials of the first variant, one a block, where another run has measured them: none of it runs here.
+    #[serde(default)]
+    stored: Vec<Trial>,
 }
 
 impl Interleaved {
@@ -55,12 +59,36 @@ impl Interleaved {
                  hint: compare another metric, such as `cpu` or `p99`"
             );
         }
-        Ok(Interleaved { kind, experiment })
+        Ok(Interleaved { kind, experiment, stored: Vec::new() })
+    }
+
+    /// The same, where the first variant is not measured: these are its trials, which decide on the number of blocks.
+    pub fn with_stored_base(mut self, trials: Vec<Trial>) -> Interleaved {
+        self.experiment.blocks = trials.len() as u32;
+        self.experiment.control = false;
+        self.stored = trials;
+        self
+    }
+
+    /// Trials that another run has measured.
+    pub fn stored(&self) -> &[Trial] {
+        &self.stored
+    }
+
+    /// How many variants, from the first on, another run has measured.
+    fn stored_variants(&self) -> usize {
+        usize::from(!self.stored.is_empty())
+    }
+
+    /// How many trials a block has.
+    fn block_len(&self, arms: &[Arm]) -> usize {
+        arms.len() - self.stored_variants()
     }
 
     /// The block of the trial of a number, from 1, and its part by its place in the cast; nothing beyond the last.
     fn slot(&self, arms: &[Arm], number: usize) -> Option<(u32, usize)> {
-        let (block, at) = (((number - 1) / arms.len()) as u32, (number - 1) % arms.len());
+        let trials = self.block_len(arms);
+        let (block, at) = (((number - 1) / trials) as u32, (number - 1) % trials);
         (block < self.experiment.blocks).then(|| (block, self.order(arms, block).concat()[at]))
     }
 
@@ -78,7 +106,9 @@ impl Interleaved {
     /// What is run at once in a block, in the order in which it runs.
     fn order(&self, arms: &[Arm], block: u32) -> Vec<Vec<usize>> {
         let (blocks, seed) = (self.experiment.blocks, self.experiment.seed);
-        let units = self.experiment.units(arms);
+        let mut units = self.experiment.units(arms);
+        // A stored variant is the first part, and by itself: whatever takes turns with another has run here.
+        units.drain(..self.stored_variants());
         let controls = (1..arms.len()).filter(|part| arms[*part].control);
         let alone = |part: usize| units.iter().position(|unit| *unit == [part]);
         let twins: Vec<(usize, usize)> =
@@ -92,8 +122,10 @@ impl Interleaved {
         let Arm { variant, name, .. } = &arms[part];
         let plan = self.experiment.variants[*variant].plan.clone();
         // The same calls in whole trials of a block, other ones in every block.
-        let plan = drive::Plan { seed: plan.seed + u64::from(block), ..plan };
-        Some(PlannedTrial { round: block, ..PlannedTrial::of(number, name, *variant, plan) })
+        let stored = self.stored.get(block as usize).map(|trial| trial.plan.seed);
+        let plan = drive::Plan { seed: stored.unwrap_or(plan.seed + u64::from(block)), ..plan };
+        let variant = variant - self.stored_variants();
+        Some(PlannedTrial { round: block, ..PlannedTrial::of(number, name, variant, plan) })
     }
 
     /// What has become of each part.
@@ -107,7 +139,7 @@ impl Interleaved {
             match part {
                 Some((_, part)) => stands(part, VariantState::Invalid, stopped.reason.clone()),
                 None => (0..arms.len())
-                    .filter(|part| arms[*part].variant == stopped.variant)
+                    .filter(|part| arms[*part].variant == stopped.variant + self.stored_variants())
                     .for_each(|part| stands(part, VariantState::NotStarted, stopped.reason.clone())),
             }
         }
@@ -140,9 +172,10 @@ impl Interleaved {
     fn found<'a, W: Benchmark>(&'a self, so_far: &'a CompletedTrials) -> Found<'a> {
         let arms = self.experiment.arms();
         let mut of_parts = vec![vec![None; self.experiment.blocks as usize]; arms.len()];
+        of_parts[0].iter_mut().enumerate().take(self.stored.len()).for_each(|(at, trial)| *trial = Some(at));
         for (at, number) in so_far.numbers.iter().enumerate() {
             if let Some((block, part)) = self.slot(&arms, *number) {
-                of_parts[part][block as usize] = Some(at);
+                of_parts[part][block as usize] = Some(self.stored.len() + at);
             }
         }
         let metrics = self.experiment.criteria.iter().map(|criterion| &criterion.metric);
@@ -153,7 +186,16 @@ impl Interleaved {
             statuses: self.statuses(&arms, so_far),
             arms,
             of_parts,
-            so_far,
+            stored_variants: self.stored_variants(),
+            trials: self.trials_with_stored(so_far),
+        }
+    }
+
+    /// All trials as the document has them: those that are stored before those that have run here.
+    fn trials_with_stored<'a>(&self, so_far: &'a CompletedTrials) -> Cow<'a, [Trial]> {
+        match self.stored.is_empty() {
+            true => Cow::Borrowed(&so_far.trials),
+            false => Cow::Owned([&self.stored[..], &so_far.trials[..]].concat()),
         }
     }
 }
@@ -171,7 +213,9 @@ struct Found<'a> {
     statuses: Vec<VariantStatus>,
     /// For each part its trial in each block.
     of_parts: Vec<Vec<Option<usize>>>,
-    so_far: &'a CompletedTrials,
+    /// How many variants, from the first on, another run has measured.
+    stored_variants: usize,
+    trials: Cow<'a, [Trial]>,
 }
 
 impl Found<'_> {
@@ -183,7 +227,7 @@ impl Found<'_> {
             arms: &self.arms,
             statuses: &self.statuses,
             of_parts: &self.of_parts,
-            trials: &self.so_far.trials,
+            trials: &self.trials,
         };
         findings.comparisons::<W>()
     }
@@ -217,6 +261,7 @@ impl Found<'_> {
                     settings: variant.asked.iter().map(setting).collect(),
                     base: if part.control { place(part.variant) } else { variant.base.and_then(place) },
                     control: part.control,
+                    stored: part.variant < self.stored_variants,
                     state: status.state,
                     reason: status.reason.clone(),
                     trials: trials.clone(),
@@ -262,21 +307,22 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
     }
 
     fn variants(&self) -> Vec<Variant> {
-        self.experiment.variants.clone()
+        self.experiment.variants[self.stored_variants()..].to_vec()
     }
 
     fn trials(&self) -> Option<usize> {
-        Some(self.experiment.arms().len() * self.experiment.blocks as usize)
+        Some(Schedule::<W>::block(self) * self.experiment.blocks as usize)
     }
 
     fn block(&self) -> usize {
-        self.experiment.arms().len()
+        self.block_len(&self.experiment.arms())
     }
 
     fn unit(&self, number: usize) -> RangeInclusive<usize> {
         let arms = self.experiment.arms();
-        let block = ((number - 1) / arms.len()) as u32;
-        let mut first = block as usize * arms.len() + 1;
+        let trials = self.block_len(&arms);
+        let block = ((number - 1) / trials) as u32;
+        let mut first = block as usize * trials + 1;
         if block >= self.experiment.blocks {
             return number..=number;
         }
@@ -309,7 +355,8 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
 
     fn announcement(&self) -> Option<String> {
         let Experiment { blocks, precision, .. } = self.experiment;
-        let all_s = seconds(self.experiment.block_s() * f64::from(blocks));
+        let own = Experiment { variants: Schedule::<W>::variants(self), ..self.experiment.clone() };
+        let all_s = seconds(own.block_s() * f64::from(blocks));
         let (about, until) = match precision {
             None => ("about", String::new()),
             Some(share) => ("at most", format!(", until every interval is within ±{:.1} %", share * 100.0)),
@@ -323,7 +370,7 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
     fn next(&self, number: usize, so_far: &CompletedTrials) -> Result<Next> {
         let arms = self.experiment.arms();
         let Some((block, part)) = self.slot(&arms, number) else { return Ok(Next::End) };
-        if (number - 1).is_multiple_of(arms.len()) && self.is_precise::<W>(so_far, block) {
+        if (number - 1).is_multiple_of(self.block_len(&arms)) && self.is_precise::<W>(so_far, block) {
             return Ok(Next::End);
         }
         let statuses = self.statuses(&arms, so_far);
@@ -355,11 +402,18 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
             Some(format!("{} {}", comparison.b.label, judge::figures::ratio(ratio)))
         };
         let found: Vec<String> = comparisons.iter().filter_map(words).collect();
-        let is_whole = last.is_multiple_of(arms.len()) && !found.is_empty();
+        let is_whole = last.is_multiple_of(self.block_len(&arms)) && !found.is_empty();
         is_whole.then(|| format!("so far: {} (95 % CI)", found.join(", ")))
     }
 
     fn update(&self, so_far: &CompletedTrials, document: &mut Document) {
+        // Before anything has run, a document with trials would look like a result.
+        if !so_far.trials.is_empty() {
+            document.trials = self.trials_with_stored(so_far).into_owned();
+        }
+        if let Some(first) = self.stored.first().filter(|first| !document.subjects.contains(&first.subject)) {
+            document.subjects.insert(0, first.subject.clone());
+        }
         let experiment = self.found::<W>(so_far).experiment::<W>(so_far.spent);
         document.experiment = if self.kind == RunKind::Experiment {
             Some(experiment)
@@ -414,7 +468,7 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
         }
         let found = self.found::<W>(so_far);
         let unsound = found.statuses.iter().any(|status| status.state != VariantState::Measured);
-        let unaudited = result::unaudited(&so_far.trials).filter(|_| require_audit);
+        let unaudited = result::unaudited(&self.trials_with_stored(so_far)).filter(|_| require_audit);
         if let Some(why) = &unaudited {
             print(why);
         }
@@ -424,142 +478,5 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::plan::Criterion;
-    use deploy::{EngineOptions, Spec};
-    use model::{Mix, Workload};
-    use sql::Dialect;
-    use workload_tpcc::Tpcc;
-
-    fn three() -> Interleaved {
-        let variant = |name: &str, base| Variant {
-            name: name.into(),
-            subject: "tpcc/sqlite/rusqlite".into(),
-            base,
-            factors: vec!["pool".into()],
-            plan: drive::Plan::default(),
-            pool: 8,
-            server_threads: 1,
-            http: model::HttpOptions::default(),
-            server_limits: None,
-            relaying: deploy::RelayOptions::default(),
-            spec: Spec::of_wishes(Dialect::Sqlite, 1, &[], &EngineOptions::default()),
-            through_checkpoints: false,
-            whole: false,
-            asked: vec![("pool".into(), "8".into())],
-        };
-        let experiment = Experiment {
-            name: "three".into(),
-            question: None,
-            workload: "tpcc".into(),
-            scale: 1,
-            blocks: 3,
-            control: true,
-            criteria: vec![Criterion { metric: "throughput".into(), margin: 0.02, max_loss: None }],
-            accept_inconclusive: false,
-            require_audit: false,
-            seed: 7,
-            variants: vec![variant("base", None), variant("B: 8", Some(0)), variant("alone", None)],
-            notes: Vec::new(),
-            suspicion: None,
-            precision: None,
-        };
-        Interleaved { kind: RunKind::Experiment, experiment }
-    }
-
-    #[test]
-    fn each_base_that_something_is_held_against_runs_once_more() {
-        let names = |run: &Interleaved| -> Vec<String> {
-            run.experiment.arms().into_iter().map(|part| part.name).collect()
-        };
-        let mut run = three();
-        assert_eq!(names(&run), ["base", "base, again", "B: 8", "alone"]);
-        run.experiment.control = false;
-        assert_eq!(names(&run), ["base", "B: 8", "alone"]);
-    }
-
-    #[test]
-    fn a_metric_of_calls_that_a_variant_does_not_make_is_found_before_anything_runs() {
-        let mut experiment = three().experiment;
-        let of = |experiment: &Experiment| Interleaved::of::<Tpcc>(experiment.clone(), RunKind::Experiment);
-        experiment.criteria[0].metric = "new-order.p99".into();
-        assert!(of(&experiment).is_ok());
-        experiment.variants[1].plan.mix = Mix::of(Tpcc::KINDS, &[("payment".to_owned(), 1.0)]).unwrap();
-        let error = of(&experiment).unwrap_err().to_string();
-        assert!(error.starts_with("B: 8 makes no calls that the metric `new-order.p99`"), "{error}");
-        experiment.criteria[0].metric = "payment.p99".into();
-        assert!(of(&experiment).is_ok());
-    }
-
-    /// Blocks of which each has these rates of the base, its control, and the variants.
-    fn so_far(run: &Interleaved, blocks: &[[f64; 4]]) -> CompletedTrials {
-        let (arms, mut so_far) = (run.experiment.arms(), CompletedTrials::default());
-        for number in 1..=blocks.len() * arms.len() {
-            let (block, part) = run.slot(&arms, number).unwrap();
-            let mut trial = sample_documents::trial().trials[0].clone();
-            trial.headline.value.value = blocks[block as usize][part];
-            so_far.push(number, arms[part].variant, trial);
-        }
-        so_far
-    }
-
-    #[test]
-    fn blocks_are_added_until_intervals_are_narrow_enough_and_five_at_least() {
-        let mut run = three();
-        run.experiment.blocks = 20;
-        let narrow = [[1_000.0, 1_001.0, 900.0, 500.0], [1_002.0, 1_000.0, 905.0, 500.0]];
-        let blocks = |count: usize| -> Vec<_> { narrow.into_iter().cycle().take(count).collect() };
-        let ends = |run: &Interleaved, blocks: &[[f64; 4]]| {
-            let next = Schedule::<Tpcc>::next(run, blocks.len() * 4 + 1, &so_far(run, blocks)).unwrap();
-            matches!(next, Next::End)
-        };
-        assert!(!ends(&run, &blocks(6)), "no precision was asked for");
-        run.experiment.precision = Some(0.01);
-        assert!(!ends(&run, &blocks(4)) && ends(&run, &blocks(5)));
-        let mut wild = blocks(5);
-        wild[2][2] = 700.0;
-        assert!(!ends(&run, &wild));
-        // Nothing ends within a block.
-        let next = Schedule::<Tpcc>::next(&run, 22, &so_far(&run, &blocks(5))).unwrap();
-        assert!(matches!(next, Next::Trial(_)));
-        let mut document = sample_documents::comparison();
-        Schedule::<Tpcc>::conclude(&run, &so_far(&run, &blocks(5)), &mut document);
-        assert_eq!(document.experiment.unwrap().blocks_planned, 5);
-        assert!(
-            document.notes.iter().any(|note| note.starts_with("It ended after 5 blocks")),
-            "{:?}",
-            document.notes
-        );
-    }
-
-    #[test]
-    fn a_plan_is_read_as_it_was_written() {
-        let text = serde_json::to_string(&three()).unwrap();
-        assert_eq!(serde_json::from_str::<Interleaved>(&text).unwrap(), three());
-    }
-
-    /// A drift that goes on evenly through a block does the same to the mean of both trials of the base as to what lies
-    /// between them.
-    #[test]
-    fn a_base_and_its_control_lie_around_the_middle_of_each_block() {
-        let (run, arms) = (three(), three().experiment.arms());
-        let parts: Vec<usize> = (1..=12).map(|number| run.slot(&arms, number).unwrap().1).collect();
-        for block in parts.chunks(4) {
-            let place = |part: usize| block.iter().position(|of| *of == part).unwrap();
-            assert_eq!(place(0) + place(1), 3, "{block:?}");
-        }
-    }
-
-    #[test]
-    fn the_same_plan_gives_the_same_trials_so_that_it_can_be_resumed() {
-        let folders = || -> Vec<String> {
-            let (run, arms) = (three(), three().experiment.arms());
-            (1..).map_while(|number| run.wanted(&arms, number)).map(|wanted| wanted.folder).collect()
-        };
-        assert_eq!(folders().len(), 12);
-        assert_eq!(folders(), folders());
-        assert!(folders()[11].starts_with("012-"), "{:?}", folders());
-        assert!(folders().iter().any(|folder| folder.ends_with("-b-8")), "{:?}", folders());
-    }
-}
+#[path = "interleaved_tests.rs"]
+mod tests;

@@ -7,7 +7,7 @@ use admin::store;
 use anyhow::Result;
 use model::RetryPolicy;
 use observe::FileSystem;
-use result::{Data, Interval, Moment, Setting, StoreData, Tier, Trial};
+use result::{Data, Interval, Moment, Setting, StatementPlan, StoreData, Tier, Trial};
 use targets::Driven;
 
 /// Puts settings that were read into the place of what a server reports.
@@ -71,8 +71,35 @@ impl<W: Driven> Job<'_, W> {
                 stack.durability.tier = Tier::Volatile;
                 stack.durability.detail = format!("{why}; of the server: {}", stack.durability.detail);
             }
+            let plan = |(statement, plan): (&str, String)| StatementPlan {
+                statement: statement.to_owned(),
+                plan,
+                later: None,
+            };
+            // An engine that does not say is measured all the same.
+            stack.plans = self.plans().unwrap_or_default().into_iter().map(plan).collect();
         }
         Ok(stack)
+    }
+
+    /// How the engine of the first store executes the workload's statements now, as far as it says.
+    fn plans(&self) -> Result<Vec<(&'static str, String)>> {
+        let Some(database) = self.databases.each.first() else { return Ok(Vec::new()) };
+        let statements = W::statements(database.url.dialect())?;
+        let texts: Vec<&str> = statements.iter().map(|(_, text)| text.as_str()).collect();
+        let plans = store(&database.url).plans(&texts)?;
+        let named = statements.iter().zip(plans).filter_map(|((name, _), plan)| Some((*name, plan?)));
+        Ok(named.collect())
+    }
+
+    /// Adds to plans from before the first call what has become of them by now.
+    pub(crate) fn note_later_plans(&self, plans: &mut [StatementPlan]) {
+        // An engine that is gone by now says nothing, and then no plan is known to have changed.
+        let now = if plans.is_empty() { Vec::new() } else { self.plans().unwrap_or_default() };
+        for plan in plans {
+            let later = now.iter().find(|(name, later)| *name == plan.statement && *later != plan.plan);
+            plan.later = later.map(|(_, later)| later.clone());
+        }
     }
 
     /// What the data and the engine's log are on, as far as this machine can tell.

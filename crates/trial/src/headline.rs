@@ -67,5 +67,6 @@ pub(crate) fn described(stack: model::Stack) -> result::Stack {
             claimed: false,
         },
         settings: stack.settings.into_iter().map(|(name, value)| result::Setting { name, value }).collect(),
+        plans: Vec::new(),
     }
 }

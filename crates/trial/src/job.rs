@@ -414,8 +414,9 @@ impl<W: Driven> Job<'_, W> {
     pub(crate) fn put_measured(&self, trial: &mut Trial, measured: Measured<W>) -> W::Ledger {
         let Measured { trial: driven, observation, stack, server_failure, throttling } = measured;
         // The store was asked before the first call; the engine may be gone by now.
-        let result::Stack { durability, settings, .. } = std::mem::take(&mut trial.stack);
-        trial.stack = result::Stack { durability, settings, ..described(stack) };
+        let result::Stack { durability, settings, mut plans, .. } = std::mem::take(&mut trial.stack);
+        self.note_later_plans(&mut plans);
+        trial.stack = result::Stack { durability, settings, plans, ..described(stack) };
         fill::<W>(trial, &driven.totals, &driven.slices, driven.span);
         trial.warmup_s = (driven.warmed > self.plan.warmup).then(|| driven.warmed.as_secs_f64());
         trial.machine = observation.machine;

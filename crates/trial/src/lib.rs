@@ -45,6 +45,7 @@ pub use reporter::{RunReporter, SliceView, TrialReporter};
 pub use run_state::{RunContext, RunState, SavedPlan};
 pub use runner::{begin, resume};
 pub use settle::{Interval, finish, settle};
+pub use stored::{is_of_plan, machine_difference};
 pub use validate::{
     After, Asking, after, audits, before, conformance, evidence, forbids, no_conformance, own_conformance,
     reachable,

@@ -44,7 +44,11 @@ pub fn resume<W: Driven, S: Schedule<W>>(
 ) -> Result<CommandOutcome> {
     let schedule = &run_state.plan;
     let mut stored = stored::read(site.folder, &run_state.id, schedule, &run_state.again)?;
-    stored::of_this_machine(stored.so_far.trials.iter())?;
+    if let Some(difference) = stored::machine_difference(&stored.so_far.trials) {
+        bail!(
+            "the trials so far were measured with {difference}: cannot resume on a different machine or kernel\nhint: start a new run"
+        );
+    }
     let done = stored.so_far.trials.len();
     stored.notes = stored::announce(&run_state.id, done, schedule.trials(), stored.notes, site.reporter);
     carry_out::<W, S>(run_state, Some(stored), site)
@@ -331,13 +335,24 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
         self.update(&run_state.plan);
         run_state.spent = self.so_far.spent;
         run_state.put(self.site.folder)?;
-        let partial = partial(&self.document, run_state.plan.trials(), self.site.folder);
+        let partial = self.partial(run_state);
         self.document.notes.push(partial);
         let put = self.site.folder.put_document(&self.document);
         self.document.notes.pop();
         put?;
         self.site.reporter.board(&self.document, &|| run_state.plan.shown(&self.so_far));
         Ok(())
+    }
+
+    /// What a reader must know of a document that is not whole.
+    fn partial(&self, run_state: &RunState<S>) -> String {
+        let ended = self.so_far.trials.iter().filter(|trial| has_ended(trial)).count();
+        format!(
+            "This is partial: {}, with {}. {} once nothing works on it.",
+            self.document.state.word(),
+            trials(ended, run_state.plan.trials()),
+            goes_on(self.site.folder)
+        )
     }
 
     fn spent(&self) -> Spent {
@@ -375,7 +390,7 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
         run_state.put(folder)?;
         let interrupted = self.document.state == State::Interrupted;
         if interrupted {
-            let partial = partial(&self.document, run_state.plan.trials(), folder);
+            let partial = self.partial(run_state);
             self.document.notes.push(partial);
         }
         if interrupted && self.so_far.trials.is_empty() {
@@ -399,17 +414,6 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
 fn together(wanted: &[(usize, PlannedTrial)]) -> String {
     let names: Vec<&str> = wanted.iter().map(|(_, planned)| planned.what.as_str()).collect();
     names.join(", ")
-}
-
-/// What a reader must know of a document that is not whole.
-fn partial(document: &Document, all: Option<usize>, folder: &Folder) -> String {
-    let ended = document.trials.iter().filter(|trial| has_ended(trial)).count();
-    format!(
-        "This is partial: {}, with {}. {} once nothing works on it.",
-        document.state.word(),
-        trials(ended, all),
-        goes_on(folder)
-    )
 }
 
 /// The command that goes on with an interrupted run.

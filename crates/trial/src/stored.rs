@@ -120,19 +120,12 @@ pub(crate) fn read_trial(folder: &Path, run: &str, name: &str) -> Result<Option<
     Ok(document.trials.first().filter(|trial| has_ended(trial)).map(without_lines))
 }
 
-/// Fails where a trial so far was measured on another machine, or on another kernel.
-pub(crate) fn of_this_machine<'a>(trials: impl Iterator<Item = &'a Trial>) -> Result<()> {
+/// How the machine or the kernel that trials were measured on differs from this one: `the CPU X, and here it is Y`.
+pub fn machine_difference<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Option<String> {
     let now = observe::machine();
-    for then in trials.map(|trial| &trial.machine) {
-        for (what, then, now) in machine_pairs(then, &now) {
-            if then != now {
-                bail!(
-                    "the trials so far were measured with {what} {then}, and here it is {now}: cannot resume on a different machine or kernel\nhint: start a new run"
-                );
-            }
-        }
-    }
-    Ok(())
+    let of_trial = |then: &Machine| machine_pairs(then, &now).into_iter().find(|(_, then, now)| then != now);
+    let (what, then, now) = trials.into_iter().find_map(|trial| of_trial(&trial.machine))?;
+    Some(format!("{what} {then}, and here it is {now}"))
 }
 
 fn machine_pairs(then: &Machine, now: &Machine) -> [(&'static str, String, String); 3] {
@@ -197,6 +190,12 @@ pub(crate) fn trials(done: usize, all: Option<usize>) -> String {
         None if done == 1 => "1 trial".into(),
         None => format!("{done} trials"),
     }
+}
+
+/// Whether a trial was measured by a plan, whatever the seed.
+pub fn is_of_plan<W: Benchmark>(trial: &Trial, plan: &drive::Plan) -> bool {
+    let now = plan.described(W::KINDS, RetryPolicy::default().attempts_max);
+    is_same(&Plan { seed: now.seed, ..trial.plan.clone() }, &now)
 }
 
 /// Whether a trial was measured as is wanted now.

@@ -132,6 +132,10 @@ impl Benchmark for Bookings {
         Ok(crate::schema(dialect)?)
     }
 
+    fn statements(dialect: Dialect) -> Result<Vec<(&'static str, String)>> {
+        Ok(crate::sql::Stmt::NAMES.iter().copied().zip(crate::sql::catalogue(dialect)?).collect())
+    }
+
     fn knowledge(size: &Cardinality, streams: &Streams<'_>, before: Option<&Vec<Tally>>) -> Arc<Registers> {
         if streams.lossy {
             return Arc::new(Registers::none());

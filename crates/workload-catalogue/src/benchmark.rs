@@ -71,6 +71,10 @@ impl Benchmark for FoodCatalogue {
         Ok(crate::schema(dialect)?)
     }
 
+    fn statements(dialect: Dialect) -> Result<Vec<(&'static str, String)>> {
+        Ok(crate::sql::Stmt::NAMES.iter().copied().zip(crate::sql::catalogue(dialect)?).collect())
+    }
+
     fn knowledge(size: &Cardinality, _: &Streams<'_>, _: Option<&Vec<Stored>>) -> Arc<Loaded> {
         Loaded::of(size)
     }

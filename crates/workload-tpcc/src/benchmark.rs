@@ -114,6 +114,10 @@ impl Benchmark for Tpcc {
         Ok(crate::schema(dialect)?)
     }
 
+    fn statements(dialect: Dialect) -> Result<Vec<(&'static str, String)>> {
+        Ok(crate::sql::Stmt::names(dialect).iter().copied().zip(crate::sql::catalogue(dialect)?).collect())
+    }
+
     fn knowledge(
         size: &Cardinality,
         streams: &Streams<'_>,

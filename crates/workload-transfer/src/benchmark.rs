@@ -122,6 +122,10 @@ impl Benchmark for Transfers {
         Ok(crate::schema(dialect)?)
     }
 
+    fn statements(dialect: Dialect) -> Result<Vec<(&'static str, String)>> {
+        Ok(crate::sql::Stmt::NAMES.iter().copied().zip(crate::sql::catalogue(dialect)?).collect())
+    }
+
     fn knowledge(size: &Cardinality, streams: &Streams<'_>, before: Option<&Vec<Tally>>) -> Arc<Registers> {
         // Between stores money of earlier runs may still be on its way.
         let settled = before.map_or(size.shards == 1, |before| Self::pending(before) == Some(0));

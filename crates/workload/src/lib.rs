@@ -161,6 +161,11 @@ pub trait Benchmark: Wire<Extent: Size, Outcome: PartialEq + Clone> {
     fn dataset(size: &Self::Extent, seed: u64) -> Arc<dyn Dataset>;
     /// Tables and indexes.
     fn schema(dialect: Dialect) -> Result<Catalogue>;
+    /// The statements of its calls in the plain style, each with its name: what a server makes plans for. None where there are no
+    /// such.
+    fn statements(_dialect: Dialect) -> Result<Vec<(&'static str, String)>> {
+        Ok(Vec::new())
+    }
     /// What is known of the stored data, and what all workers of all subjects that make calls on it have been answered. `before` is
     /// what the store reported before the first call, where it could be read.
     fn knowledge(

@@ -28,6 +28,15 @@ impl Conn for Session {
         self.wait(async |conn| rows(conn, sql, params, rows_max).await)
     }
 
+    fn plans(&mut self, statements: &[&str]) -> Result<Vec<Option<String>>, Cause> {
+        // Within a transaction that only reads, statements that change or lock rows are not explained either. To explain them changes
+        // and locks nothing, but for a row that `for update` finds by its key.
+        self.batch("rollback")?;
+        self.batch("set session transaction read write")?;
+        let without_lock = |statement: &str| statement.trim_end().trim_end_matches("for update").to_owned();
+        Ok(statements.iter().map(|statement| self.plan(&without_lock(statement))).collect())
+    }
+
     fn is_of_run(&mut self) {
         // Where locks are refused, no session has one, and nobody's are looked for.
         drop(self.batch("do get_lock(concat('stackmark session ', connection_id()), 0)"));
@@ -109,6 +118,54 @@ impl Conn for Session {
             }
             Ok::<_, Cause>(sum)
         })
+    }
+}
+
+impl Session {
+    /// How a statement would be executed with the first row of each table. Nothing of one that only stores rows, or that finds no
+    /// row: the server then plans no access.
+    fn plan(&mut self, statement: &str) -> Option<String> {
+        let rows = self.rows(&format!("explain {}", with_literals(statement)), &[], usize::MAX).ok()?;
+        let texts = rows.iter().map(|row| row.iter().map(shown).collect::<Vec<_>>());
+        let accesses = texts.map(|row| match &row[..] {
+            [_, kind, table, access, _, key, _, _, _, extra]
+            | [_, kind, table, _, access, _, key, _, _, _, _, extra] => {
+                if kind == "INSERT" || table.is_empty() {
+                    return None;
+                }
+                let words =
+                    [table, access, key].map(String::as_str).into_iter().filter(|word| !word.is_empty());
+                let accessed = words.collect::<Vec<_>>().join(" ");
+                let notable = extra.split("; ").filter(|word| !word.is_empty() && *word != "Using where");
+                Some(std::iter::once(accessed.as_str()).chain(notable).collect::<Vec<_>>().join(", "))
+            }
+            _ => None,
+        });
+        let accesses: Vec<String> = accesses.collect::<Option<_>>()?;
+        (!accesses.is_empty()).then(|| accesses.join(" > "))
+    }
+}
+
+/// A statement with a literal in the place of each parameter: the first key of whatever it is, a number or a text.
+fn with_literals(statement: &str) -> String {
+    let mut text = String::new();
+    let mut rest = statement;
+    while let Some((before, after)) = rest.split_once('?') {
+        text.push_str(before);
+        // How many rows are wanted must be a number.
+        let is_limit = before.trim_end().ends_with("limit") || before.trim_end().ends_with("offset");
+        text.push_str(if is_limit { "1" } else { "'1'" });
+        rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
+    }
+    text + rest
+}
+
+/// A value of `explain` as text.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Text(text) => text.to_string(),
+        Value::Int(number) => number.to_string(),
+        _ => String::new(),
     }
 }
 

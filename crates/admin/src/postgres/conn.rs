@@ -46,6 +46,18 @@ impl Conn for Session {
         rows?.iter().take(rows_max).map(values).collect()
     }
 
+    fn plans(&mut self, statements: &[&str]) -> Result<Vec<Option<String>>, Cause> {
+        // What a session keeps after it has executed a statement a few times; and whatever has failed ends with the transaction.
+        if self.is_pooled() {
+            self.begin("read only")?;
+        }
+        let explained = self
+            .batch("set local plan_cache_mode = force_generic_plan")
+            .and_then(|()| statements.iter().map(|statement| self.plan(statement)).collect());
+        self.batch("rollback")?;
+        explained
+    }
+
     fn hold(&mut self) -> Result<bool, Cause> {
         if self.is_pooled() {
             return Ok(false);
@@ -116,6 +128,44 @@ impl Conn for Session {
         let forms = forms(self, table)?;
         self.wait(read_back(self.client(), table, &forms, part, signals))
     }
+}
+
+impl Session {
+    /// The generic plan of a statement, within a transaction.
+    fn plan(&mut self, statement: &str) -> Result<Option<String>, Cause> {
+        let text = dollars(statement);
+        let params = (1..).take_while(|number| text.contains(&format!("${number}"))).count();
+        let list = if params == 0 { String::new() } else { format!("({})", vec!["null"; params].join(", ")) };
+        self.batch("savepoint plan")?;
+        // One that cannot be prepared is not explained, such as of tables that another kit has named otherwise.
+        if self.batch(&format!("prepare stackmark_plan as {text}")).is_err() {
+            self.batch("rollback to plan")?;
+            return Ok(None);
+        }
+        let explain = format!("explain (costs off) execute stackmark_plan{list}");
+        let lines: Result<Rows, Cause> = self
+            .wait(self.client().query_typed(&explain, &[]))
+            .and_then(|rows| rows.iter().map(values).collect());
+        if lines.is_err() {
+            self.batch("rollback to plan")?;
+        }
+        self.batch("deallocate stackmark_plan")?;
+        Ok(lines.ok().map(|lines| {
+            nodes(lines.iter().filter_map(|row| match row.first()? {
+                Value::Text(text) => Some(text.as_str()),
+                _ => None,
+            }))
+        }))
+    }
+}
+
+/// The nodes of a plan that PostgreSQL prints, from the top, without their conditions: `Limit > Index Scan using x on y`.
+fn nodes<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let node = |(at, line): (usize, &'a str)| match line.split_once("->  ") {
+        Some((_, node)) => Some(node.trim()),
+        None => (at == 0).then_some(line.trim()),
+    };
+    lines.enumerate().filter_map(node).collect::<Vec<_>>().join(" > ")
 }
 
 async fn read_back(

@@ -15,7 +15,7 @@ const SCALE: &str = "scale";
 const HEADING: &str = "Options of single workloads";
 
 /// What was given, by the names of the options.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Amounts(Chosen);
 
 impl Amounts {

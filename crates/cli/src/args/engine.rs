@@ -1,10 +1,10 @@
 //! Options of private engines.
 
-use super::values::{limit, setting};
+use super::values::{limit, programs, setting};
 use super::{Limit, Limited, Setting};
 use clap::{Args, ValueEnum};
 
-#[derive(Debug, Args, Clone, Default)]
+#[derive(Debug, Args, Clone, Default, PartialEq)]
 #[command(next_help_heading = "Engine")]
 pub(crate) struct EngineArgs {
     /// Durability of commits on a private engine: `delayed` may lose the last moments when the machine
@@ -19,6 +19,11 @@ pub(crate) struct EngineArgs {
     /// percent.
     #[arg(long)]
     pub(crate) statement_statistics: bool,
+    /// Folder of the programs of a private PostgreSQL or MariaDB, or a version that is installed in the usual place, such as `18`
+    /// [default: the newest]. In `compare`, two of them are compared with each other, and one subject with one is compared with
+    /// itself on the default.
+    #[arg(long, value_name = "PATH|VERSION", value_parser = programs)]
+    pub(crate) engine_bin: Vec<String>,
     /// Setting of a private PostgreSQL or MariaDB, instead of the one in docs/rig.md: `shared_buffers=2GB`. The server of --db is
     /// not changed: it must have the value. In `compare`, two values of one setting are compared with each other, and one
     /// subject with a setting is compared with itself without it.

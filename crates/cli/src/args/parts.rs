@@ -52,7 +52,7 @@ impl PlanArgs {
     }
 }
 
-#[derive(Debug, Args, Clone, Default)]
+#[derive(Debug, Args, Clone, Default, PartialEq)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct MixArgs {
     /// Kinds of call instead of the workload's mix, with their relative weights: `new-order=45,payment=43`.
@@ -93,7 +93,7 @@ impl MixArgs {
     }
 }
 
-#[derive(Debug, Args, Clone)]
+#[derive(Debug, Args, Clone, PartialEq)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct PlanArgs {
     /// Clients, each with one call in flight [default: 8; with --think spec ten per warehouse].

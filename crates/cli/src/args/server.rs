@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-#[derive(Debug, Args, Clone, Default)]
+#[derive(Debug, Args, Clone, Default, PartialEq)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerArgs {
     /// Database sessions of the HTTP server [default: as many as clients, at most 64].

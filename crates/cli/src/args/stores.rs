@@ -12,7 +12,7 @@ use targets::place;
 pub(crate) const SHARDS_MAX: u32 = 64;
 
 /// How the data is split.
-#[derive(Debug, Args, Clone, Default)]
+#[derive(Debug, Args, Clone, Default, PartialEq)]
 pub(crate) struct Shards {
     /// Number of stores that the data is split over, each with its own engine: `tpcb` by branch, so that
     /// calls stay within a store.

@@ -2,6 +2,7 @@
 
 use drive::{RatePerSecond, Stage, Think};
 use model::Nanos;
+use std::path::Path;
 use std::time::Duration;
 
 /// Which process is limited, and to what.
@@ -34,6 +35,16 @@ pub(super) fn limit(text: &str) -> Result<Limit, String> {
 
 /// A setting of an engine: its name in small letters, and its value.
 pub(crate) type Setting = (String, String);
+
+/// The folder of an engine's programs, wherever it is named from, or a version of it.
+pub(crate) fn programs(text: &str) -> Result<String, String> {
+    let is_version = text.starts_with(|c: char| c.is_ascii_digit()) && !Path::new(text).is_dir();
+    match std::path::absolute(text) {
+        _ if is_version => Ok(text.to_owned()),
+        Ok(path) => path.into_os_string().into_string().map_err(|_| "not a text".to_owned()),
+        Err(error) => Err(format!("not a path: {error}")),
+    }
+}
 
 pub(super) fn setting(text: &str) -> Result<Setting, String> {
     match text.split_once('=') {

@@ -8,8 +8,8 @@ use result::{AuditWhen, CallCounts, Check, Class, Rule, Settled, Trial, UNVERIFI
 const UNPLANNED_MAX: f64 = 0.05;
 /// The same for calls that did not complete.
 const FAULTS_MAX: f64 = 0.01;
-/// How far the rate and its slices may differ, as a share, next to a call a client: a page that is handed over late counts in
-/// the slice after its own.
+/// How far the rate and its slices may differ, as a share, next to a call a client in each window: a page that is handed over late counts
+/// in the slice after its own, and a call that was begun in a window may end after it, where a round has no slice.
 const SLICES_MARGIN: f64 = 0.01;
 /// A window that its slices cover but for less was not cut short.
 const EDGE_S: f64 = 1e-3;
@@ -100,7 +100,8 @@ fn rate_without_calls(trial: &Trial) -> Option<String> {
     let covered_s: f64 = slices().map(|slice| slice.duration_s).sum();
     let in_slices: u64 = slices().flat_map(|slice| &slice.kinds).map(|kind| kind.committed).sum();
     let differs = in_slices as f64 - committed;
-    let margin = committed * SLICES_MARGIN + f64::from(trial.plan.clients);
+    let windows = 1 + trial.plan.rounds.map_or(0, |rounds| rounds.number);
+    let margin = committed * SLICES_MARGIN + f64::from(trial.plan.clients * windows);
     // Of a trial that was stopped early the slice that it ended in is not in the time line: at most as many calls as in the busiest.
     let is_whole = covered_s >= trial.measured_s * (1.0 - SLICES_MARGIN);
     let of_slice = |slice: &result::Slice| slice.kinds.iter().map(|kind| kind.committed).sum::<u64>();

@@ -1,7 +1,8 @@
 //! What may be compared with each other.
 
 use super::*;
-use result::{Arrivals, CallWork, Gauge, Limits, Setting, Tier};
+use crate::rules::{ENGINE_SETTING, intended_by, intended_by_all};
+use result::{Arrivals, CallWork, Gauge, Limits, Setting, StatementPlan, Tier};
 
 /// A direct trial and one through HTTP of the sample comparison.
 fn pair() -> (Trial, Trial) {
@@ -99,6 +100,35 @@ fn every_field_of_the_key_makes_different_work() {
     }
     let (a, b) = changed(|_| {});
     assert_eq!(same(&a, &b, &[]), Comparability { key: vec![], fingerprint: vec![], different_work: false });
+}
+
+#[test]
+fn plans_of_statements_that_both_sides_have_are_compared_as_they_were_before_the_load() {
+    let (mut a, mut b) = changed(|_| {});
+    let plan = |statement: &str, plan: &str| StatementPlan {
+        statement: statement.to_owned(),
+        plan: plan.to_owned(),
+        later: None,
+    };
+    a.stack.plans = vec![plan("read_stock", "Seq Scan on stock"), plan("read_item", "Index Scan on item")];
+    assert!(!same(&a, &b, &[]).different_work, "those of one side are not known");
+    b.stack.plans = a.stack.plans.clone();
+    // It changed within a trial: a rule says so.
+    b.stack.plans[1].later = Some("Seq Scan on item".to_owned());
+    assert!(!same(&a, &b, &[]).different_work);
+    b.stack.plans[0].plan = "Index Scan using stock_pkey on stock".to_owned();
+    let found = same(&a, &b, &[]);
+    let [difference] = &found.key[..] else { panic!("{:?}", found.key) };
+    assert_eq!(difference.field, "stack.plans.read_stock");
+    assert!(found.different_work);
+    for factor in
+        [ENGINE_SETTING.to_owned() + "random_page_cost", "settings".into(), "stack.plans.read_stock".into()]
+    {
+        assert!(!same(&a, &b, &intended_by_all([factor.as_str()])).different_work, "{factor}");
+    }
+    b.stack.engine = "mariadb".to_owned();
+    let fields: Vec<String> = same(&a, &b, &[]).key.into_iter().map(|difference| difference.field).collect();
+    assert_eq!(fields, ["stack.engine"], "another engine words its plans in its own way");
 }
 
 fn half_a_processor() -> Option<Limits> {

@@ -1,6 +1,6 @@
 //! The rules of a comparison: whether its ratio may be put down to the factor under study.
 
-use super::compared::{intended_by_all, is_intended};
+use super::intended::{intended_by_all, is_intended};
 use super::{bad, fine, hint, listed, named, note, warning};
 use crate::figures;
 use result::{Comparison, Engine, Rule, Trial};

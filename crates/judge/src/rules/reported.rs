@@ -1,6 +1,6 @@
 //! What servers report of themselves, compared.
 
-use result::Setting;
+use result::{Setting, StatementPlan};
 
 /// What is said of a setting that one side does not have.
 pub(super) const NOT_SET: &str = "not set";
@@ -22,6 +22,15 @@ pub(super) fn setting_differences(a: &[Setting], b: &[Setting]) -> Vec<(String, 
         })
         .filter(|(_, a, b)| a != b)
         .collect()
+}
+
+/// Plans of statements that both sides have, before their first calls.
+pub(super) fn plan_differences(a: &[StatementPlan], b: &[StatementPlan]) -> Vec<(String, String, String)> {
+    let differing = |a: &StatementPlan| {
+        let b = b.iter().find(|b| b.statement == a.statement && b.plan != a.plan)?;
+        Some((format!("stack.plans.{}", a.statement), a.plan.clone(), b.plan.clone()))
+    };
+    a.iter().filter_map(differing).collect()
 }
 
 /// Whether two versions differ by no more than patches of libraries: the words are the same, and of each version the first two numbers of

@@ -1,6 +1,6 @@
 //! Whether the circumstances of a trial are known well enough to compare it, and what they mean.
 
-use super::{fine, listed, note, warning};
+use super::{fine, hint, listed, note, warning};
 use crate::figures;
 use result::{Rule, Tier, Trial};
 
@@ -53,6 +53,36 @@ pub(super) fn fingerprint(trial: &Trial) -> Option<Rule> {
         .filter_map(|kind| Some(format!("{} {}", kind.name, figures::short(kind.tally.work?.statements))))
         .collect();
     fine(format!("statements a committed call: {}", works.join(", ")))
+}
+
+/// Whether the engine executed the workload's statements in the same way all the time.
+pub(super) fn plans(trial: &Trial) -> Option<Rule> {
+    /// Changes that are listed in full.
+    const LISTED: usize = 3;
+    let plans = &trial.stack.plans;
+    let changed: Vec<String> = plans
+        .iter()
+        .filter_map(|of| Some(format!("{} from {} to {}", of.statement, of.plan, of.later.as_ref()?)))
+        .collect();
+    let number = figures::counted(changed.len() as u64, "statement");
+    match (plans.is_empty(), &changed[..]) {
+        (true, _) => None,
+        (false, []) => fine(format!(
+            "the engine planned {} after the load as before it",
+            figures::counted(plans.len() as u64, "statement")
+        )),
+        (false, _) => {
+            let more = changed.len().saturating_sub(LISTED);
+            let rest = if more == 0 { String::new() } else { format!("; and {more} more") };
+            hint(
+                format!(
+                    "the plan of {number} changed while calls were made, for sessions that plan it again: {}{rest}",
+                    changed[..changed.len() - more].join("; ")
+                ),
+                "gather statistics before the run (`analyze`), or warm up until the plan stays",
+            )
+        }
+    }
 }
 
 /// Whether every field of the comparison key is known.

@@ -7,7 +7,7 @@ use super::{RULES, judge};
 use result::Severity::{self, Bad, Info, Ok as Fine, Warning};
 use result::{
     Arrivals, AuditWhen, Check, Class, Engine, Gap, GapKind, Limit, Limits, Missing, Outage, Quantiles, Rule,
-    Settled, Silence, Slice, Throttling, Trial, Turn,
+    Settled, Silence, Slice, StatementPlan, Throttling, Trial, Turn,
 };
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ const fn row(rule: &'static str, severity: Severity, words: &'static str, fire: 
 }
 
 /// Every rule of trials, in the order of the code. "Complains" is a warning or worse, but for those that only inform.
-const ROWS: [Row; 29] = [
+const ROWS: [Row; 30] = [
     row("call-accounting", Bad, "call counts do not add up", |trial| {
         trial.overall.call_counts.committed -= 1
     }),
@@ -73,6 +73,13 @@ const ROWS: [Row; 29] = [
     row("key", Warning, "the checksum of the data", |trial| trial.data.checksum = None),
     row("durability", Warning, "the data is in memory", |trial| {
         trial.data.file_system = Some("tmpfs (memory)".to_owned());
+    }),
+    row("plans", Info, "the plan of 1 statement changed while calls were made", |trial| {
+        trial.stack.plans = vec![StatementPlan {
+            statement: "read_stock".to_owned(),
+            plan: "Index Scan using stock_pkey on stock".to_owned(),
+            later: Some("Seq Scan on stock".to_owned()),
+        }];
     }),
     row("engine-counts", Warning, "the log was flushed 1 times", |trial| {
         trial.engine =

@@ -221,14 +221,14 @@ fn each_doubt(drill: &Drill) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::Colour;
+    use crate::text::Style;
     use result::Shortfall;
 
     /// The text and the page of the sample with a change.
     fn told(change: impl FnOnce(&mut Drill)) -> (String, String) {
         let mut document = sample_documents::drill();
         change(document.drill.as_mut().expect("the sample is a drill"));
-        (crate::text::render(&document, Colour::Never), crate::html::render(&document))
+        (crate::text::render(&document, Style::PLAIN), crate::html::render(&document))
     }
 
     #[test]

@@ -82,7 +82,13 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
     let mut time_goes = bars_of(&rows, pair.as_ref());
     time_goes.push(Block::Gap);
     time_goes.extend(pair.as_ref().and_then(pair::difference).map(Block::from));
+    time_goes.extend(pair.as_ref().and_then(pair::moved).map(Block::from));
     time_goes.extend(waits_of);
+    let bottleneck = |row: &Row<'_>| {
+        let found = judge::bottleneck(row.pooled.trials.first()?)?;
+        Some(Block::fact(format!("bottleneck of {}", row.variant.name), found.sentence))
+    };
+    time_goes.extend(pair.iter().flat_map(|pair| [pair.a, pair.b]).filter_map(bottleneck));
     time_goes.push(Block::from(waits(&rows)).at(Level::Page));
     let block_by_block = match &pair {
         Some(pair) => pair::blocks(pair),
@@ -375,14 +381,14 @@ fn costs<'a>(rows: &[Row<'_>], is_pair: bool) -> Vec<Block<'a>> {
             sum: cost(row.pooled.cpu_ms_per_1000(None)),
         })
         .collect();
-    let titles = std::iter::once("variant").chain(roles.iter().map(String::as_str)).chain(["all"]);
+    let titles = std::iter::once("CPU / 1,000 calls").chain(roles.iter().map(String::as_str)).chain(["all"]);
     let mut table = Table::new("CPU a thousand committed calls", columns(titles, 1..));
     for (row, bar) in measured.iter().zip(&bars) {
         let cells = roles.iter().map(|role| cost(of(row, role)));
         table.row(std::iter::once(bar.name.clone()).chain(cells).chain([bar.sum.clone()]));
     }
     if is_pair {
-        return vec![Block::from(table).at(Level::Full)];
+        return vec![Block::from(table).at(Level::Vital)];
     }
     let table = table.folded("The costs as a table");
     vec![

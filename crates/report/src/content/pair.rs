@@ -7,7 +7,7 @@ use crate::html::budget::Bar;
 use crate::html::spectrum::{self, Lane};
 use crate::variants::{ByMetric, Row, VariantStatus};
 use judge::figures;
-use result::{BudgetPart, Comparison, Side};
+use result::{BudgetPart, Clocked, Comparison, Engine, Side, Trial};
 
 /// A base and the one variant that is compared with it, where an experiment is of no others.
 pub(super) struct Pair<'r, 'a> {
@@ -105,6 +105,102 @@ pub(super) fn bars<'a>(pair: &Pair<'_, '_>) -> Vec<Block<'a>> {
     budgets("call", bars, caption, Level::Page)
 }
 
+/// The statements and steps of transactions whose time a call differs most, and the states of the engine's sessions whose share does.
+/// Nothing where neither is known of both.
+pub(super) fn moved(pair: &Pair<'_, '_>) -> Option<Table> {
+    /// How many of each are listed, and how much of a call's time a part must have moved by.
+    const LISTED: usize = 3;
+    const LEAST: f64 = 0.01;
+    let [a, b] = [pair.a, pair.b].map(|row| &row.pooled.trials);
+    let titles = [
+        words("what differs most"),
+        figure(pair.a.variant.name.as_str()),
+        figure(pair.b.variant.name.as_str()),
+        figure("difference"),
+    ];
+    let mut table = Table::new("Statements and waits that differ most", titles);
+    let whole_ns = pair.a.pooled.budget.map_or(0.0, |budget| budget.response_ns);
+    let (of_a, of_b) = (clocked_parts(a), clocked_parts(b));
+    for (name, [ns_a, ns_b]) in most_different(&of_a, &of_b, LISTED, LEAST * whole_ns) {
+        let [of_a, of_b, change] = figures::difference(ns_a, ns_b, 0.0);
+        table.row([name, of_a, of_b, change]);
+    }
+    let (of_a, of_b) = (waits(a), waits(b));
+    for (name, [share_a, share_b]) in most_different(&of_a, &of_b, LISTED, LEAST) {
+        let change =
+            format!("{}{}", if share_b > share_a { "+" } else { "" }, figures::percent(share_b - share_a));
+        table.row([
+            format!("engine sessions: {name}"),
+            figures::percent(share_a),
+            figures::percent(share_b),
+            change,
+        ]);
+    }
+    (!table.rows.is_empty()).then_some(table)
+}
+
+/// What is known of both sides, those first that differ most; at most so many, by at least `least` each. What one side does not have
+/// takes it nothing. Nothing where nothing is known of a side.
+fn most_different(
+    a: &[(String, f64)],
+    b: &[(String, f64)],
+    number: usize,
+    least: f64,
+) -> Vec<(String, [f64; 2])> {
+    if a.is_empty() || b.is_empty() {
+        return Vec::new();
+    }
+    let of = |all: &[(String, f64)], name: &str| {
+        all.iter().find(|(known, _)| known == name).map_or(0.0, |(_, value)| *value)
+    };
+    let only_b = b.iter().filter(|(name, _)| a.iter().all(|(known, _)| known != name));
+    let names = a.iter().chain(only_b).map(|(name, _)| name);
+    let by = |of: &(String, [f64; 2])| (of.1[1] - of.1[0]).abs();
+    let pairs = names.map(|name| (name.clone(), [of(a, name), of(b, name)]));
+    let mut both: Vec<_> = pairs.filter(|of| by(of) > least).collect();
+    both.sort_by(|one, other| by(other).total_cmp(&by(one)));
+    both.truncate(number);
+    both
+}
+
+/// What each part around which a clock stood takes of a committed call of any kind, in nanoseconds: `read_stock of new-order`.
+fn clocked_parts(trials: &[&Trial]) -> Vec<(String, f64)> {
+    let committed: f64 = trials.iter().map(|trial| trial.overall.call_counts.committed as f64).sum();
+    let mut parts: Vec<(String, f64)> = Vec::new();
+    for kind in trials.iter().flat_map(|trial| &trial.kinds) {
+        let calls = kind.tally.call_counts.committed as f64;
+        for part in kind.clocked.iter().flat_map(Clocked::parts) {
+            let (name, ns) =
+                (format!("{} of {}", part.name, kind.name), part.of_call_ns * calls / committed.max(1.0));
+            match parts.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, sum)) => *sum += ns,
+                None => parts.push((name, ns)),
+            }
+        }
+    }
+    parts
+}
+
+/// The mean share of each state of the engine's sessions; none where a trial has no samples.
+fn waits(trials: &[&Trial]) -> Vec<(String, f64)> {
+    let engines: Option<Vec<&Engine>> =
+        trials.iter().map(|trial| trial.engine.as_ref().filter(|engine| engine.samples > 0)).collect();
+    let Some(engines) = engines.filter(|engines| !engines.is_empty()) else { return Vec::new() };
+    let mut names: Vec<&str> = Vec::new();
+    for wait in engines.iter().flat_map(|engine| &engine.waits) {
+        if !names.contains(&wait.name.as_str()) {
+            names.push(&wait.name);
+        }
+    }
+    let share = |name: &str| {
+        let of = |engine: &&Engine| {
+            engine.waits.iter().find(|wait| wait.name == name).map_or(0.0, |wait| wait.share)
+        };
+        engines.iter().map(of).sum::<f64>() / engines.len() as f64
+    };
+    names.into_iter().map(|name| (name.to_owned(), share(name))).collect()
+}
+
 /// Difference of the mean response time by part, over all calls.
 pub(super) fn difference(pair: &Pair<'_, '_>) -> Option<Table> {
     let (a, b) = pair.a.pooled.budget.zip(pair.b.pooled.budget)?;
@@ -117,11 +213,12 @@ pub(super) fn difference(pair: &Pair<'_, '_>) -> Option<Table> {
     ];
     let whole_ns = b.response_ns - a.response_ns;
     let mut table = Table::new("Difference of the mean response time by part", titles);
+    let [.., whole] = figures::difference(a.response_ns, b.response_ns, a.response_ns);
     let mut row = |name: &str, ns_a: f64, ns_b: f64| {
-        let change = figures::change(ns_b - ns_a, a.response_ns);
-        let is_news = change != "0" && figures::change(whole_ns, a.response_ns) != "0";
+        let [of_a, of_b, change] = figures::difference(ns_a, ns_b, a.response_ns);
+        let is_news = change != "0" && whole != "0";
         let share = figures::or_none(is_news.then(|| (ns_b - ns_a) / whole_ns), figures::percent);
-        table.row([name.to_owned(), figures::part(ns_a), figures::part(ns_b), change, share]).level =
+        table.row([name.to_owned(), of_a, of_b, change, share]).level =
             match ns_a.abs().max(ns_b.abs()) >= PART_MIN * a.response_ns {
                 true => Level::Always,
                 false => Level::Full,

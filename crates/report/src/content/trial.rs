@@ -175,12 +175,13 @@ fn rates_section(trial: &Trial) -> Vec<Block<'_>> {
     }
     let is_open = trial.plan.arrivals.is_open();
     let times = Block::Caption(findings::times_sentence(trial).to_owned());
-    let mut blocks = vec![rates(trial)];
+    let mut blocks = vec![rates(trial).at(Level::Vital)];
     blocks.extend(stages(trial));
     blocks.extend(findings::demand_sentence(trial).map(Block::Caption));
     blocks.push(times.at(if is_open { Level::Always } else { Level::Page }));
     blocks.push(Block::fact("calls", findings::exceptions(trial).join("; ")).at(Level::Brief));
-    blocks.push(Block::At(Level::Brief, checks::summary(&[trial]).into()));
+    let [audits, others @ ..] = checks::summary(&[trial]);
+    blocks.push(Block::At(Level::Brief, [audits.at(Level::Vital)].into_iter().chain(others).collect()));
     // Where something never arrived, that is among the rules to mind.
     let settled = trial.rules.iter().find(|rule| rule.name == "settled" && rule.severity == Severity::Ok);
     blocks.extend(settled.map(|rule| Block::fact("settled", rule.sentence.clone()).at(Level::Brief)));
@@ -342,7 +343,8 @@ fn where_time_goes(trial: &Trial) -> Vec<Block<'_>> {
         Block::fact("HTTP bytes", words)
     }));
     blocks.extend(engine_findings::grouping(trial).map(|words| Block::fact("shared commits", words)));
-    blocks.extend(judge::bottleneck(trial).map(|found| Block::fact("bottleneck", found.sentence)));
+    let bottleneck = judge::bottleneck(trial).map(|found| Block::fact("bottleneck", found.sentence));
+    blocks.extend(bottleneck.map(|found| found.at(Level::Vital)));
     blocks
 }
 

@@ -1,7 +1,7 @@
 //! What every format says of A/A controls.
 
 use report::text;
-use report::text::Colour;
+use report::text::Style;
 
 #[test]
 fn a_control_that_differs_from_itself_is_said_in_every_format_and_once() {
@@ -16,6 +16,6 @@ fn a_control_that_differs_from_itself_is_said_in_every_format_and_once() {
         let noise = comparison.noise.as_mut().unwrap();
         (noise.ratio.value, noise.ratio.low, noise.ratio.high) = (1.03, Some(1.01), Some(1.05));
     }
-    let report = text::render(&document, Colour::Never);
+    let report = text::render(&document, Style::PLAIN);
     assert_eq!(report.matches("control shows a bias").count(), 1, "{report}");
 }

@@ -7,6 +7,7 @@ mod files;
 mod problems;
 mod progress;
 mod report;
+mod short;
 mod short_line;
 mod sizes;
 mod snapshots;
@@ -15,6 +16,6 @@ mod statements;
 /// A report as text, as Markdown and as a page, with plain spaces.
 fn formats(document: &result::Document) -> [String; 3] {
     use ::report::{html, markdown, text};
-    let text = text::render(document, text::Colour::Never);
+    let text = text::render(document, text::Style::PLAIN);
     [text, markdown::render(document), html::render(document)].map(|report| report.replace('\u{a0}', " "))
 }

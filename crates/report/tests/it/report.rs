@@ -2,7 +2,7 @@
 
 use super::formats;
 use contract::schema::Schema;
-use report::text::Colour;
+use report::text::{Colour, Style};
 use report::{html, markdown, text};
 use result::{self, Document, Loss, State};
 use std::path::Path;
@@ -205,7 +205,7 @@ fn an_interrupted_experiment_says_how_far_it_came() {
     document.trials.clear();
     let page = html::render(&document);
     assert!(page.contains("No result yet."), "{page}");
-    let _ = (text::render(&document, Colour::Never), markdown::render(&document));
+    let _ = (text::render(&document, Style::PLAIN), markdown::render(&document));
 }
 
 #[test]
@@ -230,9 +230,8 @@ fn work_that_the_factor_changes_is_no_other_work() {
         a: 5.6,
         b: 1.0,
     }];
-    let listed = |document: &Document| {
-        text::render(document, Colour::Never).contains("statements per call of payment")
-    };
+    let listed =
+        |document: &Document| text::render(document, Style::PLAIN).contains("statements per call of payment");
     assert!(listed(&document));
     sample_documents::compared_mut(&mut document).factors = vec!["style".to_owned()];
     assert!(!listed(&document));
@@ -269,7 +268,7 @@ fn a_hidden_percentile_is_a_dash_in_every_format() {
     latency.response = result::Quantiles::new(100, 5e6, 77_000_000, |quantile| (quantile * 1e9) as u64);
     assert_eq!(latency.response.p99_ns, None);
     for (name, report, dash) in [
-        ("text", text::render(&document, Colour::Never), "         –         –     77 ms"),
+        ("text", text::render(&document, Style::PLAIN), "         –         –     77 ms"),
         ("markdown", markdown::render(&document), "| – | – | 77 ms |"),
         (
             "html",
@@ -309,7 +308,7 @@ fn what_was_accepted_and_what_became_of_it_are_two_rows() {
 #[test]
 fn no_line_of_a_terminal_is_wider_than_a_hundred_columns() {
     for (name, document) in samples().filter(|(name, _)| *name != "hostile") {
-        for line in text::render(&document, Colour::Never).lines() {
+        for line in text::render(&document, Style::PLAIN).lines() {
             assert!(line.chars().count() <= 100, "{name}: {line}");
         }
     }
@@ -318,12 +317,12 @@ fn no_line_of_a_terminal_is_wider_than_a_hundred_columns() {
 #[test]
 fn colour_adds_nothing_but_colour() {
     for (name, document) in samples() {
-        let coloured = text::render(&document, Colour::Always);
+        let coloured = text::render(&document, Style { colour: Colour::Always, ..Style::PLAIN });
         let mut plain = String::new();
         let mut parts = coloured.split("\x1b[");
         plain.push_str(parts.next().unwrap_or_default());
         parts.for_each(|part| plain.push_str(part.split_once('m').map_or(part, |(_, rest)| rest)));
-        assert_eq!(plain, text::render(&document, Colour::Never), "{name}");
+        assert_eq!(plain, text::render(&document, Style::PLAIN), "{name}");
     }
 }
 
@@ -331,7 +330,7 @@ fn colour_adds_nothing_but_colour() {
 fn data_cannot_steer_the_terminal() {
     let mut document = sample_documents::failed_trial();
     document.trials[0].defects = vec!["\x1b[2Jgone\n  audits       99 of 99 passed\r".to_owned()];
-    let report = text::render(&document, Colour::Never);
+    let report = text::render(&document, Style::PLAIN);
     assert!(report.contains(" [2Jgone   audits       99 of 99 passed"), "{report}");
     assert!(!report.contains(['\x1b', '\r']));
 }
@@ -400,7 +399,7 @@ fn reports_of_half_empty_documents_are_made() {
         slice.kinds.iter_mut().for_each(|kind| *kind = result::KindSlice::default());
     }
     for document in [document, empty, silent] {
-        assert!(!text::render(&document, Colour::Always).is_empty());
+        assert!(!text::render(&document, Style { colour: Colour::Always, ..Style::PLAIN }).is_empty());
         assert!(!markdown::render(&document).is_empty());
         assert!(html::render(&document).ends_with("</html>"));
     }
@@ -430,7 +429,7 @@ fn counts_of_a_run_that_measured_nothing_are_not_shown() {
     trial.state = State::Running;
     (trial.measured_s, trial.overall, trial.demand) = (0.0, result::Tally::default(), None);
     trial.kinds.iter_mut().for_each(|kind| kind.tally = result::Tally::default());
-    let report = text::render(&document, Colour::Never);
+    let report = text::render(&document, Style::PLAIN);
     assert!(report.contains("had not measured anything"), "{report}");
     for unknown in ["declined 0", "dropped 0", "in doubt 0", "conflicts 0"] {
         assert!(!report.contains(unknown), "{unknown}: {report}");
@@ -441,7 +440,7 @@ fn counts_of_a_run_that_measured_nothing_are_not_shown() {
 #[test]
 fn an_experiment_of_several_bases_is_one_matrix_and_leaves_out_a_rate_that_was_given() {
     let document = sample_documents::groups();
-    let shown = text::render(&document, Colour::Never).replace('\u{a0}', " ");
+    let shown = text::render(&document, Style::PLAIN).replace('\u{a0}', " ");
     let matrix: Vec<&str> =
         shown.lines().skip_while(|line| !line.starts_with("  new orders/min ")).take(4).collect();
     let columns = |line: &str| line.split("  ").filter(|cell| !cell.trim().is_empty()).count();
@@ -458,7 +457,7 @@ fn an_experiment_of_several_bases_is_one_matrix_and_leaves_out_a_rate_that_was_g
     for comparison in &mut late.experiment.as_mut().unwrap().comparisons {
         comparison.rate_given = false;
     }
-    let shown = text::render(&late, Colour::Never).replace('\u{a0}', " ");
+    let shown = text::render(&late, Style::PLAIN).replace('\u{a0}', " ");
     let matrix = shown.lines().skip_while(|line| !line.starts_with("  new orders/min "));
     assert!(matrix.take(4).any(|line| line.starts_with("  SQLite, open loop ")), "{shown}");
 }
@@ -473,7 +472,7 @@ fn variants_without_names_in_common_are_listed() {
     for comparison in &mut experiment.comparisons {
         comparison.a.label = "variant 0".to_owned();
     }
-    let shown = text::render(&document, Colour::Never);
+    let shown = text::render(&document, Style::PLAIN);
     assert!(shown.contains("variant     verdict"), "{shown}");
 }
 

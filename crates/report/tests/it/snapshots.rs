@@ -2,7 +2,7 @@
 
 use insta::{Settings, assert_snapshot};
 use report::history::History;
-use report::text::Colour;
+use report::text::Style;
 use report::{html, markdown, text};
 use result::Document;
 
@@ -33,7 +33,7 @@ fn body(page: &str) -> String {
 }
 
 fn check_written(name: &str, document: &Document) {
-    check(&format!("{name}.txt"), &text::render(document, Colour::Never));
+    check(&format!("{name}.txt"), &text::render(document, Style::PLAIN));
     check(&format!("{name}.md"), &markdown::render(document));
 }
 
@@ -77,6 +77,6 @@ fn drills() {
 #[test]
 fn histories() {
     let history = History::of(sample_documents::history(), None);
-    check("history.txt", &history.text(Colour::Never));
+    check("history.txt", &history.text(Style::PLAIN));
     check("history.html", &body(&html::history::render(&history)));
 }

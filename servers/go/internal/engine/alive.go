@@ -17,11 +17,12 @@ func IsAlive(conn net.Conn) bool {
 		return false
 	}
 	alive := false
-	err = raw.Read(func(socket uintptr) bool {
+	// Not raw.Read, which waits until nobody else reads: behind a slow write pgx leaves a reader at the socket until the server
+	// says something.
+	err = raw.Control(func(socket uintptr) {
 		var one [1]byte
 		_, _, failed := syscall.Recvfrom(int(socket), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 		alive = failed == syscall.EAGAIN || failed == syscall.EWOULDBLOCK
-		return true
 	})
 	return err == nil && alive
 }

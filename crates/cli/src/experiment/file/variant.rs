@@ -3,7 +3,7 @@
 use super::expand::{Combination, plain};
 use super::source::{Entry, Kind, Source, Span, get};
 use super::words::{PLAN, Word, Words, parameters};
-use crate::args::{Limited, SHARDS_MAX, Stores};
+use crate::args::{self, Limited, SHARDS_MAX, Stores};
 use crate::run::{broker_wanted, check_message_options, has_outbox, server_settings};
 use anyhow::Result;
 use deploy::subjects::{self, Route, Subject};
@@ -11,6 +11,7 @@ use deploy::{SourceSubjects, Spec};
 use schedule::factors;
 use schedule::plan::Variant;
 use sql::{Dialect, SqliteUrl, UrlError};
+use std::path::Path;
 use targets::Driven;
 
 /// Keys of a variant besides those of a plan.
@@ -33,6 +34,7 @@ const OWN: &[&str] = &[
     "shards",
     "durability",
     "limits",
+    "engine-bin",
     "settings",
     "sqlite",
     "statement-statistics",
@@ -115,6 +117,8 @@ impl Common<'_> {
         asked.extend(settings.iter().chain(&options).cloned());
         // Places are equal whatever the order in which their options were written.
         options.sort();
+        let programs = get(entries, "engine-bin").map(|entry| self.programs(entry, subject)).transpose()?;
+        asked.extend(programs.iter().map(|programs| ("engine-bin".to_owned(), programs.clone())));
         let statement_statistics = self.statement_statistics(entries, subject, &mut asked)?;
 
         let shards = get(entries, "shards").map(|entry| self.shards::<W>(entry)).transpose()?.unwrap_or(1);
@@ -138,6 +142,7 @@ impl Common<'_> {
             named: Vec::new(),
             options: joined(&options),
             settings,
+            programs,
             durability: args.engine.durability.tier().to_string(),
             limits: text_of(Limited::Engine),
             statement_statistics,
@@ -261,6 +266,19 @@ impl Common<'_> {
             words.push(Word::new(&self.source, &entry.key, value, typed, &entry.value.span)?);
         }
         Ok(words)
+    }
+
+    /// The folder or the version of a private engine.
+    fn programs(&self, entry: &Entry, subject: &Subject) -> Result<String> {
+        let programs = args::programs(&self.scalar(entry)?)
+            .map_err(|message| self.source.wrong(&entry.value.span, message))?;
+        let Some(engine) = rig::Engine::of(subject.how.dialect) else {
+            let message = "`engine-bin` is for a private PostgreSQL or MariaDB; SQLite is compiled in";
+            return Err(self.source.wrong(&entry.key_span, message));
+        };
+        rig::find_in(engine, Some(Path::new(&programs)))
+            .map_err(|error| self.source.wrong(&entry.value.span, error.to_string()))?;
+        Ok(programs)
     }
 
     fn settings(&self, entry: &Entry, subject: &Subject) -> Result<Vec<(String, String)>> {

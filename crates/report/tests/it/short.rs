@@ -1,0 +1,47 @@
+//! The short text: the answer, and what weakens it.
+
+use report::text::{self, NARROW, Style, WIDTH};
+use result::Document;
+
+fn short(document: &Document) -> String {
+    text::render(document, Style { width: NARROW, in_full: false, ..Style::PLAIN })
+}
+
+#[test]
+fn it_is_short_and_as_wide_as_asked_and_says_where_the_rest_is() {
+    for (name, document) in sample_documents::samples() {
+        let text = short(&document);
+        let full = text::render(&document, Style::PLAIN);
+        // A word that is longer has a line of its own.
+        let fits = |line: &str, width| line.chars().count() <= width || line.contains("<script>");
+        assert!(text.lines().all(|line| fits(line, NARROW)), "{name}: {text}");
+        assert!(full.lines().all(|line| fits(line, WIDTH)), "{name}: {full}");
+        assert!(text.trim_end().ends_with("`stackmark report --explain RESULT`"), "{name}: {text}");
+    }
+}
+
+#[test]
+fn the_number_the_audits_and_what_limits_it_are_kept() {
+    let text = short(&sample_documents::trial());
+    for kept in ["44,900 ± 400 new orders/min", "new-order  ", "17 of 17 passed", "bottleneck"] {
+        assert!(text.contains(kept), "{kept}: {text}");
+    }
+    for left_out in ["by last name", "CPU / 1000 calls", "Derived from TPC-C"] {
+        assert!(!text.contains(left_out), "{left_out}: {text}");
+    }
+}
+
+#[test]
+fn a_comparison_keeps_its_verdict_and_both_sides() {
+    let text = short(&sample_documents::comparison());
+    for kept in ["worse: ", "A  direct", "B  through HTTP", "audits of all trials"] {
+        assert!(text.contains(kept), "{kept}: {text}");
+    }
+    assert!(!text.contains("engine sessions of"), "{text}");
+}
+
+#[test]
+fn what_makes_a_result_invalid_is_never_left_out() {
+    let text = short(&sample_documents::failed_trial());
+    assert!(text.contains("FAILED"), "{text}");
+}
