@@ -97,21 +97,31 @@ pub(crate) fn read(
     }
     let asked = args::Compare {
         sides: vec![subject.path.to_owned(); 2],
-        source: args.source.clone(),
-        max_loss: args.max_loss,
-        accept_inconclusive: args.accept_inconclusive,
-        metric: args.metric.clone(),
-        factor: args.factor.clone(),
-        checks: args.checks.clone(),
-        live: args.live.clone(),
-        out: args.out.clone(),
+        data: asked.data.clone(),
         // The trials are as many and as long as those of the base.
         quick: false,
         time: None,
         precision: None,
-        ..asked
+        ..with_choices(asked, args)
     };
     Ok((base, subject, asked))
+}
+
+/// A command with what can be chosen although there is a base, as another one has it.
+fn with_choices(of: args::Compare, chosen: &args::Compare) -> args::Compare {
+    args::Compare {
+        sides: chosen.sides.clone(),
+        source: chosen.source.clone(),
+        max_loss: chosen.max_loss,
+        accept_inconclusive: chosen.accept_inconclusive,
+        metric: chosen.metric.clone(),
+        factor: chosen.factor.clone(),
+        data: args::DataArgs { db: chosen.data.db.clone(), ..of.data },
+        checks: chosen.checks.clone(),
+        live: chosen.live.clone(),
+        out: chosen.out.clone(),
+        ..of
+    }
 }
 
 /// Fails where an option was given that the base decides on.
@@ -120,24 +130,7 @@ fn only_choices(args: &args::Compare) -> Result<()> {
     let Command::Compare(plain) = Cli::try_parse_from(words)?.command else {
         unreachable!("the command is compare");
     };
-    let data = |args: &args::Compare| args::DataArgs { db: Vec::new(), ..args.data.clone() };
-    let of_blocks = |args: &args::Compare| {
-        (
-            args.blocks,
-            args.quick,
-            args.time,
-            args.precision,
-            args.trials,
-            args.no_control,
-            args.confirm_bottleneck,
-        )
-    };
-    let same = args.plan == plain.plan
-        && args.server == plain.server
-        && args.engine == plain.engine
-        && data(args) == data(&plain)
-        && of_blocks(args) == of_blocks(&plain);
-    if !same {
+    if *args != with_choices(plain, args) {
         bail!(
             "a subject that is compared with a stored result is measured as that was: its load, data, engine, server and number of \
              trials\nhint: leave these options out; --db, --metric, --max-loss, --accept-inconclusive, --factor, --require-audit and \

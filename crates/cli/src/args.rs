@@ -204,7 +204,7 @@ pub(crate) struct Run {
     pub(crate) out: Out,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Args, PartialEq)]
 pub(crate) struct Compare {
     /// Two subjects, or two stored results; one subject with --setting or --engine-bin; a stored result of whole trials (`compare SUBJECT SUBJECT
     /// --trials`) and a subject, which is measured as that result was. With one --server: the base, a subject or a stored result.

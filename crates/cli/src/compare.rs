@@ -93,10 +93,7 @@ pub(crate) fn compare<W: Driven>(
     let (server, engine) = (args.server.clone(), args.engine.clone());
     let through_checkpoints = args.plan.through_checkpoints;
     let alone = args.sides.len() == 1 && args.source.is_empty() && !args.confirm_bottleneck;
-    let names = |versions: &[Option<&str>]| match rig::Engine::of(a.how.dialect) {
-        Some(engine) => settings::version_names(engine, versions),
-        None => Ok(vec![String::new(); versions.len()]),
-    };
+    let names = |versions: &[Option<&str>]| settings::version_names(a.how.dialect, versions);
     settings::check(&engine, &[a.how.dialect, b.how.dialect], &data.named)?;
     let (choice, varied) = match settings::of_sides(&engine.setting, &engine.engine_bin, alone, &names)? {
         settings::Sides::Same(choice) => (choice, Vec::new()),

@@ -48,9 +48,10 @@ impl Choice {
     }
 }
 
-/// What versions of an engine are called by: the first word of what each says of itself that begins with a digit; where two say the same,
+/// What versions of an engine are called: the first word of what each says of itself that begins with a digit; where two say the same,
 /// what was typed.
-pub(crate) fn version_names(engine: rig::Engine, programs: &[Option<&str>]) -> Result<Vec<String>> {
+pub(crate) fn version_names(dialect: Dialect, programs: &[Option<&str>]) -> Result<Vec<String>> {
+    let engine = rig::Engine::of(dialect).context("SQLite is compiled in and has one version")?;
     let version = |programs: &Option<&str>| -> Result<String> {
         let found = rig::find_in(engine, programs.map(Path::new))?.version;
         let number = found.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));

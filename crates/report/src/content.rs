@@ -74,6 +74,9 @@ fn rules<'a>(document: &Document) -> Vec<Block<'a>> {
     findings::rules_to_mind_of_all(document).into_iter().map(Block::Rule).collect()
 }
 
+/// The name of what is likely to set the throughput of a trial.
+pub(crate) const BOTTLENECK: &str = "bottleneck";
+
 /// What became of the audits of all trials.
 fn audits<'a>(document: &Document) -> Block<'a> {
     let trials: Vec<&Trial> = document.trials.iter().collect();

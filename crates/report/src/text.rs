@@ -104,8 +104,20 @@ pub(crate) fn print(blocks: &[Block<'_>], style: Style) -> String {
     let mut answer = Vec::new();
     vital(blocks, true, &mut answer);
     printer.leaves(&answer);
-    printer.rules_of(now.iter().chain(&late).map(|(_, block)| *block));
+    let names_bottleneck = answer.iter().any(|(_, block)| is_bottleneck(block));
+    // What the bottleneck says already.
+    let is_said =
+        |rule: &Rule| names_bottleneck && rule.name == "saturation" && rule.severity != Severity::Bad;
+    let rules = now.iter().chain(&late).filter_map(|(_, block)| match block {
+        Block::Rule(rule) => Some(rule),
+        _ => None,
+    });
+    printer.weightiest(rules.filter(|rule| !is_said(rule)).collect());
     printer.out
+}
+
+fn is_bottleneck(block: &Block<'_>) -> bool {
+    matches!(block, Block::Fact { name, .. } if name == content::BOTTLENECK)
 }
 
 /// What a short report has of a tree: what stands outside of all sections and is no remark, and what is vital within them.
@@ -344,16 +356,8 @@ impl Printer {
         }
     }
 
-    /// The rules that matter most among blocks, and how many more there are.
-    fn rules_of<'b, 'a: 'b>(&mut self, blocks: impl Iterator<Item = &'b Block<'a>>) {
-        let mut rules: Vec<&Rule> = blocks
-            .filter_map(|block| match block {
-                // What the bottleneck says already.
-                Block::Rule(rule) if rule.name == "saturation" && rule.severity != Severity::Bad => None,
-                Block::Rule(rule) => Some(rule),
-                _ => None,
-            })
-            .collect();
+    /// The rules that matter most, and how many more there are.
+    fn weightiest(&mut self, mut rules: Vec<&Rule>) {
         rules.sort_by_key(|rule| rule.severity != Severity::Bad);
         let bad = rules.iter().filter(|rule| rule.severity == Severity::Bad).count();
         let shown = rules.len().min(RULES_MAX.max(bad));

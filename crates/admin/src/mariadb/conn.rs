@@ -29,8 +29,8 @@ impl Conn for Session {
     }
 
     fn plans(&mut self, statements: &[&str]) -> Result<Vec<Option<String>>, Cause> {
-        // Within a transaction that only reads, statements that change or lock rows are not explained either. To explain them changes
-        // and locks nothing, but for a row that `for update` finds by its key.
+        // Within a transaction that only reads, MariaDB does not explain statements that change or lock rows either. To explain a change
+        // changes and locks nothing; a row that `for update` finds by its key would be locked.
         self.batch("rollback")?;
         self.batch("set session transaction read write")?;
         let without_lock = |statement: &str| statement.trim_end().trim_end_matches("for update").to_owned();
@@ -160,13 +160,9 @@ fn with_literals(statement: &str) -> String {
     text + rest
 }
 
-/// A value of `explain` as text.
+/// A value of `explain` as text; nothing of null.
 fn shown(value: &Value) -> String {
-    match value {
-        Value::Text(text) => text.to_string(),
-        Value::Int(number) => number.to_string(),
-        _ => String::new(),
-    }
+    if *value == Value::Null { String::new() } else { value.to_string() }
 }
 
 impl Session {

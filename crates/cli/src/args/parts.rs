@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use workload::Benchmark;
 
-#[derive(Debug, Args, Clone)]
+#[derive(Debug, Args, Clone, PartialEq)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Out {
     /// Folder that receives a new folder for each run.
@@ -19,7 +19,7 @@ pub(crate) struct Out {
     pub(crate) out: PathBuf,
 }
 
-#[derive(Debug, Args, Clone, Default)]
+#[derive(Debug, Args, Clone, Default, PartialEq)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct LiveArgs {
     /// Serve a live web page of the run at this address [default address: a free port of 127.0.0.1, which is
@@ -31,7 +31,7 @@ pub(crate) struct LiveArgs {
     pub(crate) metrics: Option<SocketAddr>,
 }
 
-#[derive(Debug, Args, Clone, Default)]
+#[derive(Debug, Args, Clone, Default, PartialEq)]
 #[command(next_help_heading = "Checks")]
 pub(crate) struct Checks {
     /// Exit status 1 if an audit of the stored data did not run: with --url and without --db the data is not

@@ -44,8 +44,9 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
         (None, None) => blocks.push(Block::Answer(answer(document, &all))),
         (None, Some(matrix)) => {
             blocks.push(matrix.table(headline).into());
-            blocks.extend(matrix.captions(&all).into_iter().map(Block::Caption));
-            blocks.extend(weak_tiers(&rows));
+            // Without it the marks of the table mean nothing.
+            let legend = matrix.captions(&all).into_iter().map(Block::Caption);
+            blocks.push(Block::At(Level::Vital, legend.chain(weak_tiers(&rows)).collect()));
             blocks.extend([Block::Gap, Block::Answer(answer(document, &all))]);
         }
     }
@@ -63,7 +64,7 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
     let unmeasured = rows.iter().filter(|row| !row.status.is_measured());
     blocks.extend(unmeasured.map(|row| {
         let name = format!("{}, {}", row.variant.name, row.status.words());
-        Block::fact(name, row.reason()).at(Level::Brief)
+        Block::fact(name, row.reason()).at(Level::Vital).at(Level::Brief)
     }));
     if pair.is_none() {
         blocks.extend(in_common(&all).into_iter().map(Block::Caption));

@@ -7,7 +7,7 @@ use crate::html::budget::Bar;
 use crate::html::spectrum::{self, Lane};
 use crate::variants::{ByMetric, Row, VariantStatus};
 use judge::figures;
-use result::{BudgetPart, Clocked, Comparison, Engine, Side, Trial};
+use result::{BudgetPart, Clocked, Comparison, Side, Trial};
 
 /// A base and the one variant that is compared with it, where an experiment is of no others.
 pub(super) struct Pair<'r, 'a> {
@@ -111,7 +111,6 @@ pub(super) fn moved(pair: &Pair<'_, '_>) -> Option<Table> {
     /// How many of each are listed, and how much of a call's time a part must have moved by.
     const LISTED: usize = 3;
     const LEAST: f64 = 0.01;
-    let [a, b] = [pair.a, pair.b].map(|row| &row.pooled.trials);
     let titles = [
         words("what differs most"),
         figure(pair.a.variant.name.as_str()),
@@ -120,12 +119,15 @@ pub(super) fn moved(pair: &Pair<'_, '_>) -> Option<Table> {
     ];
     let mut table = Table::new("Statements and waits that differ most", titles);
     let whole_ns = pair.a.pooled.budget.map_or(0.0, |budget| budget.response_ns);
-    let (of_a, of_b) = (clocked_parts(a), clocked_parts(b));
+    let [of_a, of_b] = [pair.a, pair.b].map(|row| clocked_parts(&row.pooled.trials));
     for (name, [ns_a, ns_b]) in most_different(&of_a, &of_b, LISTED, LEAST * whole_ns) {
         let [of_a, of_b, change] = figures::difference(ns_a, ns_b, 0.0);
         table.row([name, of_a, of_b, change]);
     }
-    let (of_a, of_b) = (waits(a), waits(b));
+    let [of_a, of_b] = [pair.a, pair.b].map(|row| {
+        let waits = row.pooled.waits().into_iter();
+        waits.map(|(name, share)| (name.to_owned(), share)).collect::<Vec<_>>()
+    });
     for (name, [share_a, share_b]) in most_different(&of_a, &of_b, LISTED, LEAST) {
         let change =
             format!("{}{}", if share_b > share_a { "+" } else { "" }, figures::percent(share_b - share_a));
@@ -179,26 +181,6 @@ fn clocked_parts(trials: &[&Trial]) -> Vec<(String, f64)> {
         }
     }
     parts
-}
-
-/// The mean share of each state of the engine's sessions; none where a trial has no samples.
-fn waits(trials: &[&Trial]) -> Vec<(String, f64)> {
-    let engines: Option<Vec<&Engine>> =
-        trials.iter().map(|trial| trial.engine.as_ref().filter(|engine| engine.samples > 0)).collect();
-    let Some(engines) = engines.filter(|engines| !engines.is_empty()) else { return Vec::new() };
-    let mut names: Vec<&str> = Vec::new();
-    for wait in engines.iter().flat_map(|engine| &engine.waits) {
-        if !names.contains(&wait.name.as_str()) {
-            names.push(&wait.name);
-        }
-    }
-    let share = |name: &str| {
-        let of = |engine: &&Engine| {
-            engine.waits.iter().find(|wait| wait.name == name).map_or(0.0, |wait| wait.share)
-        };
-        engines.iter().map(of).sum::<f64>() / engines.len() as f64
-    };
-    names.into_iter().map(|name| (name.to_owned(), share(name))).collect()
 }
 
 /// Difference of the mean response time by part, over all calls.

@@ -343,7 +343,7 @@ fn where_time_goes(trial: &Trial) -> Vec<Block<'_>> {
         Block::fact("HTTP bytes", words)
     }));
     blocks.extend(engine_findings::grouping(trial).map(|words| Block::fact("shared commits", words)));
-    let bottleneck = judge::bottleneck(trial).map(|found| Block::fact("bottleneck", found.sentence));
+    let bottleneck = judge::bottleneck(trial).map(|found| Block::fact(super::BOTTLENECK, found.sentence));
     blocks.extend(bottleneck.map(|found| found.at(Level::Vital)));
     blocks
 }

@@ -45,3 +45,13 @@ fn what_makes_a_result_invalid_is_never_left_out() {
     let text = short(&sample_documents::failed_trial());
     assert!(text.contains("FAILED"), "{text}");
 }
+
+#[test]
+fn of_several_variants_the_legend_and_why_one_is_missing_are_kept() {
+    let text = short(&sample_documents::experiment());
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("no MariaDB server was found on this machine"), "{text}");
+    let matrix = sample_documents::samples().into_iter().map(|(_, document)| short(&document));
+    let matrix: Vec<String> = matrix.filter(|text| text.contains(" −") && text.contains(" %")).collect();
+    assert!(matrix.iter().any(|text| text.contains("Effects are relative to")), "{matrix:?}");
+}
