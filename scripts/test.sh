@@ -59,6 +59,7 @@ scripts/setup-tests.sh "$target/tools"
 setup=$?
 ((setup < 2)) || exit 1
 [[ -n ${STACKMARK_KAFKA_HOME:-} || ! -d $target/tools/kafka ]] || export STACKMARK_KAFKA_HOME=$target/tools/kafka
+[[ -n ${STACKMARK_MYSQL_HOME:-} || ! -d $target/tools/mysql ]] || export STACKMARK_MYSQL_HOME=$target/tools/mysql
 # The interpreter itself: a launcher in its place, such as pyenv's, starts a dozen processes each time.
 mkdir "$room/bin"
 if python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null); then

@@ -48,7 +48,7 @@ fn a_subject_is_measured_as_the_stored_base_was_and_its_loss_decides_the_exit_st
     fs::write(workdir.path("fast.json"), fast.to_string()).unwrap();
     let ran = workdir.run("compare fast.json --max-loss 5%");
     assert_eq!(ran.code(), 1, "{ran:?}");
-    assert!(ran.out.contains("Now vs stored ("), "{}", ran.out);
+    assert!(ran.out.contains(": now vs stored ("), "{}", ran.out);
 
     // The trials of the base are no point of the history but in their own run.
     let history = workdir.run("report --history --format json base results");

@@ -53,8 +53,8 @@ fn a_stored_result_that_lost_what_it_acknowledged_gets_no_ratio() {
 
     let (code, found, [text, markdown, html]) = compared(&kept, "again");
     assert!(code == 0 && found["ratio"]["value"] == 1.0 && found["blocks"][0]["ratio"] == 1.0, "{found}");
-    assert!(text.contains("Again vs ") && text.contains("ratio B/A"), "{text}");
-    assert!(markdown.contains("Again vs "), "{markdown}");
+    assert!(text.contains(": again vs ") && text.contains("ratio B/A"), "{text}");
+    assert!(markdown.contains(": again vs "), "{markdown}");
     assert!(html.contains("Effect of each variant"), "{html}");
 
     for (a, b) in [(&kept, &lost), (&lost, &kept)] {

@@ -14,7 +14,7 @@ fn nobody_knows_whom_they_must_not_know() {
 /// Cargo would compile it, and all that needs it, once for `make build` and once more for `make test`.
 #[test]
 fn tests_add_no_feature_to_what_the_binary_is_made_of() {
-    let binary = repository::packages(&["--package", "cli", "--edges", "normal,build"]);
+    let binary = repository::packages(&["--package", "stackmark", "--edges", "normal,build"]);
     let all = repository::packages(&["--workspace", "--edges", "normal,build,dev"]);
     assert!(binary.iter().any(|package| package.starts_with("serde ")), "nothing was found: {binary:?}");
     let others: Vec<_> = binary.difference(&all).collect();

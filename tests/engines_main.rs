@@ -13,6 +13,7 @@ mod e2e_workdir;
 mod engines_drill;
 mod engines_kits;
 mod engines_languages;
+mod engines_mysql;
 mod engines_private;
 mod engines_readme;
 mod engines_subjects;

@@ -21,8 +21,8 @@ where c_w_id = ? and c_d_id = ? and c_id = ?
 -- name: insert_order
 -- params: 1 2 3 4 5 6
 insert into orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local)
-values (?, ?, ?, ?, utc_timestamp(), null, ?, ?)
-returning o_entry_d
+values (?, ?, ?, ?, /*!50708 @stackmark_date := */ utc_timestamp(), null, ?, ?)
+/*M! returning o_entry_d */
 
 -- name: insert_new_order
 -- params: 1 2 3
@@ -108,8 +108,8 @@ where c_w_id = ? and c_d_id = ? and c_id = ?
 -- name: insert_history
 -- params: 1 2 3 4 5 6 7
 insert into history (h_c_w_id, h_c_d_id, h_c_id, h_w_id, h_d_id, h_date, h_amount, h_data)
-values (?, ?, ?, ?, ?, utc_timestamp(), ?, ?)
-returning h_date
+values (?, ?, ?, ?, ?, /*!50708 @stackmark_date := */ utc_timestamp(), ?, ?)
+/*M! returning h_date */
 
 -- name: customer_status
 -- params: 1 2 3
@@ -206,3 +206,7 @@ where d_w_id = ? and d_id = ?
 select o_c_id
 from orders
 where o_w_id = ? and o_d_id = ? and o_id = ?
+
+-- name: read_date
+-- params:
+select cast(@stackmark_date as datetime)

@@ -3,7 +3,8 @@
 // CHROMIUM names the browser, if it is not where Debian puts it; STACKMARK_BIN names the binary, if it is not to be built.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -15,6 +16,7 @@ const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", 
   "--disable-component-update", "--disable-sync"];
 /** What takes longer than this is stuck. A browser that is opened for the first time on a slow machine takes a while. */
 const STUCK_MS = 180_000;
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 export const REPOSITORY = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
 export async function launch() {
@@ -26,7 +28,7 @@ export async function launch() {
 export async function gallery() {
   const own = process.env.REPORTS ? undefined : mkdtempSync(join(tmpdir(), "stackmark-pages-"));
   if (own) {
-    execFileSync(CARGO, ["run", "--quiet", "--package", "report", "--example", "sample", "--", own],
+    execFileSync(CARGO, ["run", "--quiet", "--package", "stackmark-report", "--example", "sample", "--", own],
       { cwd: REPOSITORY, stdio: ["ignore", "inherit", "inherit"] });
   }
   const folder = own ?? process.env.REPORTS;
@@ -74,6 +76,14 @@ export function overhang(page) {
   return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 }
 
+/** What axe-core finds on a page that makes it hard or impossible to use for some people. */
+export async function barriers(page) {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  const is_serious = ({ impact }) => ["serious", "critical"].includes(impact);
+  return violations.filter(is_serious).map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target).join("; ").slice(0, 300)}`);
+}
+
 /** Texts that are too faint to be read by everybody, after WCAG 2 AA. */
 export async function faint(page) {
   const texts = await page.evaluate(contrasts);
@@ -111,7 +121,7 @@ function contrasts() {
       // Text on a part of the time budget lies on the last box drawn under its middle.
       const box = element.getBoundingClientRect();
       const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
-      for (const shape of inChart.querySelectorAll("rect")) {
+      for (const shape of inChart.querySelectorAll("rect:not(.hit)")) {
         const area = shape.getBoundingClientRect();
         if (x > area.left && x < area.right && y > area.top && y < area.bottom) behind = parse(getComputedStyle(shape).fill);
       }

@@ -1,10 +1,11 @@
 // Reports as a reader meets them: in Chromium, by day and by night, on a phone, on paper, without a network.
 //
-// The pages come from `cargo run -p report --example sample -- FOLDER`, which this test runs itself unless REPORTS names
+// The pages come from `cargo run -p stackmark-report --example sample -- FOLDER`, which this test runs itself unless REPORTS names
 // a folder that holds them. How fast they open is printed by `open.mjs`.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { faint, gallery, overhang } from "./page.mjs";
+import { readFileSync } from "node:fs";
+import { barriers, faint, gallery, overhang } from "./page.mjs";
 
 const PAGES = ["trial", "comparison", "experiment", "failed", "open", "paced", "deferred", "hostile", "long", "busy", "running",
   "sweep", "rates", "search", "drill"];
@@ -35,6 +36,15 @@ for (const name of SHOWN) {
     for (const width of [360, 800, 1600]) {
       const { page, close } = await open(name, { width });
       assert.equal(await overhang(page), 0, `too wide at ${width} px`);
+      await close();
+    }
+  });
+
+  test(`${name}: can be used without a mouse, without colour and by a screen reader`, async () => {
+    for (const width of [390, 1280]) {
+      const { page, close } = await open(name, { width });
+      await page.evaluate(() => document.querySelectorAll("details").forEach((details) => { details.open = true; }));
+      assert.deepEqual(await barriers(page), [], `${width} px`);
       await close();
     }
   });
@@ -119,6 +129,26 @@ describe("read-out", () => {
     await close();
   });
 
+  test("rows and bars are read out under the pointer and by the arrow keys", async () => {
+    const { page, close } = await open("comparison");
+    const figure = page.locator("figure:has([data-tip])").first();
+    const marks = figure.locator("svg.wide [data-tip]");
+    const last = await marks.last().getAttribute("data-tip");
+    assert.match(last, /^through HTTP: \d+\.\d\s% \(.*\), worse$/);
+    await marks.last().hover();
+    assert.equal(await figure.locator(".at").textContent(), last);
+    await page.mouse.move(2, 2);
+    assert.equal(await figure.locator(".at").textContent(), "");
+    await figure.focus();
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await figure.locator(".at").textContent(), await marks.first().getAttribute("data-tip"));
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await figure.locator(".at").textContent(), last);
+    await close();
+  });
+
   test("without scripts the page is complete", async () => {
     const { page, close } = await open("trial", { script: false });
     assert.ok(await page.locator("figure svg.wide polyline").count() > 10);
@@ -126,6 +156,41 @@ describe("read-out", () => {
     assert.ok(await page.locator("details table").first().isVisible());
     await close();
   });
+});
+
+test("a section is copied as Markdown", async () => {
+  const { page, close } = await open("comparison");
+  await page.evaluate(() => {
+    Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => { window.copied = text; } } });
+  });
+  await page.getByRole("button", { name: "Copy “Where the time goes” as Markdown" }).click();
+  const text = await page.evaluate(() => window.copied);
+  assert.match(text, /^## Where the time goes\n\n\*\*Time budget of a committed call\*\*: Stacked bars/);
+  assert.match(text, /\n\| time, all calls \| direct \| through HTTP \| difference \| share of it \|\n\| --- \| ---: \|/);
+  assert.doesNotMatch(text, /Markdown|undefined|<\w/);
+  await close();
+});
+
+test("a chart is saved as a picture that needs no page", async () => {
+  const { page, close } = await open("comparison");
+  const saved = async (kind) => {
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: `Save “Effect of each variant on throughput” as ${kind}` }).click(),
+    ]);
+    assert.equal(download.suggestedFilename(), `effect-of-each-variant-on-throughput.${kind.toLowerCase()}`);
+    return readFileSync(await download.path());
+  };
+  const svg = (await saved("SVG")).toString("utf8");
+  assert.match(svg, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" viewBox="-160 -160 9120 \d+"/);
+  assert.match(svg, />Effect of each variant on throughput<\/text>/);
+  assert.match(svg, />worse<\/text>/, "the legend");
+  assert.doesNotMatch(svg, /var\(--|class="cursor"/);
+  const png = await saved("PNG");
+  assert.equal(png.subarray(1, 4).toString("latin1"), "PNG");
+  assert.equal(png.readUInt32BE(16), 1824);
+  assert.ok(png.length > 10_000, `${png.length} bytes`);
+  await close();
 });
 
 test("the button changes to the other theme and back", async () => {

@@ -335,7 +335,7 @@ pub fn units(metadata: &Metadata) -> Vec<Unit> {
         let manifest: toml::Table = text.parse().expect("cargo has parsed it");
         let own = own_versions(&manifest);
         let need = |dependency: &Dependency| Need {
-            name: dependency.name.clone(),
+            name: short(&dependency.name),
             ours: dependency.path.is_some(),
             dev: dependency.kind.as_deref() == Some("dev"),
             version: dependency.req.clone(),
@@ -344,13 +344,22 @@ pub fn units(metadata: &Metadata) -> Vec<Unit> {
         let place = package.manifest_path.strip_prefix(&metadata.workspace_root);
         let under = place.ok().and_then(|place| place.components().next());
         Unit {
-            name: package.name.clone(),
+            name: short(&package.name),
             under: under.map_or_else(String::new, |folder| folder.as_os_str().to_string_lossy().into_owned()),
             needs: package.dependencies.iter().map(need).collect(),
             workspace_lints: inherits(manifest.get("lints")),
         }
     };
     metadata.packages.iter().map(unit).collect()
+}
+
+/// What a package is called here: registries know ours by a longer name.
+fn short(name: &str) -> String {
+    match name {
+        "stackmark" => "cli",
+        name => name.strip_prefix("stackmark-").unwrap_or(name),
+    }
+    .to_owned()
 }
 
 /// Names of dependencies that a manifest, in any of its tables, does not inherit from the workspace.

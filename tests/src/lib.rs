@@ -21,6 +21,7 @@ pub mod languages;
 pub mod lies;
 pub mod loaded_db;
 pub mod log_first;
+pub mod mysql;
 pub mod outboxes;
 pub mod plans;
 pub mod pooler;

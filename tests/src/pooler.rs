@@ -120,7 +120,7 @@ fn pass_on(mut client: TcpStream, mut server: TcpStream) -> io::Result<()> {
     client.shutdown(std::net::Shutdown::Both)
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
     listener.expect("there is a free port").port()
 }

@@ -29,8 +29,8 @@ pub fn files() -> io::Result<Vec<PathBuf>> {
             String::from_utf8_lossy(&output.stdout)
                 .split_terminator('\0')
                 .map(PathBuf::from)
-                // Deleted and not yet committed.
-                .filter(|path| root.join(path).exists())
+                // Deleted and not yet committed; and what packages take from elsewhere, where it is a file of its own.
+                .filter(|path| root.join(path).exists() && !root.join(path).is_symlink())
                 .collect()
         }
         _ => {
@@ -47,6 +47,9 @@ fn walk(root: &Path, folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> 
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let path = entry.path();
+        if entry.file_type()?.is_symlink() {
+            continue;
+        }
         if entry.file_type()?.is_dir() {
             if !NOT_OURS.iter().any(|name| entry.file_name() == *name) {
                 walk(root, &path, found)?;
@@ -127,7 +130,7 @@ fn cargo(args: &[&str]) -> Vec<u8> {
 /// # Panics
 /// When it cannot be built.
 pub fn binary() -> PathBuf {
-    std::env::var_os("STACKMARK_BIN").map_or_else(|| built("cli", "stackmark"), PathBuf::from)
+    std::env::var_os("STACKMARK_BIN").map_or_else(|| built("stackmark", "stackmark"), PathBuf::from)
 }
 
 /// The path of the program with the tests' own workload: next to `STACKMARK_BIN` if that is set, else built now as

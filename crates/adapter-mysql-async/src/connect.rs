@@ -3,7 +3,7 @@
 use model::OpenError;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, DriverError, Error, Opts, OptsBuilder, SslOpts};
-use sql::{CONNECT_MAX, Dialect, Secret, ServerUrl, Tls, Use, encryption};
+use sql::{CONNECT_MAX, Dialect, MySqlSettings, Secret, ServerUrl, Tls, Use, encryption};
 
 /// Opens a connection: encrypted as the URL says, in UTC, at its isolation level, in strict mode, with its limit on a
 /// statement's time. What can be refused silently is read back.
@@ -64,22 +64,9 @@ fn encryption(url: &ServerUrl) -> SslOpts {
         .with_danger_skip_domain_validation(!checked)
 }
 
-/// Our statements need `insert … returning`: MariaDB 10.5 has it, and 10.6 is the oldest that we test with.
 async fn suits(url: &ServerUrl, conn: &mut Conn) -> Result<(), OpenError> {
     let version: String = ask(url, conn, "select version()").await?;
-    if !version.to_ascii_lowercase().contains("mariadb") {
-        return Err(unusable(
-            url,
-            &format!(
-                "it is MySQL {version}; the statements need MariaDB's `insert … returning`, so MariaDB \
-                 10.6 or newer"
-            ),
-        ));
-    }
-    if conn.server_version() < (10, 6, 0) {
-        return Err(unusable(url, &format!("it is {version}; MariaDB 10.6 or newer is needed")));
-    }
-    Ok(())
+    sql::mysql_unsupported(&version).map_or(Ok(()), |why| Err(unusable(url, &why)))
 }
 
 /// Puts the session's settings in force and reads back those that a server or its proxy might not take.
@@ -90,7 +77,7 @@ async fn settle(url: &ServerUrl, conn: &mut Conn) -> Result<(), OpenError> {
         conn.query_drop(text).await.map_err(fail)?;
     }
 
-    let level: String = ask(url, conn, "select @@tx_isolation").await?;
+    let level: String = ask(url, conn, MySqlSettings::ISOLATION).await?;
     if sql::Isolation::named(&level) != Some(isolation) {
         let asked = isolation.name();
         return Err(unusable(url, &format!("requested isolation {asked}, server uses {level}")));

@@ -200,6 +200,10 @@ pub(crate) trait Conn: Send {
     /// Answers a group of audits.
     fn audit(&mut self, group: &AuditGroup, asking: &Asking<'_>) -> Vec<AuditRows>;
 
+    /// Changes tables that have been made and are still empty as a setting of the engine asks.
+    fn prepare(&mut self, _tables: &[&str]) -> Result<(), Cause> {
+        Ok(())
+    }
     /// Stores all rows of an empty table, in the order of its key.
     fn fill(&mut self, fill: &Fill<'_>) -> Result<Checksum, Cause>;
     /// Gathers statistics of a table, once its indexes are there.

@@ -280,6 +280,7 @@ impl Load<'_> {
         for statement in self.statements("table_") {
             conns[0].batch(statement).when("make tables in")?;
         }
+        conns[0].prepare(&self.names()).when("make tables in")?;
         let sums = self.store_rows(&mut conns).when("write")?;
         lap(&mut times.rows);
         signals.enter(Phase::Indexes);

@@ -1,4 +1,5 @@
-//! MariaDB, and what speaks its dialect: a database on a server.
+//! MariaDB and MySQL: a database on a server. Where the two differ, a statement has both forms in comments: MySQL skips `/*M! … */`,
+//! and MariaDB skips those for MySQL from 5.7 on, `/*!50708 … */`.
 //!
 //! In reading order: `session` (a connection that is waited for), `conn` (what it does for loads and audits, with values in
 //! the form of `layout`; `writer` stores rows), `copy` (databases copied; `files` where their files are ours), and `sample`
@@ -67,7 +68,7 @@ order by 1";
 /// Limits on sessions.
 const SESSIONS: &str = "
 select 'max_connections', cast(@@global.max_connections as signed),
-  (select cast(variable_value as signed) from information_schema.global_status where variable_name = 'THREADS_CONNECTED')
+  (select cast(variable_value as signed) from /*M! information_schema *//*!50708 performance_schema */ .global_status where variable_name = 'THREADS_CONNECTED')
 union all
 select 'max_user_connections', cast(@@session.max_user_connections as signed),
   (select count(*) from information_schema.processlist where user = substring_index(current_user(), '@', 1))
@@ -77,15 +78,15 @@ from dual where @@session.max_user_connections > 0";
 const WRITERS_WAITED_FOR_S: u32 = 30;
 /// Set on each connection of an audit: sums of ten warehouses are sorted in memory, and joins look rows up by their keys
 /// instead of hashing whole tables for each buffer of rows.
-const AUDIT_SETTINGS: &str = "set session tmp_memory_table_size = 268435456, max_heap_table_size = 268435456, \
-                              sort_buffer_size = 67108864, join_cache_level = 0";
+const AUDIT_SETTINGS: &str = "set session max_heap_table_size = 268435456, sort_buffer_size = 67108864, \
+                              tmp_table_size = 268435456 /*M! , join_cache_level = 0 */";
 
 /// Of those in `sql::MYSQL_SETTINGS`.
 const FIXED_SETTINGS: &str = "\
-select lower(variable_name), global_value
-from information_schema.system_variables
-where variable_scope = 'GLOBAL' and global_value is not null
-  and variable_name in ('innodb_buffer_pool_size', 'innodb_log_file_size', 'innodb_log_buffer_size',
+select lower(variable_name), /*M! global_value *//*!50708 variable_value */
+from /*M! information_schema.system_variables *//*!50708 performance_schema.global_variables */
+where /*M! variable_scope = 'GLOBAL' and global_value is not null and */
+  variable_name in ('innodb_buffer_pool_size', 'innodb_log_file_size', 'innodb_log_buffer_size',
     'innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'innodb_doublewrite', 'innodb_io_capacity',
     'innodb_page_size', 'max_connections', 'thread_handling', 'log_bin', 'sync_binlog', 'performance_schema')";
 
@@ -103,7 +104,7 @@ impl Server for Database {
                   where table_schema = database() order by table_name, ordinal_position",
         references: "select count(*) from information_schema.table_constraints \
                      where constraint_type = 'FOREIGN KEY' and table_schema = database()",
-        bytes: "select cast(sum(file_size) as signed) from information_schema.innodb_sys_tablespaces \
+        bytes: "select cast(sum(file_size) as signed) from information_schema./*M! innodb_sys_tablespaces *//*!50708 innodb_tablespaces */ \
                 where substring_index(name, '/', 1) = database()",
         sessions: SESSIONS,
         settings: FIXED_SETTINGS,
@@ -176,7 +177,10 @@ impl Server for Database {
         let mut conns: Vec<Box<dyn Conn>> = Vec::with_capacity(groups.len());
         for group in groups {
             let mut session = self.open()?;
-            session.batch(&format!("{AUDIT_SETTINGS}, max_statement_time = {limit}"))?;
+            let milliseconds = (limit * 1_000.0) as u64;
+            session.batch(&format!(
+                "{AUDIT_SETTINGS} /*M! , max_statement_time = {limit} *//*!50708 , max_execution_time = {milliseconds} */"
+            ))?;
             session.make_tables(group);
             conns.push(Box::new(session));
         }

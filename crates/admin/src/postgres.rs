@@ -120,14 +120,22 @@ where relkind in ('r', 'p', 'f', 'v') and pg_table_is_visible(pg_class.oid)
     where nspname like 'pg\\_%' or nspname = 'information_schema')
 order by relname, attnum";
 
-/// Of those in `sql::postgres::SETTINGS`.
+/// Of those in `sql::postgres::SETTINGS`; and where the server asks for a `sql::postgres::FILLFACTOR`, the one that its tables have.
 const FIXED_SETTINGS: &str = "\
 select name, current_setting(name)
 from pg_settings
 where context in ('internal', 'postmaster', 'sighup')
   and name in ('shared_buffers', 'max_connections', 'max_prepared_transactions', 'wal_level', 'wal_sync_method',
     'max_wal_size', 'checkpoint_timeout', 'autovacuum', 'huge_pages', 'fsync', 'full_page_writes',
-    'synchronous_standby_names')";
+    'synchronous_standby_names')
+union all
+select 'stackmark.fillfactor', coalesce(string_agg(distinct option_value, ', '), 'default')
+from pg_class
+join pg_namespace on pg_namespace.oid = relnamespace
+left join lateral pg_options_to_table(reloptions) on option_name = 'fillfactor'
+where relkind = 'r' and pg_table_is_visible(pg_class.oid) and relname <> 'stackmark_load'
+  and nspname not like 'pg\\_%' and nspname <> 'information_schema'
+having current_setting('stackmark.fillfactor', true) <> ''";
 
 impl Server for Database {
     type Session = Session;

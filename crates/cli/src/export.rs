@@ -17,7 +17,7 @@ use workload::Streams;
 /// The script around its calls.
 const K6: &str = include_str!("export/k6.js");
 /// What the contracts of all workloads share.
-const CONTRACT: &str = include_str!("../../../spec/openapi/common.yaml");
+const CONTRACT: &str = include_str!("../spec/openapi/common.yaml");
 /// Far more than k6 has memory for where each is of 50 rows; a script is kept whole while it is written.
 const CALLS_MAX: u64 = 1_000_000;
 

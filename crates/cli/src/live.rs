@@ -65,7 +65,8 @@ impl Live {
     }
 
     /// Follows one trial, in the terminal and wherever else someone looks.
-    pub(crate) fn follow(&self, ui: &Ui, what: &str) -> TrialReporter {
+    /// Of one `of_several` the share and the time left are not shown, since what announces it says them of all.
+    pub(crate) fn follow(&self, ui: &Ui, what: &str, of_several: bool) -> TrialReporter {
         if let Some(hub) = &self.hub {
             hub.begin();
         }
@@ -73,7 +74,7 @@ impl Live {
         let view = ui.view();
         // Without a terminal a line every few seconds is all that is wanted.
         let lines = view.is_none().then(|| ui.progress(what));
-        TrialReporter { view, lines, hub: self.hub.clone(), pulse: Pulse::default() }
+        TrialReporter { view, lines, of_several, hub: self.hub.clone(), pulse: Pulse::default() }
     }
 
     /// What goes on from now on, until the next slice of a trial or something else. Who knows how far it is says so through
@@ -150,6 +151,7 @@ impl Work {
 pub(crate) struct TrialReporter {
     view: Option<View>,
     lines: Option<Progress>,
+    of_several: bool,
     hub: Option<Arc<Hub>>,
     pulse: Pulse,
 }
@@ -158,20 +160,24 @@ impl trial::TrialReporter for TrialReporter {
     fn slice(&mut self, sight: &SliceView<'_>) {
         let rates = sight.rates();
         if let Some(lines) = &self.lines {
-            let rate = rates.mean.unwrap_or(rates.now);
-            let left = seconds(sight.left_s());
+            let rate = terminal::thousands(rates.mean.unwrap_or(rates.now));
             let of = match sight.plan.rounds {
                 Some(_) => sight.what,
                 None => sight.phase(),
             };
-            lines.show(sight.share(), &format!("{of}, {rate:.0} {}, {left} left", sight.rate_unit));
+            let words = format!("{of}, {rate} {}", sight.rate_unit);
+            match self.of_several {
+                true => lines.note(&words),
+                false => lines.show(sight.share(), &format!("{words}, {} left", seconds(sight.left_s()))),
+            }
         }
         if self.view.is_none() && self.hub.is_none() {
             return;
         }
         let snapshot = sight.snapshot(rates, &mut self.pulse);
         if let Some(view) = &self.view {
-            view.draw(&terminal::render(&snapshot, self.pulse.rates(), view.width(), view.colour()));
+            let alone = !self.of_several;
+            view.draw(&terminal::render(&snapshot, self.pulse.rates(), alone, view.width(), view.colour()));
         }
         if let Some(hub) = &self.hub {
             let counted = hub.wants().metrics.then(|| sight.counted());

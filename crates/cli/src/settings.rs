@@ -192,7 +192,11 @@ pub(crate) fn check(args: &EngineArgs, engines: &[Dialect], named: &[DbUrl]) -> 
              as in sqlite:FILE?cache=32MiB"
         );
     }
-    for (name, _) in given {
+    for (name, value) in given {
+        for engine in engines.iter().filter(|engine| **engine != Dialect::Sqlite) {
+            sql::check_setting(*engine, name, value)
+                .map_err(|wrong| anyhow::anyhow!("--setting {name}={value}: {wrong}"))?;
+        }
         if engines.iter().any(|engine| sql::is_set_by_sessions(*engine, name)) {
             bail!(
                 "--setting {name} would have no effect: each session of a measured subject sets it\nhint: isolation and the timeout of \
@@ -236,6 +240,10 @@ fn of_server(url: &DbUrl, name: &str) -> Result<Found> {
     }
     let query = match url.dialect() {
         Dialect::MySql => format!("select cast(@@global.{name} as char), ''"),
+        // The server knows it only as a name that someone has set.
+        Dialect::Postgres if name == sql::postgres::FILLFACTOR => {
+            format!("select current_setting('{name}', true), '' where current_setting('{name}', true) <> ''")
+        }
         // The session that asks has settings of its own.
         Dialect::Sqlite | Dialect::Postgres => {
             format!("select reset_val, coalesce(unit, '') from pg_settings where lower(name) = '{name}'")

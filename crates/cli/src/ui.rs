@@ -26,6 +26,8 @@ pub(crate) struct Ui {
     colour_err: bool,
     terminal: bool,
     live: Live,
+    /// Whether the trials are some of several, whose announcements say how far the run is.
+    of_several: Cell<bool>,
     /// Why data could not be written, if it could not.
     unwritten: RefCell<Option<std::io::Error>>,
 }
@@ -43,6 +45,7 @@ impl Ui {
             colour_err: wanted && terminal,
             terminal,
             live: Live::default(),
+            of_several: Cell::new(false),
             unwritten: RefCell::default(),
         }
     }
@@ -189,10 +192,11 @@ impl Drop for Working {
 
 impl RunReporter for Ui {
     fn follow(&self, what: &str) -> Box<dyn TrialReporter> {
-        Box::new(self.live.follow(self, what))
+        Box::new(self.live.follow(self, what, self.of_several.get()))
     }
 
     fn place(&self, variant: &str, block: u32) {
+        self.of_several.set(true);
         self.live.place(variant, block);
     }
 
@@ -268,16 +272,20 @@ impl Progress {
     /// `share` from 0 to 1, and what there is to say.
     pub(crate) fn show(&self, share: f64, message: &str) {
         if self.lines {
-            let now = self.clock.now();
-            if now >= self.next.get() {
-                self.next.set(now + LINE_EVERY);
-                let _ =
-                    writeln!(std::io::stderr().lock(), "{}: {:.0} %, {message}", self.what, share * 100.0);
-            }
+            self.note(&format!("{:.0} %, {message}", share * 100.0));
             return;
         }
         self.bar.set_position((share.clamp(0.0, 1.0) * 1_000.0) as u64);
         self.bar.set_message(message.to_owned());
+    }
+
+    /// What there is to say, where a line is due; nothing in a terminal.
+    pub(crate) fn note(&self, message: &str) {
+        let now = self.clock.now();
+        if self.lines && now >= self.next.get() {
+            self.next.set(now + LINE_EVERY);
+            let _ = writeln!(std::io::stderr().lock(), "{}: {message}", self.what);
+        }
     }
 
     /// Takes the bar away.

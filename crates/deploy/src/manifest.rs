@@ -18,7 +18,7 @@ use targets::Combination;
 use toml::Spanned;
 
 /// The manifest of the server that comes with the program.
-const OURS: &str = include_str!("../../../servers/rust/server.toml");
+const OURS: &str = include_str!("rust.toml");
 const RELAY: &str = include_str!("relay.toml");
 const GENERATOR: &str = include_str!("generator.toml");
 const CONSUMER: &str = include_str!("consumer.toml");

@@ -21,6 +21,17 @@ pub fn counted(value: u64, one: &str) -> String {
     format!("{} {one}{}", count(value), if value == 1 { "" } else { "s" })
 }
 
+/// How its makers write the name of an engine.
+pub fn engine_title(name: &str) -> &str {
+    match name {
+        "sqlite" => "SQLite",
+        "postgres" => "PostgreSQL",
+        "mariadb" => "MariaDB",
+        "mysql" => "MySQL",
+        other => other,
+    }
+}
+
 /// CPU cores: `1 core`, `0.5 cores`.
 pub fn cores(cpu: f64) -> String {
     let number = short(cpu);

@@ -39,7 +39,7 @@ pub(crate) fn calls() -> Vec<String> {
 
 /// Texts of the procedures, in the order of [`Procedure`].
 fn texts() -> Vec<String> {
-    let file = Catalogue::parse(include_str!("../../../spec/sql/tpcc/procedures.mysql.sql"))
+    let file = Catalogue::parse(include_str!("../spec/sql/tpcc/procedures.mysql.sql"))
         .and_then(|file| file.select(&CALLS.map(|(name, _)| name)));
     file.expect("the file holds what is called, kept so by a test")
 }
@@ -50,6 +50,14 @@ fn texts() -> Vec<String> {
 /// [`OpenError::Unusable`] when the user may not make procedures there or the server does not take one;
 /// [`OpenError::Unreachable`] when the connection breaks.
 pub async fn install(conn: &mut Conn, url: &ServerUrl) -> Result<(), OpenError> {
+    let version: Option<String> =
+        conn.query_first("select version()").await.map_err(|error| refused(url, error))?;
+    if let Some(version) = version.filter(|version| !sql::is_mariadb(version)) {
+        let why = format!(
+            "it is MySQL {version}, and the procedures of this style are MariaDB's\nhint: take tpcc/mariadb/mysql-async"
+        );
+        return Err(OpenError::Unusable { what: url.place(), why });
+    }
     for text in texts() {
         conn.query_drop(text).await.map_err(|error| refused(url, error))?;
     }

@@ -56,7 +56,7 @@ const NAMES: [&str; 15] = [
 ];
 
 fn statements() -> Result<Vec<String>, CatalogueError> {
-    texts(include_str!("../../../spec/sql/tpcc/pipelined.postgres.sql"), &NAMES)
+    texts(include_str!("../spec/sql/tpcc/pipelined.postgres.sql"), &NAMES)
 }
 
 /// Runs transactions in few round trips on one connection.

@@ -48,7 +48,7 @@ const NOT_FOUND: &str = "TC003";
 /// The texts of functions, and of calls.
 fn statements() -> Result<(Vec<String>, Vec<String>), CatalogueError> {
     let names = [FUNCTIONS, CALLS].concat();
-    let mut functions = texts(include_str!("../../../spec/sql/tpcc/procedures.postgres.sql"), &names)?;
+    let mut functions = texts(include_str!("../spec/sql/tpcc/procedures.postgres.sql"), &names)?;
     let calls = functions.split_off(FUNCTIONS.len());
     Ok((functions, calls))
 }

@@ -5,7 +5,7 @@
 
 use crate::html::Markup;
 use judge::findings::Failure;
-use result::{Check, Rule, Severity};
+use result::{Check, Rule, Severity, Verdict};
 
 /// What prints a tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,6 +53,32 @@ pub(crate) enum Tone {
     Plain,
     Warn,
     Bad,
+    /// A verdict, which has one colour and one sign wherever it stands.
+    Of(Verdict),
+}
+
+impl Tone {
+    /// What says the same without colour; empty for what is neither good nor bad.
+    pub(crate) fn sign(self) -> &'static str {
+        match self {
+            Tone::Good => "✓",
+            Tone::Plain => "",
+            Tone::Warn => "▲",
+            Tone::Bad => "✕",
+            Tone::Of(verdict) => mark(verdict),
+        }
+    }
+}
+
+/// The sign of a verdict.
+pub(crate) fn mark(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Better => "+",
+        Verdict::Worse => "−",
+        Verdict::NoDifference => "=",
+        Verdict::Inconclusive => "?",
+        Verdict::NotComparable => "!",
+    }
 }
 
 impl From<Check> for Tone {
@@ -264,8 +290,8 @@ pub(crate) enum Cell {
     Text(String),
     /// A state; what follows a comma is less important.
     Badge(Tone, String),
-    /// A figure, how it is meant, and a sign that says so without colour.
-    Marked(Tone, String, &'static str),
+    /// A figure and how it is meant, with the sign that says so without colour.
+    Marked(Tone, String),
     /// Text with lines of evidence under it, which only the page has.
     Detailed(String, Vec<String>),
     /// A place in the page and the text that leads there, with lines under it.
@@ -281,7 +307,7 @@ impl Cell {
             Cell::Text(text) | Cell::Badge(_, text) | Cell::Detailed(text, _) | Cell::Link(_, text, _) => {
                 text.clone()
             }
-            Cell::Marked(_, figure, mark) => format!("{figure} {mark}"),
+            Cell::Marked(tone, figure) => format!("{figure} {}", tone.sign()),
             Cell::Part(of, name) => format!("{of}, {name}"),
         }
     }

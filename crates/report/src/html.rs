@@ -28,8 +28,8 @@ const SCRIPT: &str = include_str!("html/page.js");
 /// The page of a run.
 pub fn render(document: &Document) -> String {
     let title = match &document.experiment {
-        Some(experiment) => variants::title(experiment),
-        None => document.subjects.first().map_or("run", String::as_str),
+        Some(experiment) => variants::title(document, experiment),
+        None => document.subjects.first().map_or("run", String::as_str).to_owned(),
     };
     page(&format!("{title} · stackmark"), |body| {
         body.element("main", &[], |main| {
@@ -49,10 +49,10 @@ fn page(title: &str, content: impl FnOnce(&mut Markup)) -> String {
             head.raw("<meta charset=\"utf-8\">");
             head.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
             head.raw("<meta name=\"color-scheme\" content=\"light dark\">");
-            // The page may load nothing, whatever ended up in it.
+            // The page may load nothing, whatever ended up in it; its own pictures become images when they are saved.
             head.raw(
                 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-                 style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">",
+                 style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">",
             );
             head.line("title", "", title);
             head.raw("<style>").raw(STYLE).raw("</style>");

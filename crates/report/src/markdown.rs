@@ -1,6 +1,6 @@
 //! Reports in Markdown, for issues, wikis and pull requests.
 
-use crate::block::{Block, Cell, Format, Headline, Table, Tone};
+use crate::block::{Block, Cell, Format, Headline, Table};
 use crate::content;
 use judge::figures;
 use result::{Document, Rule};
@@ -154,13 +154,10 @@ fn whole_table(out: &mut String, of: &Table) {
 
 /// A cell; a state with a sign that is seen in a list of many.
 fn cell(cell: &Cell) -> String {
-    let sign = match cell {
-        Cell::Badge(Tone::Good, _) => "✓ ",
-        Cell::Badge(Tone::Warn, _) => "▲ ",
-        Cell::Badge(Tone::Bad, _) => "✕ ",
-        _ => "",
-    };
-    format!("{sign}{}", cell.words())
+    match cell {
+        Cell::Badge(tone, words) => format!("{} {words}", tone.sign()).trim_start().to_owned(),
+        _ => cell.words(),
+    }
 }
 
 fn table(out: &mut String, titles: &[&str], figures: &[bool], rows: impl Iterator<Item = Vec<String>>) {

@@ -1,18 +1,13 @@
 //! The effects of an experiment as one table: a row for each base, a column for each variant, or the other way round.
 
-use crate::block::{Cell, Column, Level, Table, Tone, figure, words};
+use crate::block::{Cell, Column, Level, Table, Tone, figure, mark, words};
 use crate::variants::{ByMetric, Row, VariantStatus, effect_short};
 use judge::figures;
 use result::Verdict;
 
-/// The marks of verdicts, in the order in which a caption explains them.
-pub(crate) const MARKS: [(Verdict, &str); 5] = [
-    (Verdict::Better, "+"),
-    (Verdict::Worse, "−"),
-    (Verdict::NoDifference, "="),
-    (Verdict::Inconclusive, "?"),
-    (Verdict::NotComparable, "!"),
-];
+/// Verdicts in the order in which they are counted and explained.
+pub(crate) const VERDICTS: [Verdict; 5] =
+    [Verdict::Better, Verdict::Worse, Verdict::NoDifference, Verdict::Inconclusive, Verdict::NotComparable];
 /// What separates the parts of a variant's name: `categories, small: postgres/net-http+pgx`.
 const SEPARATORS: [&str; 2] = [": ", ", "];
 
@@ -149,9 +144,9 @@ impl Matrix {
         let has = |verdict: Verdict| {
             rows().any(|row| row.status == VariantStatus::Held(verdict) && row.effect.is_some())
         };
-        let marks = MARKS.iter().filter(|(verdict, _)| has(*verdict));
+        let marks = VERDICTS.into_iter().filter(|verdict| has(*verdict));
         let marks: Vec<String> =
-            marks.map(|(verdict, mark)| format!("{mark}\u{a0}{}", verdict.words())).collect();
+            marks.map(|verdict| format!("{}\u{a0}{}", mark(verdict), verdict.words())).collect();
         if marks.is_empty() {
             return Vec::new();
         }
@@ -273,12 +268,7 @@ fn effect_cell(row: &Row<'_>) -> Cell {
         return "rate given".into();
     }
     match (row.effect, row.status) {
-        (Some(effect), VariantStatus::Held(verdict)) => {
-            let mark = MARKS.iter().find(|(of, _)| *of == verdict).map_or("", |(_, mark)| *mark);
-            // Of many cells those that found something stand out.
-            let tone = if verdict == Verdict::Inconclusive { Tone::Plain } else { row.status.tone() };
-            Cell::Marked(tone, effect_short(effect), mark)
-        }
+        (Some(effect), VariantStatus::Held(verdict)) => Cell::Marked(Tone::Of(verdict), effect_short(effect)),
         _ => figures::NONE.into(),
     }
 }

@@ -1,6 +1,6 @@
 //! All trials of one side of a comparison, or of one variant, taken together.
 
-use result::{Bucket, Budget, Class, Engine, Quantiles, Trial};
+use result::{Bucket, Budget, Class, Engine, Quantiles, Suspect, Trial};
 
 /// What the trials of one side say together.
 pub(crate) struct Pooled<'a> {
@@ -79,6 +79,12 @@ impl Pooled<'_> {
         processes.peek()?;
         let cpu_s: f64 = processes.map(|process| process.cpu_s()).sum();
         (committed > 0.0).then(|| cpu_s * 1e6 / committed)
+    }
+
+    /// What likely limits the throughput of the first trial, in a few words; nothing where nothing tells.
+    pub(crate) fn limit(&self) -> Option<&'static str> {
+        let found = judge::bottleneck(self.trials.first()?)?;
+        (found.what != Suspect::Unknown).then(|| found.what.words())
     }
 
     /// What the engine's sessions did, the most first, each with its share of the sampled time over all trials; nothing

@@ -4,7 +4,7 @@
 use crate::block::{Block, Cell, Format, Headline, Level, Table, Tone};
 use crate::content;
 use judge::figures;
-use result::{Document, Rule, Severity};
+use result::{Document, Rule, Severity, Verdict};
 
 /// The widest line, and that of a narrower terminal or of none.
 pub const WIDTH: usize = 100;
@@ -46,10 +46,10 @@ enum Ink {
 impl From<Tone> for Option<Ink> {
     fn from(tone: Tone) -> Option<Ink> {
         match tone {
-            Tone::Good => Some(Ink::Good),
-            Tone::Plain => None,
-            Tone::Warn => Some(Ink::Warn),
-            Tone::Bad => Some(Ink::Bad),
+            Tone::Good | Tone::Of(Verdict::Better) => Some(Ink::Good),
+            Tone::Plain | Tone::Of(Verdict::NoDifference | Verdict::Inconclusive) => None,
+            Tone::Warn | Tone::Of(Verdict::Worse) => Some(Ink::Warn),
+            Tone::Bad | Tone::Of(Verdict::NotComparable) => Some(Ink::Bad),
         }
     }
 }

@@ -6,7 +6,8 @@ use judge::findings::{self, Failure};
 use judge::{engine_findings, figures, rules};
 use measure::{Better, Terms};
 use result::{
-    Comparison, Document, Experiment, Interval, Level, Metric, Tier, Trial, Variant, VariantState, Verdict,
+    Comparison, Document, Experiment, Interval, Level, Metric, RunKind, Tier, Trial, Variant, VariantState,
+    Verdict,
 };
 use std::rc::Rc;
 
@@ -65,21 +66,34 @@ impl VariantStatus {
     /// How it is meant.
     pub(crate) fn tone(self) -> Tone {
         match self {
-            VariantStatus::Held(Verdict::Better) => Tone::Good,
-            VariantStatus::Held(Verdict::Worse | Verdict::Inconclusive) | VariantStatus::NotStarted => {
-                Tone::Warn
-            }
-            VariantStatus::Held(Verdict::NotComparable) | VariantStatus::Invalid => Tone::Bad,
-            VariantStatus::Held(Verdict::NoDifference) | VariantStatus::Base | VariantStatus::Control => {
-                Tone::Plain
-            }
+            VariantStatus::Held(verdict) => Tone::Of(verdict),
+            VariantStatus::NotStarted => Tone::Warn,
+            VariantStatus::Invalid => Tone::Bad,
+            VariantStatus::Base | VariantStatus::Control => Tone::Plain,
         }
+    }
+
+    /// The words with the sign in front of them.
+    pub(crate) fn signed(self) -> String {
+        let sign = self.tone().sign();
+        if sign.is_empty() { self.words().to_owned() } else { format!("{sign}\u{a0}{}", self.words()) }
     }
 
     /// Whether numbers of it are shown.
     pub(crate) fn is_measured(self) -> bool {
         !matches!(self, VariantStatus::Invalid | VariantStatus::NotStarted)
     }
+}
+
+/// What a difference between a variant and its base means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Difference {
+    /// It is what is studied.
+    Intended,
+    /// Another version of a library, which is shown and no reason against the comparison.
+    Library,
+    /// More than what is studied.
+    Unintended,
 }
 
 /// The variants by a metric.
@@ -254,15 +268,22 @@ impl Row<'_> {
         self.variant.reason.as_deref().unwrap_or("no reason was given")
     }
 
-    /// Where it differs from its base: the field and both values, and whether that is what is studied.
-    pub(crate) fn differences(&self) -> Vec<([String; 3], bool)> {
+    /// What likely limits its throughput.
+    pub(crate) fn limit(&self) -> Option<&'static str> {
+        self.pooled.limit().filter(|_| self.status.is_measured())
+    }
+
+    /// Where it differs from its base: the field and both values, and what that means.
+    pub(crate) fn differences(&self) -> Vec<([String; 3], Difference)> {
+        let of = |intended: bool| if intended { Difference::Intended } else { Difference::Unintended };
         let Some(comparison) = self.comparison else { return Vec::new() };
         let keys = comparison.key_differences.iter().map(|difference| {
-            ([difference.field.clone(), difference.a.clone(), difference.b.clone()], difference.intended)
+            let meaning = if difference.library { Difference::Library } else { of(difference.intended) };
+            ([difference.field.clone(), difference.a.clone(), difference.b.clone()], meaning)
         });
         let work = comparison.fingerprint_differences.iter().map(|difference| {
             let [a, b] = figures::both(difference);
-            ([difference.words(), a, b], rules::work_is_intended(comparison, &difference.measure))
+            ([difference.words(), a, b], of(rules::work_is_intended(comparison, &difference.measure)))
         });
         keys.chain(work).collect()
     }
@@ -307,9 +328,22 @@ pub(crate) fn effect_short(effect: Interval) -> String {
     }
 }
 
-/// What the experiment asks, or what it is called.
-pub(crate) fn title(experiment: &Experiment) -> &str {
-    experiment.question.as_deref().unwrap_or(&experiment.name)
+/// What the experiment asks, or what it is called; a comparison with its workload and the engines:
+/// `tpcc on PostgreSQL: through HTTP vs direct`.
+pub(crate) fn title(document: &Document, experiment: &Experiment) -> String {
+    let question = experiment.question.as_deref().unwrap_or(&experiment.name);
+    let compared = experiment.comparisons.first().map(|of| format!("{} vs {}", of.b.label, of.a.label));
+    let engines =
+        findings::gathered(document.trials.iter().map(|trial| trial.stack.engine.as_str()), |a, b| a == b);
+    match document.trials.first() {
+        Some(first) if document.kind == RunKind::Comparison => {
+            let engines: Vec<&str> =
+                engines.into_iter().map(|(engine, _)| figures::engine_title(engine)).collect();
+            let compared = compared.as_deref().unwrap_or(question);
+            format!("{} on {}: {compared}", first.data.workload, engines.join(" and "))
+        }
+        _ => question.to_owned(),
+    }
 }
 
 /// What all trials have in common, in one line: `tpcc, 1 warehouse, 8 clients, closed loop, 30 s a trial; 5 blocks`.

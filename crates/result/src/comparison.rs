@@ -187,8 +187,11 @@ pub struct KeyDifference {
     pub field: String,
     pub a: String,
     pub b: String,
-    /// Whether this difference is what the comparison is about.
+    /// Whether this difference is no reason against the comparison: it is what that is about, or a library's version.
     pub intended: bool,
+    /// Whether it is another version of a library and nothing that the comparison is about.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub library: bool,
 }
 
 /// A measure of work in which a kind of call differs.

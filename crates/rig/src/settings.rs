@@ -30,6 +30,9 @@ impl Settings {
             if value.contains(|letter: char| letter.is_control()) {
                 return Err(RigError::Invalid(format!("the value of setting {key} has a control character")));
             }
+            if let Some(sql) = &engine.about().sql {
+                sql::check_setting(sql.dialect, &key, value).map_err(RigError::Invalid)?;
+            }
             if engine.technology().places().contains(&key.as_str()) {
                 return Err(RigError::Invalid(format!(
                     "setting {key} sets the address or the access of a private engine and cannot be an option"
@@ -79,6 +82,16 @@ mod tests {
     fn a_value_cannot_become_another_line() {
         assert!(overlaid(Engine::Postgres, "log_line_prefix", "a\nfsync = off").is_err());
         assert!(overlaid(Engine::Postgres, "fsync = off #", "a").is_err());
+        assert!(overlaid(Engine::Postgres, "stackmark.fillfactor", "70").is_ok());
+        for (engine, key, value) in [
+            (Engine::Postgres, "stackmark.fillfactor", "101"),
+            (Engine::Postgres, "stackmark.fillfactor", "9"),
+            (Engine::Postgres, "stackmark.fill_factor", "70"),
+            (Engine::MariaDb, "stackmark.fillfactor", "70"),
+        ] {
+            let error = overlaid(engine, key, value).unwrap_err().to_string();
+            assert!(error.contains("stackmark.fillfactor"), "{error}");
+        }
         assert!(overlaid(Engine::Postgres, "port", "5432").unwrap_err().to_string().contains("port"));
         let quoted = overlaid(Engine::Postgres, "log_line_prefix", "it's \\").unwrap();
         assert!(Engine::Postgres.technology().file(&quoted).ends_with("log_line_prefix = 'it''s \\\\'\n"));

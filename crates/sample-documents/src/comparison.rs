@@ -161,5 +161,6 @@ pub fn redraw(document: &mut Document) {
 }
 
 fn difference(field: &str, a: &str, b: &str) -> KeyDifference {
-    KeyDifference { field: field.to_owned(), a: a.to_owned(), b: b.to_owned(), intended: true }
+    let [field, a, b] = [field, a, b].map(str::to_owned);
+    KeyDifference { library: field == "stack.adapter_version", field, a, b, intended: true }
 }

@@ -8,7 +8,7 @@ use crate::plan::{Arm, BLOCKS_BEFORE_LOOKS, Experiment, Variant};
 use crate::{CompletedTrials, Next, PlannedTrial, Schedule};
 use anyhow::{Result, bail};
 use measure::Design;
-use result::words::{capital, seconds};
+use result::words::seconds;
 use result::{Comparison, Document, RunKind, Setting, Spent, State, Trial, VariantState};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -286,7 +286,7 @@ impl Found<'_> {
 /// A comparison as what it is: an experiment of two variants, whose question is its own.
 fn of_two(experiment: result::Experiment) -> Option<result::Experiment> {
     let comparison = experiment.comparisons.first()?;
-    let question = format!("{} vs {}", capital(&comparison.b.label), comparison.a.label);
+    let question = format!("{} vs {}", comparison.b.label, comparison.a.label);
     Some(result::Experiment { name: String::new(), question: Some(question), ..experiment })
 }
 

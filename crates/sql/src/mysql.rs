@@ -75,6 +75,20 @@ pub fn durability(flushing: &MySqlFlushing) -> Durability {
     }
 }
 
+/// Whether a server's `version()` is MariaDB's and not MySQL's.
+pub fn is_mariadb(version: &str) -> bool {
+    version.to_ascii_lowercase().contains("mariadb")
+}
+
+/// Why our statements do not fit a server, by its `version()`; nothing of MariaDB 10.6 and of MySQL 8.0, or newer.
+pub fn unsupported(version: &str) -> Option<String> {
+    let (name, least) = if is_mariadb(version) { ("MariaDB", (10, 6)) } else { ("MySQL", (8, 0)) };
+    let mut numbers = version.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
+    let found = (numbers.next()?, numbers.next().unwrap_or(0));
+    let (major, minor) = least;
+    (found < least).then(|| format!("it is {name} {version}; {name} {major}.{minor} or newer is needed"))
+}
+
 /// What an error of the server means for a call, by its number. `at_commit` says whether the engine may have been
 /// committing: what cuts a commit short there leaves open whether it will be seen.
 ///
@@ -144,6 +158,27 @@ pub fn open_error(url: &ServerUrl, number: u16, message: &str) -> OpenError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_is_new_enough_will_do() {
+        for (version, will_do) in [
+            ("10.11.19-MariaDB-0+deb12u1", true),
+            ("10.6.0-MariaDB", true),
+            ("11.4.2-MariaDB", true),
+            ("10.5.29-MariaDB", false),
+            ("5.5.68-MariaDB", false),
+            ("8.0.15", true),
+            ("8.4.0", true),
+            ("9.1.0-commercial", true),
+            ("5.7.44-log", false),
+        ] {
+            assert_eq!(unsupported(version).is_none(), will_do, "{version}");
+        }
+        assert_eq!(
+            unsupported("5.7.44-log").as_deref(),
+            Some("it is MySQL 5.7.44-log; MySQL 8.0 or newer is needed")
+        );
+    }
 
     #[test]
     fn every_number_has_its_reaction() {

@@ -1,6 +1,6 @@
 //! What a server that speaks MySQL's protocol reports, read alike by every adapter.
 
-use crate::{MySqlFlushing, ServerUrl, mysql_durability};
+use crate::{MySqlFlushing, ServerUrl, is_mariadb, mysql_durability};
 use model::{Durability, Stack};
 use std::collections::BTreeMap;
 
@@ -44,10 +44,13 @@ impl MySqlSettings {
     /// The question whose rows [`MySqlSettings::of`] reads: names and values.
     pub fn question() -> String {
         let wanted = MYSQL_SETTINGS.map(|name| format!("'{name}'")).join(", ");
-        let others =
-            "'innodb_flush_log_at_timeout', 'tx_isolation', 'version', 'read_only', 'innodb_read_only'";
+        let others = "'innodb_flush_log_at_timeout', 'tx_isolation', 'transaction_isolation', 'version', 'read_only', 'innodb_read_only', \
+             'max_execution_time'";
         format!("show session variables where variable_name in ({wanted}, {others})")
     }
+
+    /// The question for the isolation of a session: MySQL ignores what is in the first comment, and MariaDB what is in the second.
+    pub const ISOLATION: &str = "/*M! select @@tx_isolation *//*!50720 select @@transaction_isolation */";
 
     /// The question for the session's cipher: a name and a value, empty without encryption.
     pub const CIPHER: &str = "show session status like 'Ssl_cipher'";
@@ -74,13 +77,18 @@ impl MySqlSettings {
             (None, cipher) => format!("TCP, {cipher}"),
         };
         let known = |name: &&str| Some(((*name).to_owned(), found.get(*name)?.clone()));
-        let listed = MYSQL_SETTINGS.iter().filter_map(known).chain([
+        // MySQL's alone, so that no server of ours for MariaDB has to report it.
+        let listed = MYSQL_SETTINGS.iter().chain(&["max_execution_time"]).filter_map(known).chain([
             ("transport".to_owned(), transport),
             ("protocol".to_owned(), "prepared, binary".to_owned()),
         ]);
         MySqlSettings {
             version: text("version"),
-            isolation: text("tx_isolation").to_ascii_lowercase(),
+            // MySQL 8 has the second name alone, MariaDB before 11.1 the first.
+            isolation: found
+                .get("tx_isolation")
+                .or_else(|| found.get("transaction_isolation"))
+                .map_or_else(String::new, |level| level.to_ascii_lowercase()),
             durability: mysql_durability(&flushing),
             read_only: on("read_only") || on("innodb_read_only"),
             listed: listed.collect(),
@@ -90,7 +98,7 @@ impl MySqlSettings {
     /// The stack without a style, of an adapter by name and version.
     pub fn stack(&self, (adapter, adapter_version): (&str, &str)) -> Stack {
         Stack {
-            engine: "mariadb".into(),
+            engine: if is_mariadb(&self.version) { "mariadb" } else { "mysql" }.into(),
             engine_version: self.version.clone(),
             adapter: adapter.into(),
             adapter_version: adapter_version.into(),

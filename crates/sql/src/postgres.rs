@@ -29,6 +29,10 @@ pub const SETTINGS: [&str; 21] = [
     "synchronous_standby_names",
 ];
 
+/// A setting of ours: how full loads make the pages of tables, in percent; the rest is free for changed rows. It becomes the storage
+/// parameter `fillfactor` of all tables. PostgreSQL has no setting of that kind, and takes any name with a dot.
+pub const FILLFACTOR: &str = "stackmark.fillfactor";
+
 /// The oldest server that we speak to, as `server_version_num`.
 pub const VERSION_NUM_MIN: i64 = 130_000;
 

@@ -137,7 +137,7 @@ pub struct ServerUrl {
     pub options: Option<String>,
     /// Isolation of writing transactions.
     pub isolation: Isolation,
-    /// What PostgreSQL's `statement_timeout` or MariaDB's `max_statement_time` is set to in our sessions, in
+    /// What PostgreSQL's `statement_timeout` or MariaDB's `max_statement_time` or MySQL's `max_execution_time` is set to in our sessions, in
     /// milliseconds; 0 leaves the server's.
     pub statement_timeout_ms: u32,
 }

@@ -4,6 +4,7 @@
 //! Left as they are: what a reader of a result compares (planner settings, memory, `synchronous_commit`, lock waits of InnoDB), the
 //! schema in which tables are looked for as long as there is one, and how long a measured session may be idle.
 
+use crate::postgres::FILLFACTOR;
 use crate::{Dialect, Isolation, ServerUrl};
 use model::OpenError;
 
@@ -25,7 +26,7 @@ const CONTROL: [(&str, &str); 5] = [
     ("extra_float_digits", "1"),
 ];
 
-/// What measured sessions on MariaDB say of values that do not fit: no.
+/// What measured sessions on MariaDB and MySQL say of values that do not fit: no.
 const SQL_MODE: &str = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
 
 /// A setting of PostgreSQL's that means nothing to it: what a session finds of it in force says whether its settings have arrived.
@@ -59,6 +60,7 @@ const OF_SESSIONS: [&[&str]; 2] = [
         "foreign_key_checks",
         "unique_checks",
         "max_statement_time",
+        "max_execution_time",
         "tx_isolation",
         "transaction_isolation",
         "tx_read_only",
@@ -72,6 +74,29 @@ pub fn is_set_by_sessions(dialect: Dialect, name: &str) -> bool {
         Dialect::Sqlite => false,
         Dialect::Postgres => OF_SESSIONS[0].contains(&name),
         Dialect::MySql => OF_SESSIONS[1].contains(&name),
+    }
+}
+
+/// What is wrong with a value for a setting of a private engine, as far as that is ours to know; the engine itself says the rest when it
+/// starts.
+///
+/// # Errors
+/// A name that begins with `stackmark.` and is not [`FILLFACTOR`], another engine's, or a value outside of 10 to 100.
+pub fn check_setting(dialect: Dialect, name: &str, value: &str) -> Result<(), String> {
+    if !name.starts_with("stackmark.") {
+        return Ok(());
+    }
+    if name != FILLFACTOR {
+        return Err(format!("there is no setting {name}; Stackmark has one of its own, {FILLFACTOR}"));
+    }
+    if dialect != Dialect::Postgres {
+        return Err(format!("{FILLFACTOR} is for PostgreSQL, and not for {}", dialect.name()));
+    }
+    match value.parse::<u8>() {
+        Ok(10..=100) => Ok(()),
+        _ => Err(format!(
+            "{FILLFACTOR} is a whole number of percent from 10 to 100, such as 70; `{value}` is not"
+        )),
     }
 }
 
@@ -151,7 +176,8 @@ impl ServerUrl {
         let measured = what == Use::Measured;
         let mode = if measured { SQL_MODE } else { "STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION" };
         let isolation = if measured { self.isolation } else { Isolation::RepeatableRead };
-        let seconds = if measured { f64::from(self.statement_timeout_ms) / 1_000.0 } else { 0.0 };
+        let milliseconds = if measured { self.statement_timeout_ms } else { 0 };
+        let seconds = f64::from(milliseconds) / 1_000.0;
         let more = match measured {
             // The name of the lock says that a connection is one of ours (rule `others`).
             true => ", @stackmark = get_lock(concat('stackmark session ', connection_id()), 0)",
@@ -159,12 +185,12 @@ impl ServerUrl {
             false => ", lock_wait_timeout = 30, wait_timeout = 2147483",
         };
         [
-            // What MySQL does not know is in comments that MariaDB executes.
+            // What the other does not know is in comments: MySQL skips `M!`, MariaDB those for MySQL from 5.7 to 50999.
             format!(
                 "set session autocommit = 1, sql_mode = '{mode}', time_zone = '+00:00', completion_type = 'NO_CHAIN', \
                  character_set_client = utf8mb4, character_set_results = utf8mb4, collation_connection = utf8mb4_general_ci, \
                  sql_select_limit = 18446744073709551615, sql_big_selects = 1, sql_safe_updates = 0, sql_auto_is_null = 0, \
-                 foreign_key_checks = 1, unique_checks = 1{more} /*M! , max_statement_time = {seconds:.3} */"
+                 foreign_key_checks = 1, unique_checks = 1{more} /*M! , max_statement_time = {seconds:.3} *//*!50708 , max_execution_time = {milliseconds} */"
             ),
             format!("set session transaction isolation level {}, read write", isolation.sql()),
         ]

@@ -12,7 +12,7 @@ use crate::last_answer::{LastAnswer, hold_to};
 use crate::lookups::Lookups;
 use crate::processes::Throttling;
 use crate::reach::{of_server, reach_started};
-use crate::reporter::{SliceView, TrialReporter};
+use crate::reporter::{SliceView, TrialReporter, rate_shown};
 use crate::{steady, validate};
 use anyhow::{Context, Result};
 use deploy::{Interrupt, Route, Server, SinkAddress, announce};
@@ -440,14 +440,14 @@ impl Turns<'_> {
     ) {
         let Party { job, whole: Some(whole), settle, .. } = &parties[at] else { return };
         let (plan, each) = (&job.plan, *settle + job.plan.round_measured());
-        let rate_unit = schedule::rate_unit::<W>(plan);
+        let (rate_unit, rate_seconds) = rate_shown::<W>(plan);
         following.slice(&SliceView {
             what: job.what,
             subject: job.subject,
             plan,
             kinds: W::KINDS,
             rate_unit,
-            rate_seconds: if rate_unit == W::RATE_UNIT { W::RATE_SECONDS } else { 1.0 },
+            rate_seconds,
             slices: &whole.slices,
             totals: &whole.totals,
             warmup: whole.warmup,

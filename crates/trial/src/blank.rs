@@ -8,6 +8,7 @@ use anyhow::Result;
 use model::RetryPolicy;
 use observe::FileSystem;
 use result::{Data, Interval, Moment, Setting, StatementPlan, StoreData, Tier, Trial};
+use sql::Dialect;
 use targets::Driven;
 
 /// Puts settings that were read into the place of what a server reports.
@@ -61,7 +62,10 @@ impl<W: Driven> Job<'_, W> {
         // What a server that is not ours reports is all that is known.
         stack.durability.claimed = self.url.is_some();
         if self.audited {
-            if let ([database], Some(_)) = (&self.databases.each[..], &stack.server) {
+            // A session on SQLite says itself how it has opened its file, which others could not while it holds a lock.
+            if let [database] = &self.databases.each[..]
+                && (stack.server.is_some() || database.url.dialect() != Dialect::Sqlite)
+            {
                 put(&mut stack.settings, store(&database.url).settings()?);
             }
             let in_memory = self.file_system()?.filter(|on| on.in_memory);

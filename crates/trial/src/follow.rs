@@ -3,7 +3,7 @@
 use crate::folder::Progress;
 use crate::headline::{fill, left};
 use crate::job::Job;
-use crate::reporter::{SliceView, TrialReporter};
+use crate::reporter::{SliceView, TrialReporter, rate_shown};
 use crate::steady;
 use anyhow::{Result, bail};
 use deploy::{Interrupt, Server};
@@ -126,8 +126,7 @@ impl<W: Driven> Observer<W> for Follow<'_, '_, W> {
         self.end_early(progress);
         let usage = self.watch.as_ref().map(Watch::usage).unwrap_or_default();
         let plan = &self.job.plan;
-        let rate_unit = schedule::rate_unit::<W>(plan);
-        let rate_seconds = if rate_unit == W::RATE_UNIT { W::RATE_SECONDS } else { 1.0 };
+        let (rate_unit, rate_seconds) = rate_shown::<W>(plan);
         self.following.slice(&SliceView {
             what: self.job.what,
             subject: self.job.subject,

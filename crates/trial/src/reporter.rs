@@ -5,8 +5,9 @@ use anyhow::Result;
 use deploy::{Reporter, Subject};
 use measure::{CallCounts, Phase, Slice, Totals};
 use model::{Kind, Nanos};
-use result::{Document, Experiment};
+use result::{Document, Experiment, Headline};
 use std::path::Path;
+use workload::Benchmark;
 
 /// Someone who follows runs.
 pub trait RunReporter: Reporter {
@@ -38,9 +39,9 @@ pub struct SliceView<'a> {
     pub plan: &'a drive::Plan,
     /// Kinds of calls of the workload, in the order of those of `totals`.
     pub kinds: &'static [Kind],
-    /// What its throughput counts: `new orders/min`.
+    /// What its rate counts: `new orders/min`; `calls/s` where that is how its rate was given.
     pub rate_unit: &'static str,
-    /// Seconds in the unit of its throughput.
+    /// Seconds in the unit of its rate.
     pub rate_seconds: f64,
     /// The slices so far, never none.
     pub slices: &'a [Slice],
@@ -60,17 +61,26 @@ pub struct SliceView<'a> {
     pub usage: Vec<observe::Usage>,
 }
 
+/// What the rate of a plan counts while its calls are made, and the seconds in its unit.
+pub(crate) fn rate_shown<W: Benchmark>(plan: &drive::Plan) -> (&'static str, f64) {
+    match schedule::rate_unit::<W>(plan) {
+        unit if unit == W::RATE_UNIT && !plan.arrivals.is_open() => (unit, W::RATE_SECONDS),
+        _ => (Headline::CALLS_PER_S, 1.0),
+    }
+}
+
 impl SliceView<'_> {
     /// The slice that has just ended.
     pub fn slice(&self) -> &Slice {
         self.slices.last().expect("a sight is of a slice")
     }
 
-    /// The kinds of call that its throughput counts, by their place: all that are made where none of the headline's is.
+    /// The kinds of call that its rate counts, by their place: all that are made where none of the headline's is, or where the rate of
+    /// all was given.
     pub fn kinds_counted(&self) -> Vec<usize> {
         let made = || (0..self.kinds.len()).filter(|at| self.plan.makes(*at));
         let headline: Vec<usize> = made().filter(|at| self.kinds[*at].headline).collect();
-        if headline.is_empty() { made().collect() } else { headline }
+        if headline.is_empty() || self.plan.arrivals.is_open() { made().collect() } else { headline }
     }
 
     /// `warm-up`, `measured` or `drain`.

@@ -38,11 +38,12 @@ pub fn stored_booking(dialect: Dialect) -> Result<String, CatalogueError> {
 const STORED_BOOKING: &str = "stored_booking";
 
 fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
-    let canonical = Catalogue::parse(include_str!("../../../spec/sql/booking/audits.sql"))?;
+    let canonical = Catalogue::parse(include_str!("../spec/sql/booking/audits.sql"))?;
     match dialect {
         Dialect::Sqlite | Dialect::Postgres => Ok(canonical),
-        Dialect::MySql => canonical
-            .overridden(&Catalogue::parse(include_str!("../../../spec/sql/booking/audits.mysql.sql"))?),
+        Dialect::MySql => {
+            canonical.overridden(&Catalogue::parse(include_str!("../spec/sql/booking/audits.mysql.sql"))?)
+        }
     }
 }
 

@@ -29,12 +29,12 @@ pub(crate) const CLOCKED: [&str; ROUND + 1] = sql::clocked(Stmt::NAMES, &["round
 
 /// The statement texts for an engine, in the order of [`Stmt`].
 pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
-    let canonical = Catalogue::parse(include_str!("../../../spec/sql/booking/statements.sql"))?;
+    let canonical = Catalogue::parse(include_str!("../spec/sql/booking/statements.sql"))?;
     let own = match dialect {
         // SQLite takes the canonical form.
         Dialect::Sqlite => return canonical.select(Stmt::NAMES),
-        Dialect::Postgres => include_str!("../../../spec/sql/booking/statements.postgres.sql"),
-        Dialect::MySql => include_str!("../../../spec/sql/booking/statements.mysql.sql"),
+        Dialect::Postgres => include_str!("../spec/sql/booking/statements.postgres.sql"),
+        Dialect::MySql => include_str!("../spec/sql/booking/statements.mysql.sql"),
     };
     canonical.overridden(&Catalogue::parse(own)?)?.select(Stmt::NAMES)
 }
@@ -44,9 +44,9 @@ pub const CHANNEL: &str = "stackmark_outbox";
 
 /// The statement texts for PostgreSQL and [`Announcing::Notified`], in the order of [`Stmt`].
 pub fn notifying_catalogue() -> Result<Vec<String>, CatalogueError> {
-    let canonical = Catalogue::parse(include_str!("../../../spec/sql/booking/statements.sql"))?;
-    let own = Catalogue::parse(include_str!("../../../spec/sql/booking/statements.postgres.sql"))?;
-    let notify = Catalogue::parse(include_str!("../../../spec/sql/booking/notify.postgres.sql"))?;
+    let canonical = Catalogue::parse(include_str!("../spec/sql/booking/statements.sql"))?;
+    let own = Catalogue::parse(include_str!("../spec/sql/booking/statements.postgres.sql"))?;
+    let notify = Catalogue::parse(include_str!("../spec/sql/booking/notify.postgres.sql"))?;
     canonical.overridden(&own)?.overridden(&notify)?.select(Stmt::NAMES)
 }
 
@@ -55,12 +55,12 @@ pub const RELAY_STATEMENTS: &[&str] = &["take_lease", "read_clock", "read_outbox
 
 /// The statements of the relay of the outbox for an engine, in the order of [`RELAY_STATEMENTS`].
 pub fn relay_catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
-    let canonical = Catalogue::parse(include_str!("../../../spec/sql/booking/relay.sql"))?;
+    let canonical = Catalogue::parse(include_str!("../spec/sql/booking/relay.sql"))?;
     let own = match dialect {
         // SQLite takes the canonical form.
         Dialect::Sqlite => return canonical.select(RELAY_STATEMENTS),
-        Dialect::Postgres => include_str!("../../../spec/sql/booking/relay.postgres.sql"),
-        Dialect::MySql => include_str!("../../../spec/sql/booking/relay.mysql.sql"),
+        Dialect::Postgres => include_str!("../spec/sql/booking/relay.postgres.sql"),
+        Dialect::MySql => include_str!("../spec/sql/booking/relay.mysql.sql"),
     };
     canonical.overridden(&Catalogue::parse(own)?)?.select(RELAY_STATEMENTS)
 }
@@ -68,9 +68,9 @@ pub fn relay_catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> 
 /// Tables and keys for an engine, in the order in which they are made.
 pub fn schema(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     match dialect {
-        Dialect::Sqlite => Catalogue::parse(include_str!("../../../spec/sql/booking/schema.sqlite.sql")),
-        Dialect::Postgres => Catalogue::parse(include_str!("../../../spec/sql/booking/schema.postgres.sql")),
-        Dialect::MySql => Catalogue::parse(include_str!("../../../spec/sql/booking/schema.mysql.sql")),
+        Dialect::Sqlite => Catalogue::parse(include_str!("../spec/sql/booking/schema.sqlite.sql")),
+        Dialect::Postgres => Catalogue::parse(include_str!("../spec/sql/booking/schema.postgres.sql")),
+        Dialect::MySql => Catalogue::parse(include_str!("../spec/sql/booking/schema.mysql.sql")),
     }
 }
 

@@ -17,8 +17,8 @@ impl Wire for Bookings {
         Endpoint::get("/events/{id}"),
     ];
     const CONTRACT: &'static [(&'static str, &'static str)] = &[
-        ("booking.yaml", include_str!("../../../spec/openapi/booking.yaml")),
-        ("common.yaml", include_str!("../../../spec/openapi/common.yaml")),
+        ("booking.yaml", include_str!("../spec/openapi/booking.yaml")),
+        ("common.yaml", include_str!("../spec/openapi/common.yaml")),
     ];
     type Extent = Cardinality;
 

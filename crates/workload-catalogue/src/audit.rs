@@ -34,12 +34,13 @@ pub fn stored(dialect: Dialect) -> Result<String, CatalogueError> {
 const STORED: &str = "stored";
 
 fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
-    let canonical = Catalogue::parse(include_str!("../../../spec/sql/catalogue/audits.sql"))?;
+    let canonical = Catalogue::parse(include_str!("../spec/sql/catalogue/audits.sql"))?;
     match dialect {
         // Both take the canonical form.
         Dialect::Sqlite | Dialect::Postgres => Ok(canonical),
-        Dialect::MySql => canonical
-            .overridden(&Catalogue::parse(include_str!("../../../spec/sql/catalogue/audits.mysql.sql"))?),
+        Dialect::MySql => {
+            canonical.overridden(&Catalogue::parse(include_str!("../spec/sql/catalogue/audits.mysql.sql"))?)
+        }
     }
 }
 

@@ -56,12 +56,12 @@ sql::statements! {
 
 /// The statement texts for an engine, in the order of [`Stmt`].
 pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
-    let canonical = Catalogue::parse(include_str!("../../../spec/sql/catalogue/statements.sql"))?;
+    let canonical = Catalogue::parse(include_str!("../spec/sql/catalogue/statements.sql"))?;
     let overrides = match dialect {
         // SQLite takes the canonical form.
         Dialect::Sqlite => return canonical.select(Stmt::NAMES),
-        Dialect::Postgres => include_str!("../../../spec/sql/catalogue/statements.postgres.sql"),
-        Dialect::MySql => include_str!("../../../spec/sql/catalogue/statements.mysql.sql"),
+        Dialect::Postgres => include_str!("../spec/sql/catalogue/statements.postgres.sql"),
+        Dialect::MySql => include_str!("../spec/sql/catalogue/statements.mysql.sql"),
     };
     canonical.overridden(&Catalogue::parse(overrides)?)?.select(Stmt::NAMES)
 }
@@ -69,11 +69,9 @@ pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
 /// Tables, indexes and references for an engine, in the order in which they are made.
 pub fn schema(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     match dialect {
-        Dialect::Sqlite => Catalogue::parse(include_str!("../../../spec/sql/catalogue/schema.sqlite.sql")),
-        Dialect::Postgres => {
-            Catalogue::parse(include_str!("../../../spec/sql/catalogue/schema.postgres.sql"))
-        }
-        Dialect::MySql => Catalogue::parse(include_str!("../../../spec/sql/catalogue/schema.mysql.sql")),
+        Dialect::Sqlite => Catalogue::parse(include_str!("../spec/sql/catalogue/schema.sqlite.sql")),
+        Dialect::Postgres => Catalogue::parse(include_str!("../spec/sql/catalogue/schema.postgres.sql")),
+        Dialect::MySql => Catalogue::parse(include_str!("../spec/sql/catalogue/schema.mysql.sql")),
     }
 }
 

@@ -34,9 +34,9 @@ impl Wire for FoodCatalogue {
         Endpoint::get("/templates/{id}/full"),
     ];
     const CONTRACT: &'static [(&'static str, &'static str)] = &[
-        ("catalogue.yaml", include_str!("../../../spec/openapi/catalogue.yaml")),
-        ("catalogue-parts.yaml", include_str!("../../../spec/openapi/catalogue-parts.yaml")),
-        ("common.yaml", include_str!("../../../spec/openapi/common.yaml")),
+        ("catalogue.yaml", include_str!("../spec/openapi/catalogue.yaml")),
+        ("catalogue-parts.yaml", include_str!("../spec/openapi/catalogue-parts.yaml")),
+        ("common.yaml", include_str!("../spec/openapi/common.yaml")),
     ];
     type Extent = Cardinality;
 

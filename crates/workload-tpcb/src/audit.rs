@@ -67,14 +67,15 @@ const TALLIES: &str = "tallies";
 const SCALE: &str = "scale";
 
 fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
-    let canonical = Catalogue::parse(include_str!("../../../spec/sql/tpcb/audits.sql"))?;
+    let canonical = Catalogue::parse(include_str!("../spec/sql/tpcb/audits.sql"))?;
     match dialect {
         // SQLite takes the canonical form.
         Dialect::Sqlite => Ok(canonical),
-        Dialect::Postgres => canonical
-            .overridden(&Catalogue::parse(include_str!("../../../spec/sql/tpcb/audits.postgres.sql"))?),
+        Dialect::Postgres => {
+            canonical.overridden(&Catalogue::parse(include_str!("../spec/sql/tpcb/audits.postgres.sql"))?)
+        }
         Dialect::MySql => {
-            canonical.overridden(&Catalogue::parse(include_str!("../../../spec/sql/tpcb/audits.mysql.sql"))?)
+            canonical.overridden(&Catalogue::parse(include_str!("../spec/sql/tpcb/audits.mysql.sql"))?)
         }
     }
 }

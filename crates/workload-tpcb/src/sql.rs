@@ -25,14 +25,15 @@ impl Stmt {
 
 /// The statement texts for an engine, in the order of [`Stmt`].
 pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
-    let canonical = Catalogue::parse(include_str!("../../../spec/sql/tpcb/statements.sql"))?;
+    let canonical = Catalogue::parse(include_str!("../spec/sql/tpcb/statements.sql"))?;
     let engine = match dialect {
         // SQLite takes the canonical form.
         Dialect::Sqlite => canonical,
         Dialect::Postgres => canonical
-            .overridden(&Catalogue::parse(include_str!("../../../spec/sql/tpcb/statements.postgres.sql"))?)?,
-        Dialect::MySql => canonical
-            .overridden(&Catalogue::parse(include_str!("../../../spec/sql/tpcb/statements.mysql.sql"))?)?,
+            .overridden(&Catalogue::parse(include_str!("../spec/sql/tpcb/statements.postgres.sql"))?)?,
+        Dialect::MySql => {
+            canonical.overridden(&Catalogue::parse(include_str!("../spec/sql/tpcb/statements.mysql.sql"))?)?
+        }
     };
     engine.select(Stmt::names(dialect))
 }
@@ -40,9 +41,9 @@ pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
 /// Tables, keys and references for an engine, in the order in which they are made.
 pub fn schema(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     match dialect {
-        Dialect::Sqlite => Catalogue::parse(include_str!("../../../spec/sql/tpcb/schema.sqlite.sql")),
-        Dialect::Postgres => Catalogue::parse(include_str!("../../../spec/sql/tpcb/schema.postgres.sql")),
-        Dialect::MySql => Catalogue::parse(include_str!("../../../spec/sql/tpcb/schema.mysql.sql")),
+        Dialect::Sqlite => Catalogue::parse(include_str!("../spec/sql/tpcb/schema.sqlite.sql")),
+        Dialect::Postgres => Catalogue::parse(include_str!("../spec/sql/tpcb/schema.postgres.sql")),
+        Dialect::MySql => Catalogue::parse(include_str!("../spec/sql/tpcb/schema.mysql.sql")),
     }
 }
 

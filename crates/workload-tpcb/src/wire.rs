@@ -8,8 +8,8 @@ use std::ops::RangeInclusive;
 impl Wire for Tpcb {
     const ENDPOINTS: &'static [Endpoint] = &[Endpoint::post("/tpcb/tpcb")];
     const CONTRACT: &'static [(&'static str, &'static str)] = &[
-        ("tpcb.yaml", include_str!("../../../spec/openapi/tpcb.yaml")),
-        ("common.yaml", include_str!("../../../spec/openapi/common.yaml")),
+        ("tpcb.yaml", include_str!("../spec/openapi/tpcb.yaml")),
+        ("common.yaml", include_str!("../spec/openapi/common.yaml")),
     ];
     type Extent = Cardinality;
 

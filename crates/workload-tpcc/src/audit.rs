@@ -85,14 +85,15 @@ const LAST_NAMES: &str = "last_names";
 pub const OF_LOAD: &[&str] = &["order-customers", "last-names", "cardinality"];
 
 fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
-    let canonical = Catalogue::parse(include_str!("../../../spec/sql/tpcc/audits.sql"))?;
+    let canonical = Catalogue::parse(include_str!("../spec/sql/tpcc/audits.sql"))?;
     match dialect {
         // SQLite takes the canonical form.
         Dialect::Sqlite => Ok(canonical),
-        Dialect::Postgres => canonical
-            .overridden(&Catalogue::parse(include_str!("../../../spec/sql/tpcc/audits.postgres.sql"))?),
+        Dialect::Postgres => {
+            canonical.overridden(&Catalogue::parse(include_str!("../spec/sql/tpcc/audits.postgres.sql"))?)
+        }
         Dialect::MySql => {
-            canonical.overridden(&Catalogue::parse(include_str!("../../../spec/sql/tpcc/audits.mysql.sql"))?)
+            canonical.overridden(&Catalogue::parse(include_str!("../spec/sql/tpcc/audits.mysql.sql"))?)
         }
     }
 }

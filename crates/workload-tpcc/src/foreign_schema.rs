@@ -220,7 +220,7 @@ fn guess(columns: &[ColumnInfo]) -> Option<&'static str> {
 
 /// The query whose only row [`Cardinality::discovered`] reads.
 pub fn discover_query() -> Result<String, CatalogueError> {
-    Catalogue::parse(include_str!("../../../spec/sql/tpcc/discover.sql"))?.text("cardinality")
+    Catalogue::parse(include_str!("../spec/sql/tpcc/discover.sql"))?.text("cardinality")
 }
 
 impl Cardinality {

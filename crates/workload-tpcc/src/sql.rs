@@ -48,6 +48,7 @@ sql::statements! {
     ReadPaidWarehouse = "read_paid_warehouse",
     ReadPaidDistrict = "read_paid_district",
     ReadCarried = "read_carried",
+    ReadDate = "read_date",
 }
 
 impl Stmt {
@@ -73,14 +74,14 @@ pub const PROCEDURE: usize = ROUND + 1;
 
 /// The statement texts for an engine, in the order of [`Stmt`].
 pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
-    let canonical = Catalogue::parse(include_str!("../../../spec/sql/tpcc/statements.sql"))?;
+    let canonical = Catalogue::parse(include_str!("../spec/sql/tpcc/statements.sql"))?;
     let engine = match dialect {
         // SQLite takes the canonical form.
         Dialect::Sqlite => canonical,
         Dialect::Postgres => canonical
-            .overridden(&Catalogue::parse(include_str!("../../../spec/sql/tpcc/statements.postgres.sql"))?)?,
+            .overridden(&Catalogue::parse(include_str!("../spec/sql/tpcc/statements.postgres.sql"))?)?,
         Dialect::MySql => canonical.extended(
-            &Catalogue::parse(include_str!("../../../spec/sql/tpcc/statements.mysql.sql"))?,
+            &Catalogue::parse(include_str!("../spec/sql/tpcc/statements.mysql.sql"))?,
             &Stmt::NAMES[Stmt::READ_BACKS..],
         )?,
     };
@@ -90,9 +91,9 @@ pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
 /// Tables and indexes for an engine, in the order in which they are made.
 pub fn schema(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     match dialect {
-        Dialect::Sqlite => Catalogue::parse(include_str!("../../../spec/sql/tpcc/schema.sqlite.sql")),
-        Dialect::Postgres => Catalogue::parse(include_str!("../../../spec/sql/tpcc/schema.postgres.sql")),
-        Dialect::MySql => Catalogue::parse(include_str!("../../../spec/sql/tpcc/schema.mysql.sql")),
+        Dialect::Sqlite => Catalogue::parse(include_str!("../spec/sql/tpcc/schema.sqlite.sql")),
+        Dialect::Postgres => Catalogue::parse(include_str!("../spec/sql/tpcc/schema.postgres.sql")),
+        Dialect::MySql => Catalogue::parse(include_str!("../spec/sql/tpcc/schema.mysql.sql")),
     }
 }
 
@@ -170,7 +171,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
 
         let (ol_cnt, all_local) = (lines.len() as i64, i64::from(call.all_local()));
         let order = [w_id.into(), d_id.into(), o_id.into(), c_id.into(), ol_cnt.into(), all_local.into()];
-        let o_entry_d = self.one(Stmt::InsertOrder, &order, |row| row.int(0)).await?;
+        let o_entry_d = self.dated(Stmt::InsertOrder, &order).await?;
         self.conn.exec(Stmt::InsertNewOrder.id(), &[w_id.into(), d_id.into(), o_id.into()]).await?;
 
         let mut taken = [const { None::<PlacedLine> }; LINES_MAX];
@@ -293,7 +294,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
             amount.into(),
             Param::Text(&h_data),
         ];
-        let h_date = self.one(Stmt::InsertHistory, &history, |row| row.int(0)).await?;
+        let h_date = self.dated(Stmt::InsertHistory, &history).await?;
         Ok(BodyEnd::Commit(Outcome::Paid(Paid { h_date, warehouse, district, customer, c_data })))
     }
 
@@ -403,6 +404,15 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
                 self.changed_one(update, params).await?;
                 self.one(read_back, params, read).await
             }
+        }
+    }
+
+    /// The date that an insert has stored: its row, or on MySQL, whose inserts give none, what the session keeps of it.
+    async fn dated(&mut self, insert: Stmt, params: &[Param<'_>]) -> Result<i64, Fault> {
+        match (C::DIALECT, self.conn.row(insert.id(), params, |row| row.int(0)).await?) {
+            (_, Some(date)) => Ok(date),
+            (Dialect::MySql, None) => self.one(Stmt::ReadDate, &[], |row| row.int(0)).await,
+            (Dialect::Sqlite | Dialect::Postgres, None) => Err(absent(insert)),
         }
     }
 

@@ -74,8 +74,8 @@ impl Wire for Tpcc {
         Endpoint::post("/tpcc/stock-level"),
     ];
     const CONTRACT: &'static [(&'static str, &'static str)] = &[
-        ("tpcc.yaml", include_str!("../../../spec/openapi/tpcc.yaml")),
-        ("common.yaml", include_str!("../../../spec/openapi/common.yaml")),
+        ("tpcc.yaml", include_str!("../spec/openapi/tpcc.yaml")),
+        ("common.yaml", include_str!("../spec/openapi/common.yaml")),
     ];
     type Extent = Cardinality;
 

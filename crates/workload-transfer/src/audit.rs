@@ -50,12 +50,12 @@ pub fn stored_transfer(dialect: Dialect) -> Result<String, CatalogueError> {
 const STORED_TRANSFER: &str = "stored_transfer";
 
 fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
-    let canonical = Catalogue::parse(include_str!("../../../spec/sql/transfer/audits.sql"))?;
+    let canonical = Catalogue::parse(include_str!("../spec/sql/transfer/audits.sql"))?;
     let own = match dialect {
         // SQLite takes the canonical form.
         Dialect::Sqlite => return Ok(canonical),
-        Dialect::Postgres => include_str!("../../../spec/sql/transfer/audits.postgres.sql"),
-        Dialect::MySql => include_str!("../../../spec/sql/transfer/audits.mysql.sql"),
+        Dialect::Postgres => include_str!("../spec/sql/transfer/audits.postgres.sql"),
+        Dialect::MySql => include_str!("../spec/sql/transfer/audits.mysql.sql"),
     };
     canonical.extended(&Catalogue::parse(own)?, &[BRANCHES.audits[0].query()])
 }

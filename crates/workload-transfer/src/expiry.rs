@@ -27,12 +27,12 @@ sql::statements! {
 
 /// The statements of whoever forgets keys on an engine, in the order in which [`Forgetting`] numbers them.
 pub fn expiry_catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
-    let canonical = Catalogue::parse(include_str!("../../../spec/sql/transfer/expiry.sql"))?;
+    let canonical = Catalogue::parse(include_str!("../spec/sql/transfer/expiry.sql"))?;
     let own = match dialect {
         // SQLite takes the canonical form.
         Dialect::Sqlite => return canonical.select(Stmt::NAMES),
-        Dialect::Postgres => include_str!("../../../spec/sql/transfer/expiry.postgres.sql"),
-        Dialect::MySql => include_str!("../../../spec/sql/transfer/expiry.mysql.sql"),
+        Dialect::Postgres => include_str!("../spec/sql/transfer/expiry.postgres.sql"),
+        Dialect::MySql => include_str!("../spec/sql/transfer/expiry.mysql.sql"),
     };
     canonical.overridden(&Catalogue::parse(own)?)?.select(Stmt::NAMES)
 }

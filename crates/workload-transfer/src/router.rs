@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// The one statement of who makes a router, on every engine.
 pub fn router_catalogue(_: Dialect) -> Result<Vec<String>, CatalogueError> {
-    Catalogue::parse(include_str!("../../../spec/sql/transfer/router.sql"))?.select(&["read_range"])
+    Catalogue::parse(include_str!("../spec/sql/transfer/router.sql"))?.select(&["read_range"])
 }
 
 /// The accounts of each store, in the order of the stores.

@@ -34,12 +34,12 @@ pub const RELAY_STATEMENTS: &[&str] = Stmt::NAMES;
 
 /// The statements of a relay for an engine, in the order in which a [`SagaRelay`] numbers them.
 pub fn relay_catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
-    let canonical = Catalogue::parse(include_str!("../../../spec/sql/transfer/relay.sql"))?;
+    let canonical = Catalogue::parse(include_str!("../spec/sql/transfer/relay.sql"))?;
     let own = match dialect {
         // SQLite takes the canonical form.
         Dialect::Sqlite => return canonical.select(Stmt::NAMES),
-        Dialect::Postgres => include_str!("../../../spec/sql/transfer/relay.postgres.sql"),
-        Dialect::MySql => include_str!("../../../spec/sql/transfer/relay.mysql.sql"),
+        Dialect::Postgres => include_str!("../spec/sql/transfer/relay.postgres.sql"),
+        Dialect::MySql => include_str!("../spec/sql/transfer/relay.mysql.sql"),
     };
     canonical.overridden(&Catalogue::parse(own)?)?.select(Stmt::NAMES)
 }

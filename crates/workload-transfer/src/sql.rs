@@ -21,16 +21,14 @@ sql::statements! {
 
 /// The statement texts for an engine, in the order of [`Stmt`].
 pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
-    let canonical = Catalogue::parse(include_str!("../../../spec/sql/transfer/statements.sql"))?;
+    let canonical = Catalogue::parse(include_str!("../spec/sql/transfer/statements.sql"))?;
     let engine = match dialect {
         // SQLite takes the canonical form.
         Dialect::Sqlite => canonical,
-        Dialect::Postgres => canonical.overridden(&Catalogue::parse(include_str!(
-            "../../../spec/sql/transfer/statements.postgres.sql"
-        ))?)?,
-        Dialect::MySql => canonical.overridden(&Catalogue::parse(include_str!(
-            "../../../spec/sql/transfer/statements.mysql.sql"
-        ))?)?,
+        Dialect::Postgres => canonical
+            .overridden(&Catalogue::parse(include_str!("../spec/sql/transfer/statements.postgres.sql"))?)?,
+        Dialect::MySql => canonical
+            .overridden(&Catalogue::parse(include_str!("../spec/sql/transfer/statements.mysql.sql"))?)?,
     };
     engine.select(Stmt::NAMES)
 }
@@ -38,9 +36,9 @@ pub fn catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError> {
 /// Tables and keys for an engine, in the order in which they are made.
 pub fn schema(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     match dialect {
-        Dialect::Sqlite => Catalogue::parse(include_str!("../../../spec/sql/transfer/schema.sqlite.sql")),
-        Dialect::Postgres => Catalogue::parse(include_str!("../../../spec/sql/transfer/schema.postgres.sql")),
-        Dialect::MySql => Catalogue::parse(include_str!("../../../spec/sql/transfer/schema.mysql.sql")),
+        Dialect::Sqlite => Catalogue::parse(include_str!("../spec/sql/transfer/schema.sqlite.sql")),
+        Dialect::Postgres => Catalogue::parse(include_str!("../spec/sql/transfer/schema.postgres.sql")),
+        Dialect::MySql => Catalogue::parse(include_str!("../spec/sql/transfer/schema.mysql.sql")),
     }
 }
 

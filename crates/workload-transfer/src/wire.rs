@@ -18,8 +18,8 @@ impl Wire for Transfers {
         Endpoint::get("/accounts/{id}"),
     ];
     const CONTRACT: &'static [(&'static str, &'static str)] = &[
-        ("transfer.yaml", include_str!("../../../spec/openapi/transfer.yaml")),
-        ("common.yaml", include_str!("../../../spec/openapi/common.yaml")),
+        ("transfer.yaml", include_str!("../spec/openapi/transfer.yaml")),
+        ("common.yaml", include_str!("../spec/openapi/common.yaml")),
     ];
     type Extent = Cardinality;
 

@@ -34,12 +34,12 @@ group by booking.event, booking.user_id
 having count(*) > 1
 
 -- name: row_counts
-select wanted, stored, id_min, id_max
+select wanted, found, id_min, id_max
 from (
-  select ?1 * 1 as wanted, count(*) as stored, min(id) as id_min, max(id) as id_max
+  select ?1 * 1 as wanted, count(*) as found, min(id) as id_min, max(id) as id_max
   from event
 ) as counts
-where stored <> wanted or id_min <> 1 or id_max <> wanted or id_min is null
+where found <> wanted or id_min <> 1 or id_max <> wanted or id_min is null
 
 -- name: event_shape
 select id, stock, available, limited

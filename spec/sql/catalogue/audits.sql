@@ -5,9 +5,9 @@
 -- all templates. Rows that calls create have ids above those that were loaded.
 
 -- name: row_counts
-select catalogue_table, wanted, stored
+select catalogue_table, wanted, found
 from (
-  select 'category' as catalogue_table, ?1 * 1 as wanted, count(*) as stored from category where id <= ?1
+  select 'category' as catalogue_table, ?1 * 1 as wanted, count(*) as found from category where id <= ?1
   union all
   select 'food', ?2 * 1, count(*) from food where id <= ?2
   union all
@@ -19,7 +19,7 @@ from (
   union all
   select 'template_item', ?6 * 1, count(*) from template_item
 ) as counts
-where stored <> wanted
+where found <> wanted
 
 -- name: food_references
 select food.id, food.category

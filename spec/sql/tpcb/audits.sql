@@ -76,9 +76,9 @@ where abalance <> coalesce(moved, 0)
 
 -- No row of a bank comes or goes, and ids have no gap.
 -- name: row_counts
-select bank_table, wanted, stored, ids, id_min, id_max
+select bank_table, wanted, found, ids, id_min, id_max
 from (
-  select 'pgbench_branches' as bank_table, ?4 * 1 as ids_before, ?1 * 1 as wanted, count(*) as stored,
+  select 'pgbench_branches' as bank_table, ?4 * 1 as ids_before, ?1 * 1 as wanted, count(*) as found,
     count(distinct bid) as ids, min(bid) as id_min, max(bid) as id_max
   from pgbench_branches
   union all
@@ -88,7 +88,7 @@ from (
   select 'pgbench_accounts', ?4 * ?2, ?1 * ?2, count(*), count(distinct aid), min(aid), max(aid)
   from pgbench_accounts
 ) as counts
-where stored <> wanted or ids <> wanted or id_min <> ids_before + 1 or id_max <> ids_before + wanted or id_min is null
+where found <> wanted or ids <> wanted or id_min <> ids_before + 1 or id_max <> ids_before + wanted or id_min is null
 
 -- name: missing_balances
 select 'pgbench_branches' as bank_table, count(*) as balances

@@ -1,6 +1,6 @@
--- What differs on MariaDB: exact decimals instead of SQLite's numbers, names for derived tables, window functions where
+-- What differs on MariaDB and MySQL: exact decimals instead of SQLite's numbers, names for derived tables, window functions where
 -- a limit would have to be a query, and `straight_join` where the order of a join is not to be guessed.
--- Temporary tables are Aria's: they hold any number of rows, and nothing of them needs to survive.
+-- Temporary tables are Aria's, where there is Aria: they hold any number of rows, and nothing of them needs to survive.
 
 -- One row an order that has lines, with what the order says of itself, if there is one: the lines of an order lie side by
 -- side, so that its row is looked up once for all of them.
@@ -26,7 +26,7 @@ create temporary table line_sums (
   delivered_amount decimal(16,4) not null,
   delivered_min datetime,
   delivered_max datetime
-) engine = Aria transactional = 0
+) /*M! engine = Aria transactional = 0 */
 
 -- name: prepare_line_sums_rows
 insert into line_sums
@@ -46,7 +46,7 @@ create temporary table delivered_sums (
   amount decimal(16,4) not null,
   run_count integer not null,
   primary key (w_id, d_id, c_id)
-) engine = Aria transactional = 0
+) /*M! engine = Aria transactional = 0 */
 
 -- name: prepare_delivered_sums_rows
 insert into delivered_sums
@@ -63,7 +63,7 @@ create temporary table paid_sums (
   amount decimal(16,4) not null,
   payment_count integer not null,
   primary key (w_id, d_id, c_id)
-) engine = Aria transactional = 0
+) /*M! engine = Aria transactional = 0 */
 
 -- name: prepare_customer_sums
 create temporary table customer_sums (
@@ -79,7 +79,7 @@ create temporary table customer_sums (
   delivered_count integer not null,
   paid_amount decimal(16,4) not null,
   paid_count integer not null
-) engine = Aria transactional = 0
+) /*M! engine = Aria transactional = 0 */
 
 -- name: district_line_counts
 select district.d_w_id, district.d_id, coalesce(said, 0) as lines_said, coalesce(held, 0) as lines_held
@@ -96,7 +96,8 @@ left join (
 ) as sums on sums.w_id = d_w_id and sums.d_id = district.d_id
 where coalesce(said, 0) <> coalesce(held, 0)
 
--- Orders without lines are only looked for where not as many orders have lines as there are.
+-- Orders without lines are only looked for where not as many orders have lines as there are; MySQL, which reads a temporary table once
+-- in a statement, always looks for them.
 -- name: order_line_counts
 select w_id, d_id, o_id, o_ol_cnt, line_count
 from line_sums
@@ -105,7 +106,7 @@ union all
 select o_w_id, o_d_id, orders.o_id, o_ol_cnt, 0
 from orders
 where o_ol_cnt <> 0
-  and (select count(*) from orders) <> (select coalesce(sum(ordered), 0) from line_sums)
+  /*M! and (select count(*) from orders) <> (select coalesce(sum(ordered), 0) from line_sums) */
   and not exists (
     select ol_number from order_line where ol_w_id = o_w_id and ol_d_id = o_d_id and ol_o_id = orders.o_id
   )
@@ -157,7 +158,7 @@ create temporary table sold_sums (
   unknown_items integer not null,
   judged_count integer not null,
   primary key (w_id, i_id)
-) engine = Aria transactional = 0
+) /*M! engine = Aria transactional = 0 */
 
 -- name: prepare_sold_sums_rows
 insert into sold_sums
@@ -197,7 +198,7 @@ create temporary table received_sums (
   amount_min decimal(16,4) not null,
   amount_max decimal(16,4) not null,
   primary key (w_id, d_id)
-) engine = Aria transactional = 0
+) /*M! engine = Aria transactional = 0 */
 
 -- name: warehouse_ytd
 select w_id, w_ytd, coalesce(districts, 0) as districts_ytd
@@ -313,8 +314,8 @@ order by what, w_id, d_id
 -- Names compare byte by byte, whatever their column's character set.
 -- name: last_names
 with syllables (digit, syllable) as (
-  values (0, 'BAR'), (1, 'OUGHT'), (2, 'ABLE'), (3, 'PRI'), (4, 'PRES'), (5, 'ESE'), (6, 'ANTI'), (7, 'CALLY'),
-    (8, 'ATION'), (9, 'EING')
+  select 0, 'BAR' union all select 1, 'OUGHT' union all select 2, 'ABLE' union all select 3, 'PRI' union all select 4, 'PRES'
+  union all select 5, 'ESE' union all select 6, 'ANTI' union all select 7, 'CALLY' union all select 8, 'ATION' union all select 9, 'EING'
 ),
 drawn (name) as (
   select concat(hundreds.syllable, tens.syllable, ones.syllable)

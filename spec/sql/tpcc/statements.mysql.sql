@@ -1,5 +1,6 @@
--- What differs on MySQL's dialect, as MariaDB speaks it. There is no `update … returning`: what an update changed is read
--- back by the statement that follows it here. Rows that are read to be written are locked, because at REPEATABLE READ a
+-- What differs on MySQL's dialect. There is no `update … returning`: what an update changed is read back by the statement that
+-- follows it here. MariaDB has `insert … returning`; MySQL takes that for a comment, keeps the date in a variable of the session
+-- instead (which MariaDB takes for a comment), and reads it back. Rows that are read to be written are locked, because at REPEATABLE READ a
 -- plain read sees the snapshot and an update the newest row. Dates are datetimes of a session in UTC. Amounts that are
 -- added are cast: a driver sends a decimal as text, and the sum of a decimal and a text is a float.
 
@@ -15,8 +16,12 @@ where d_w_id = ?1 and d_id = ?2
 
 -- name: insert_order
 insert into orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local)
-values (?1, ?2, ?3, ?4, utc_timestamp(), null, ?5, ?6)
-returning o_entry_d
+values (?1, ?2, ?3, ?4, /*!50708 @stackmark_date := */ utc_timestamp(), null, ?5, ?6)
+/*M! returning o_entry_d */
+
+-- Only MySQL needs it.
+-- name: read_date
+select cast(@stackmark_date as datetime)
 
 -- name: read_stock
 select s_quantity, s_data,
@@ -75,8 +80,8 @@ where c_w_id = ?1 and c_d_id = ?2 and c_id = ?3
 
 -- name: insert_history
 insert into history (h_c_w_id, h_c_d_id, h_c_id, h_w_id, h_d_id, h_date, h_amount, h_data)
-values (?1, ?2, ?3, ?4, ?5, utc_timestamp(), ?6, ?7)
-returning h_date
+values (?1, ?2, ?3, ?4, ?5, /*!50708 @stackmark_date := */ utc_timestamp(), ?6, ?7)
+/*M! returning h_date */
 
 -- name: carry_order
 update orders

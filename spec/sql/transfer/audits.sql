@@ -21,12 +21,12 @@ from account
 where balance < 0
 
 -- name: row_counts
-select wanted, stored, id_min, id_max
+select wanted, found, id_min, id_max
 from (
-  select ?2 * 1 - ?1 * 1 + 1 as wanted, count(*) as stored, min(id) as id_min, max(id) as id_max
+  select ?2 * 1 - ?1 * 1 + 1 as wanted, count(*) as found, min(id) as id_min, max(id) as id_max
   from account
 ) as counts
-where stored <> wanted or id_min <> ?1 or id_max <> ?2 or id_min is null
+where found <> wanted or id_min <> ?1 or id_max <> ?2 or id_min is null
 
 -- name: shard_range
 select ranges, first_account, last_account

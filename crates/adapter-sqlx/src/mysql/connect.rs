@@ -2,7 +2,7 @@
 
 use crate::fault::in_time;
 use model::OpenError;
-use sql::{Dialect, Isolation, ServerUrl, Tls, Use};
+use sql::{Dialect, Isolation, MySqlSettings, ServerUrl, Tls, Use};
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection, MySqlDatabaseError, MySqlSslMode};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Error, Row as _};
 
@@ -54,12 +54,14 @@ fn options(url: &ServerUrl) -> MySqlConnectOptions {
 async fn settle(url: &ServerUrl, conn: &mut MySqlConnection) -> Result<(), OpenError> {
     let fail = |error| open_error(url, &error);
     let version: String = ask(conn, "select version()").await.map_err(fail)?;
-    suits(url, &version)?;
+    if let Some(why) = sql::mysql_unsupported(&version) {
+        return Err(unusable(url, &why));
+    }
     for text in url.mysql_session(Use::Measured) {
         sqlx::raw_sql(AssertSqlSafe(text)).execute(&mut *conn).await.map_err(fail)?;
     }
 
-    let level: String = ask(conn, "select @@tx_isolation").await.map_err(fail)?;
+    let level: String = ask(conn, MySqlSettings::ISOLATION).await.map_err(fail)?;
     if Isolation::named(&level) != Some(url.isolation) {
         let asked = url.isolation.name();
         return Err(unusable(url, &format!("requested isolation {asked}, server uses {level}")));
@@ -74,24 +76,6 @@ async fn settle(url: &ServerUrl, conn: &mut MySqlConnection) -> Result<(), OpenE
 /// One value, asked by text.
 async fn ask(conn: &mut MySqlConnection, question: &'static str) -> Result<String, Error> {
     sqlx::raw_sql(question).fetch_one(conn).await?.try_get(0)
-}
-
-/// Our statements need `insert … returning`: MariaDB 10.5 has it, and 10.6 is the oldest that we test with.
-fn suits(url: &ServerUrl, version: &str) -> Result<(), OpenError> {
-    if !version.to_ascii_lowercase().contains("mariadb") {
-        return Err(unusable(
-            url,
-            &format!(
-                "it is MySQL {version}; the statements need MariaDB's `insert … returning`, so MariaDB \
-                 10.6 or newer"
-            ),
-        ));
-    }
-    let mut numbers = version.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
-    if (numbers.next(), numbers.next()) < (Some(10), Some(6)) {
-        return Err(unusable(url, &format!("it is {version}; MariaDB 10.6 or newer is needed")));
-    }
-    Ok(())
 }
 
 /// Why a connection did not come about, or broke at once.
@@ -113,24 +97,4 @@ pub(super) fn open_error(url: &ServerUrl, error: &Error) -> OpenError {
 
 pub(super) fn unusable(url: &ServerUrl, why: &str) -> OpenError {
     OpenError::Unusable { what: url.place(), why: why.to_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_mariadb_that_is_new_enough_will_do() {
-        let url: ServerUrl = "mysql://u@h/d".parse().unwrap();
-        for (version, will_do) in [
-            ("10.11.19-MariaDB-0+deb12u1", true),
-            ("10.6.0-MariaDB", true),
-            ("11.4.2-MariaDB", true),
-            ("10.5.29-MariaDB", false),
-            ("5.5.68-MariaDB", false),
-            ("8.4.0", false),
-        ] {
-            assert_eq!(suits(&url, version).is_ok(), will_do, "{version}");
-        }
-    }
 }

@@ -119,19 +119,18 @@ fn opts(url: &ServerUrl, tls: bool, database: bool) -> Opts {
 pub(crate) async fn reach(url: &ServerUrl, database: bool) -> Result<Conn, Error> {
     // A socket is not encrypted, and need not be.
     let tls = url.tls != Tls::Off && url.socket.is_none();
-    let conn = match Conn::new(opts(url, tls, database)).await {
+    let mut conn = match Conn::new(opts(url, tls, database)).await {
         Err(Error::Driver(DriverError::NoClientSslFlagFromServer)) if url.tls == Tls::Prefer => {
             Conn::new(opts(url, false, database)).await
         }
         result => result,
     }?;
     // Older ones do not know all that is asked of them, and would be distinguished by what goes wrong then.
-    let (major, minor, patch) = conn.server_version();
-    if major < 8 || ((10, 0)..(10, 6)).contains(&(major, minor)) {
-        let why = format!("it is version {major}.{minor}.{patch}; MariaDB 10.6 or newer is needed");
-        return Err(Error::Other(why.into()));
+    let version: Option<String> = conn.query_first("select version()").await?;
+    match sql::mysql_unsupported(&version.unwrap_or_default()) {
+        Some(why) => Err(Error::Other(why.into())),
+        None => Ok(conn),
     }
-    Ok(conn)
 }
 
 /// A name in a statement.

@@ -12,6 +12,7 @@ use crate::record::TABLE;
 use crate::{AuditGroup, AuditRows};
 use futures_util::StreamExt as _;
 use model::rows::Table;
+use sql::postgres::FILLFACTOR;
 use sql::{Value, dollars};
 use std::pin::pin;
 use tokio_postgres::types::{FromSql, ToSql, Type};
@@ -56,6 +57,21 @@ impl Conn for Session {
             .and_then(|()| statements.iter().map(|statement| self.plan(statement)).collect());
         self.batch("rollback")?;
         explained
+    }
+
+    /// A server that has no such setting answers with nothing.
+    fn prepare(&mut self, tables: &[&str]) -> Result<(), Cause> {
+        let fillfactor = self.ask(&format!("select current_setting('{FILLFACTOR}', true)"))?;
+        if fillfactor.is_empty() {
+            return Ok(());
+        }
+        let percent: u8 = fillfactor.parse().map_err(|_| {
+            Cause::other(format!(
+                "{FILLFACTOR} of the server is `{fillfactor}`, and not a whole number of percent"
+            ))
+        })?;
+        let one = |table: &&str| format!("alter table {} set (fillfactor = {percent});", quoted(table));
+        self.batch(&tables.iter().map(one).collect::<String>())
     }
 
     fn hold(&mut self) -> Result<bool, Cause> {

@@ -30,17 +30,17 @@ const FOLDER: &str = "experiments";
 
 /// Experiments that come with the program, by name.
 pub(crate) const BUILT_IN: [(&str, &str); 11] = [
-    ("http-tax", include_str!("../../../../experiments/http-tax.toml")),
-    ("http-settings", include_str!("../../../../experiments/http-settings.toml")),
-    ("drivers", include_str!("../../../../experiments/drivers.toml")),
-    ("embedded", include_str!("../../../../experiments/embedded.toml")),
-    ("durability", include_str!("../../../../experiments/durability.toml")),
-    ("settings", include_str!("../../../../experiments/settings.toml")),
-    ("pool-size", include_str!("../../../../experiments/pool-size.toml")),
-    ("shard-scaling", include_str!("../../../../experiments/shard-scaling.toml")),
-    ("shard-scaling-tpcb", include_str!("../../../../experiments/shard-scaling-tpcb.toml")),
-    ("one-connection", include_str!("../../../../experiments/one-connection.toml")),
-    ("n-plus-one", include_str!("../../../../experiments/n-plus-one.toml")),
+    ("http-tax", include_str!("../../experiments/http-tax.toml")),
+    ("http-settings", include_str!("../../experiments/http-settings.toml")),
+    ("drivers", include_str!("../../experiments/drivers.toml")),
+    ("embedded", include_str!("../../experiments/embedded.toml")),
+    ("durability", include_str!("../../experiments/durability.toml")),
+    ("settings", include_str!("../../experiments/settings.toml")),
+    ("pool-size", include_str!("../../experiments/pool-size.toml")),
+    ("shard-scaling", include_str!("../../experiments/shard-scaling.toml")),
+    ("shard-scaling-tpcb", include_str!("../../experiments/shard-scaling-tpcb.toml")),
+    ("one-connection", include_str!("../../experiments/one-connection.toml")),
+    ("n-plus-one", include_str!("../../experiments/n-plus-one.toml")),
 ];
 
 /// Those whose servers are in the repository, so that the program does not carry them.

@@ -13,24 +13,31 @@ const COLOURS: [u8; 4] = [34, 36, 33, 35];
 /// Narrower than this nothing is left out any more; the terminal cuts it off.
 const WIDTH_MIN: usize = 40;
 
-/// The view, lines joined by newlines, none wider than `width` columns.
-pub(super) fn render(now: &Snapshot, rates: &VecDeque<f64>, width: usize, colour: bool) -> String {
+/// The view, lines joined by newlines, none wider than `width` columns. Of a trial that is not `alone` the share and the time left are
+/// not shown.
+pub(super) fn render(
+    now: &Snapshot,
+    rates: &VecDeque<f64>,
+    alone: bool,
+    width: usize,
+    colour: bool,
+) -> String {
     let width = width.max(WIDTH_MIN);
-    let lines = [head(now, width), rate(now, rates, width), times(now), errors(now, colour), cores(now)];
+    let lines =
+        [head(now, alone, width), rate(now, rates, width), times(now), errors(now, colour), cores(now)];
     let [head, rate, times, errors, cores] = lines;
     [head, rate, times, errors, budget(&now.budget, width, colour), cores]
         .map(|line| cut(&line, width))
         .join("\n")
 }
 
-fn head(now: &Snapshot, width: usize) -> String {
+fn head(now: &Snapshot, alone: bool, width: usize) -> String {
     let away = if now.away { ", engine or server unavailable" } else { "" };
-    let tail = format!(
-        "{:>3.0} %  {}{away}, {} left",
-        now.share.clamp(0.0, 1.0) * 100.0,
-        now.phase,
-        seconds(now.left_s)
-    );
+    let share = now.share.clamp(0.0, 1.0) * 100.0;
+    let tail = match alone {
+        true => format!("{share:>3.0} %  {}{away}, {} left", now.phase, seconds(now.left_s)),
+        false => format!("{}{away}", now.phase),
+    };
     let room = width.saturating_sub(tail.chars().count() + 4);
     // Names come from experiment files: nothing in them may move the cursor.
     let printable = now.what.chars().filter(|char| !char.is_control());
@@ -125,7 +132,7 @@ fn duration(ns: u64) -> String {
 }
 
 /// A whole number with commas between thousands.
-fn thousands(value: f64) -> String {
+pub(super) fn thousands(value: f64) -> String {
     let digits = format!("{:.0}", value.max(0.0));
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -183,7 +190,7 @@ mod tests {
     #[test]
     fn everything_worth_a_look_is_in_six_lines() {
         let rates = VecDeque::from([10.0, 20.0, 40.0, 80.0]);
-        let view = render(&testing::snapshot(), &rates, 100, false);
+        let view = render(&testing::snapshot(), &rates, true, 100, false);
         let lines: Vec<&str> = view.lines().collect();
         assert_eq!(lines.len(), 6, "{view}");
         let expected = [
@@ -198,11 +205,18 @@ mod tests {
     }
 
     #[test]
+    fn how_far_a_trial_of_several_is_is_left_to_their_announcement() {
+        let view = render(&testing::snapshot(), &VecDeque::new(), false, 100, false);
+        let head = view.lines().next().unwrap();
+        assert!(head.ends_with("] measured") && !head.contains('%') && !head.contains("left"), "{head}");
+    }
+
+    #[test]
     fn no_line_is_wider_than_the_terminal_with_or_without_colour() {
         let rates = (0..48).map(f64::from).collect();
         for width in [40, 60, 80, 200] {
             for colour in [false, true] {
-                let view = render(&testing::snapshot(), &rates, width, colour);
+                let view = render(&testing::snapshot(), &rates, true, width, colour);
                 let widest = view.lines().map(columns).max().unwrap();
                 assert!(widest <= width, "{widest} of {width}: {view}");
                 assert_eq!(view.contains('\x1b'), colour, "{view:?}");
@@ -213,7 +227,7 @@ mod tests {
     #[test]
     fn a_name_from_a_file_cannot_move_the_cursor() {
         let hostile = Snapshot { what: "a\x07\r\nb\x1b[2J".into(), ..testing::snapshot() };
-        let view = render(&hostile, &VecDeque::new(), 80, false);
+        let view = render(&hostile, &VecDeque::new(), true, 80, false);
         assert_eq!(view.lines().count(), 6);
         assert!(!view.contains(['\x07', '\r', '\x1b']), "{view:?}");
     }
@@ -221,7 +235,7 @@ mod tests {
     #[test]
     fn the_warm_up_has_a_rate_and_no_budget() {
         let warm = Snapshot { phase: "warm-up", rate_mean: None, budget: Vec::new(), ..testing::snapshot() };
-        let view = render(&warm, &VecDeque::from([0.0]), 80, false);
+        let view = render(&warm, &VecDeque::from([0.0]), true, 80, false);
         assert!(view.contains("from the measured interval on") && !view.contains("mean"), "{view}");
     }
 }

@@ -117,7 +117,8 @@ fn key_differences(a: &Trial, b: &Trial, intended: &[&str]) -> Vec<KeyDifference
                 "stack.adapter_version" => differ_by_patches(&a, &b),
                 _ => false,
             };
-            KeyDifference { intended: is_patch || is_intended(&field, intended), field, a, b }
+            let is_meant = is_intended(&field, intended);
+            KeyDifference { intended: is_meant || is_patch, library: is_patch && !is_meant, field, a, b }
         })
         .collect()
 }

@@ -200,7 +200,8 @@ mod tests {
     }
 
     fn differs(field: &str, intended: bool) -> KeyDifference {
-        KeyDifference { field: field.to_owned(), a: "1".to_owned(), b: "2".to_owned(), intended }
+        let [a, b] = ["1", "2"].map(str::to_owned);
+        KeyDifference { field: field.to_owned(), a, b, intended, library: false }
     }
 
     #[test]

@@ -42,9 +42,9 @@ fn verdict_counts(by: &ByMetric<'_>) -> Option<String> {
     };
     let held: Vec<(Verdict, bool)> = by.shown().filter_map(held).collect();
     let count = |verdict: Verdict| held.iter().filter(|of| **of == (verdict, true)).count();
-    let counts = matrix::MARKS.iter().filter(|of| count(of.0) > 0);
+    let counts = matrix::VERDICTS.into_iter().filter(|verdict| count(*verdict) > 0);
     let mut counts: Vec<String> =
-        counts.map(|(verdict, _)| format!("{} {}", count(*verdict), verdict.words())).collect();
+        counts.map(|verdict| format!("{} {}", count(verdict), verdict.words())).collect();
     let without = held.iter().filter(|(_, has_ratio)| !has_ratio).count();
     if !counts.is_empty() && without > 0 {
         counts.push(format!("{without} without a ratio"));

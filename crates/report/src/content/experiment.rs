@@ -10,7 +10,7 @@ use crate::html::spectrum::{self, Lane, OVERLAID_MAX};
 use crate::html::{Markup, forest, stacked, values};
 use crate::matrix::Matrix;
 use crate::pooled::PooledKind;
-use crate::variants::{self, ByMetric, Row, VariantStatus};
+use crate::variants::{self, ByMetric, Difference, Row, VariantStatus};
 use judge::rules::judge_comparison;
 use judge::{engine_findings, figures, findings};
 use result::{Check, Document, Experiment, Process, Rule, Severity, Side};
@@ -31,7 +31,7 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
         "" => common,
         name => format!("{name}: {common}"),
     };
-    let mut blocks = vec![Block::Title { title: variants::title(experiment).to_owned(), lead }];
+    let mut blocks = vec![Block::Title { title: variants::title(document, experiment), lead }];
     // Of several, the name of each tells what a crash takes back of it.
     if pair.is_some() {
         blocks.extend(document.trials.first().map(durability));
@@ -51,14 +51,14 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
         }
     }
     let differing = [Block::Gap, differences(&rows, false).into(), Block::Gap];
-    blocks.extend(differing.into_iter().chain([effects_chart(headline), Block::Gap]));
+    blocks.extend(differing.into_iter().chain([effects_chart(headline, pair.is_none()), Block::Gap]));
     if matrix.is_none() {
-        blocks.push(Block::At(Level::Always, overview(experiment, &rows)));
+        blocks.push(Block::At(Level::Always, overview(experiment, &rows, pair.is_some())));
     }
     blocks.push(Block::Gap);
     let of_metric = |by: &ByMetric<'a>| {
         let table = matrix.as_ref().map_or_else(|| verdicts(by), |matrix| matrix.table(by));
-        [effects_chart(by), table.into(), Block::Gap]
+        [effects_chart(by, true), table.into(), Block::Gap]
     };
     blocks.extend(further.iter().flat_map(of_metric));
     let unmeasured = rows.iter().filter(|row| !row.status.is_measured());
@@ -87,7 +87,7 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
     time_goes.extend(waits_of);
     let bottleneck = |row: &Row<'_>| {
         let found = judge::bottleneck(row.pooled.trials.first()?)?;
-        Some(Block::fact(format!("bottleneck of {}", row.variant.name), found.sentence))
+        Some(Block::told(format!("bottleneck of {}", row.variant.name), found.sentence, Tone::Plain))
     };
     time_goes.extend(pair.iter().flat_map(|pair| [pair.a, pair.b]).filter_map(bottleneck));
     time_goes.push(Block::from(waits(&rows)).at(Level::Page));
@@ -133,15 +133,17 @@ fn weak_tiers<'a>(rows: &[Row<'_>]) -> Vec<Block<'a>> {
 }
 
 /// Every variant in one table: the verdict, the value, the effect.
-fn overview<'a>(experiment: &Experiment, rows: &[Row<'_>]) -> Vec<Block<'a>> {
-    let titles = [
+fn overview<'a>(experiment: &Experiment, rows: &[Row<'_>], is_pair: bool) -> Vec<Block<'a>> {
+    let mut titles = vec![
         words("variant"),
         words("verdict"),
-        figure(experiment.metric.unit.as_str()),
         figure("effect, 95 %"),
+        figure(experiment.metric.unit.as_str()),
         figure("p50").at(Level::Page),
         figure("p99").at(Level::Page),
     ];
+    // Of two, it stands next to the headline.
+    titles.extend((!is_pair).then(|| figure("CPU / 1,000 calls").at(Level::Page)));
     let mut table = Table::new("The variants", titles);
     let several = rows.iter().filter(|row| row.variant.base.is_none()).count() > 1;
     for row in rows {
@@ -151,18 +153,22 @@ fn overview<'a>(experiment: &Experiment, rows: &[Row<'_>]) -> Vec<Block<'a>> {
         under.extend(settings_words(row));
         under.extend(row.weak_tier().map(|tier| format!("{}: {}", tier.word(), tier.meaning())));
         under.extend((!row.status.is_measured()).then(|| row.reason().to_owned()));
+        under.extend(row.limit().filter(|_| !is_pair).map(|limit| format!("likely limit: {limit}")));
         let times = row.pooled.kinds.get(headline_kind(row)).filter(|_| row.status.is_measured());
-        table.row([
+        let mut cells = vec![
             Cell::Detailed(row.label(), under),
             match row.rate_is_given && matches!(row.status, VariantStatus::Held(_)) {
                 true => Cell::from("rate given"),
                 false => Cell::Badge(row.status.tone(), row.status.words().to_owned()),
             },
-            figures::or_none(row.mean, figures::with_margin).into(),
             figures::or_none(row.effect.filter(|_| !row.rate_is_given), variants::effect_words).into(),
+            figures::or_none(row.mean, figures::with_margin).into(),
             time(times.and_then(|kind| kind.p50_ns)).into(),
             time(times.and_then(|kind| kind.p99_ns)).into(),
-        ]);
+        ];
+        let cpu_ms = || row.pooled.cpu_ms_per_1000(None).filter(|_| row.status.is_measured());
+        cells.extend((!is_pair).then(|| cost(cpu_ms()).into()));
+        table.row(cells);
     }
     let kind = rows.iter().find_map(|row| row.pooled.kinds.get(headline_kind(row)));
     let of_kind = |kind: &PooledKind<'_>| {
@@ -174,14 +180,14 @@ fn overview<'a>(experiment: &Experiment, rows: &[Row<'_>]) -> Vec<Block<'a>> {
 
 /// The verdicts in a metric that is not the headline, of which the overview says what each variant is.
 fn verdicts(by: &ByMetric<'_>) -> Table {
-    let titles = [words("variant"), words("verdict"), figure(by.metric.column()), figure("effect, 95 %")];
+    let titles = [words("variant"), words("verdict"), figure("effect, 95 %"), figure(by.metric.column())];
     let caption = format!("{} of the variants", figures::capital(by.metric.words()));
     Table::new(caption, titles).of(by.shown().filter(|row| row.status.is_measured()).map(|row| {
         [
             row.label().into(),
             Cell::Badge(row.status.tone(), row.status.words().to_owned()),
-            figures::or_none(row.mean, figures::with_margin).into(),
             figures::or_none(row.effect, variants::effect_words).into(),
+            figures::or_none(row.mean, figures::with_margin).into(),
         ]
     }))
 }
@@ -227,9 +233,10 @@ fn rules_of(headline: &ByMetric<'_>, further: &[ByMetric<'_>]) -> Vec<Rule> {
     text.into_iter().map(told).collect()
 }
 
-fn effects_chart<'a>(by: &ByMetric<'a>) -> Block<'a> {
+/// The effects as a picture, with their figures unless those are in the headline.
+fn effects_chart<'a>(by: &ByMetric<'a>, is_told: bool) -> Block<'a> {
     let by = by.clone();
-    Block::chart(move |markup| forest::render(markup, &by))
+    Block::chart(move |markup| forest::render(markup, &by, is_told))
 }
 
 fn values_chart<'a>(by: &ByMetric<'a>) -> Block<'a> {
@@ -374,11 +381,15 @@ fn costs<'a>(rows: &[Row<'_>], is_pair: bool) -> Vec<Block<'a>> {
         return vec![Block::Sentence("No process was observed.".to_owned()).at(Level::Page)];
     }
     let of = |row: &Row<'_>, role: &String| row.pooled.cpu_ms_per_1000(Some(role));
+    let part = |role: &String, ms: Option<f64>| stacked::Part {
+        amount: ms.unwrap_or(0.0),
+        words: format!("{role}: {}", cost(ms)),
+    };
     let bars: Vec<stacked::Bar> = measured
         .iter()
         .map(|row| stacked::Bar {
             name: row.label(),
-            parts: roles.iter().map(|role| of(row, role).unwrap_or(0.0)).collect(),
+            parts: roles.iter().map(|role| part(role, of(row, role))).collect(),
             sum: cost(row.pooled.cpu_ms_per_1000(None)),
         })
         .collect();
@@ -416,12 +427,13 @@ fn differences(rows: &[Row<'_>], all: bool) -> Table {
     }
     let mut table = Table::new(caption, titles).breaking();
     for row in rows.iter().filter(|row| row.status.is_measured() && (all || is_shown(row))) {
-        let shown = row.differences().into_iter().filter(|(.., intended)| all || !intended);
-        for (i, ([field, a, b], intended)) in shown.enumerate() {
+        let is_told = |(_, difference): &(_, Difference)| all || *difference == Difference::Unintended;
+        for (i, ([field, a, b], difference)) in row.differences().into_iter().filter(is_told).enumerate() {
             let name = is_named.then_some(if i == 0 || !all { row.variant.name.as_str() } else { "" });
-            let badge = all.then(|| match intended {
-                true => Cell::Badge(Tone::Plain, "intended".to_owned()),
-                false => Cell::Badge(Tone::Bad, "not intended".to_owned()),
+            let badge = all.then(|| match difference {
+                Difference::Intended => Cell::Badge(Tone::Plain, "intended".to_owned()),
+                Difference::Library => Cell::Badge(Tone::Plain, "library".to_owned()),
+                Difference::Unintended => Cell::Badge(Tone::Bad, "not intended".to_owned()),
             });
             let name = name.map(Cell::from).into_iter();
             let cells =

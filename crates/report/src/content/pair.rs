@@ -1,6 +1,6 @@
 //! What is said of two variants alone: the verdict, block by block, and where the difference lies.
 
-use super::{PART_MIN, budgets, columns};
+use super::{PART_MIN, budgets, columns, cost};
 use crate::block::{Badge, Block, Headline, Level, Number, Table, figure, words};
 use crate::html::Markup;
 use crate::html::budget::Bar;
@@ -47,9 +47,30 @@ pub(super) fn verdict(pair: &Pair<'_, '_>, further: &[ByMetric<'_>]) -> Headline
         number,
         badges: vec![Badge::new(pair.b.status.tone(), pair.b.status.words())],
         words,
+        facts: facts(pair),
         parties: vec![party("A", &comparison.a), party("B", &comparison.b)],
         ..Headline::default()
     }
+}
+
+/// What the calls of both cost, and what likely limits their throughput.
+fn facts(pair: &Pair<'_, '_>) -> Vec<(String, String)> {
+    let both = |of: [Option<String>; 2]| match of {
+        [None, None] => None,
+        [Some(a), Some(b)] if a == b => Some(a),
+        sides => {
+            let [a, b] = sides.map(|side| side.unwrap_or_else(|| figures::NONE.to_owned()));
+            Some(format!("A: {a}; B: {b}"))
+        }
+    };
+    let rows = [pair.a, pair.b];
+    let cost_of = |row: &Row<'_>| row.pooled.cpu_ms_per_1000(None).filter(|_| row.status.is_measured());
+    let costs = rows.map(|row| cost_of(row).map(|ms| cost(Some(ms))));
+    let limits = rows.map(Row::limit);
+    [("CPU / 1,000 calls", both(costs)), ("likely limit", both(limits.map(|limit| limit.map(str::to_owned))))]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+        .collect()
 }
 
 /// Block by block, where there are but two.

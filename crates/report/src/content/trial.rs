@@ -6,6 +6,7 @@ use crate::html::budget::Bar;
 use crate::html::deployment::deployment;
 use crate::html::spectrum::{self, Lane};
 use crate::html::{Markup, lines, timeline};
+use crate::pooled;
 use judge::figures::Uncertainty;
 use judge::{clocked, engine_findings, figures, findings};
 use result::{
@@ -118,6 +119,10 @@ fn facts(trial: &Trial) -> Vec<(String, String)> {
         let names = ["p50", "p99"].map(|quantile| format!("{} {quantile}", kind.name));
         facts.extend(names.into_iter().zip(times(trial)));
     }
+    let pooled = pooled::of(vec![trial]);
+    let cpu = pooled.cpu_ms_per_1000(None).map(|ms| ("CPU / 1,000 calls", cost(Some(ms))));
+    let limit = pooled.limit().map(|limit| ("likely limit", limit.to_owned()));
+    facts.extend(cpu.into_iter().chain(limit).map(|(name, value)| (name.to_owned(), value)));
     let declined = figures::percent(call_counts.declined as f64 / call_counts.started.max(1) as f64);
     facts.extend(
         [
@@ -204,10 +209,10 @@ fn rates_section(trial: &Trial) -> Vec<Block<'_>> {
 
 fn rates(trial: &Trial) -> Block<'_> {
     let has_limits = trial.kinds.iter().any(|kind| kind.limit.is_some());
-    let caption = match trial.plan.arrivals.is_open() {
-        true => "Response and service times of committed calls",
-        false => "Response times of committed calls",
-    };
+    let times = if trial.plan.arrivals.is_open() { "Response and service times" } else { "Response times" };
+    let declined =
+        if trial.kinds.iter().any(is_declined) { ", or of declined ones where all are" } else { "" };
+    let caption = format!("{times} of committed calls{declined}");
     let mut columns = vec![
         words("call"),
         figure("committed/s"),
@@ -230,13 +235,18 @@ fn rates(trial: &Trial) -> Block<'_> {
     let part = |kind: &KindTally, name: &str| Cell::Part(kind.name.clone(), name.to_owned());
     for kind in &trial.kinds {
         let committed = kind.tally.latency(Class::Committed);
-        let rate = figures::with_margin(kind.tally.rate_per_s);
-        let response = committed.map(|latency| &latency.response);
+        let is_declined = is_declined(kind);
+        let (rate, shown) = match is_declined {
+            true => ("all declined".to_owned(), kind.tally.latency(Class::Declined)),
+            false => (figures::with_margin(kind.tally.rate_per_s), committed),
+        };
+        let response = shown.map(|latency| &latency.response);
         row(Level::Always, kind.name.as_str().into(), rate, response, Some(limit(kind)));
-        if let Some(service) = committed.and_then(|latency| latency.service.as_ref()) {
+        if let Some(service) = shown.and_then(|latency| latency.service.as_ref()) {
             row(Level::Always, part(kind, "service time"), String::new(), Some(service), None);
         }
-        for other in kind.tally.latency.iter().filter(|latency| latency.class != Class::Committed) {
+        let is_other = |class: Class| class != Class::Committed && !(is_declined && class == Class::Declined);
+        for other in kind.tally.latency.iter().filter(|latency| is_other(latency.class)) {
             let name = part(kind, other.class.word());
             row(Level::Page, name, calls(&other.response), Some(&other.response), None);
             if let Some(service) = &other.service {
@@ -256,6 +266,12 @@ fn rates(trial: &Trial) -> Block<'_> {
         }
     }
     table.into()
+}
+
+/// Whether all calls of a kind were declined, as those are that are made for it.
+fn is_declined(kind: &KindTally) -> bool {
+    let call_counts = &kind.tally.call_counts;
+    call_counts.declined > 0 && call_counts.declined == call_counts.started
 }
 
 fn times_cells(times: Option<&Quantiles>) -> [Cell; 6] {

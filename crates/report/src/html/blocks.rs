@@ -4,7 +4,7 @@ use super::markup::Markup;
 use crate::block::{Block, Cell, Format, Headline, Row, Table, Tone};
 use judge::figures;
 use judge::findings::Failure;
-use result::Rule;
+use result::{Rule, Verdict};
 
 /// Writes what a page shows of the blocks.
 pub(super) fn print(markup: &mut Markup, blocks: &[Block<'_>]) {
@@ -106,18 +106,22 @@ fn headline(markup: &mut Markup, headline: &Headline) {
                 });
             }
         });
-        if headline.words.is_empty() {
-            band.element("dl", &[("class", "facts")], |facts| {
-                for (name, value) in &headline.facts {
-                    facts.element("div", &[], |fact| {
-                        fact.line("dt", "", name).line("dd", "", value);
-                    });
-                }
-            });
-        } else {
-            band.element("div", &[("class", "verdict")], |words| verdict(words, headline));
-        }
+        let class = if headline.words.is_empty() { "" } else { "verdict" };
+        band.element("div", &[("class", class)], |words| {
+            verdict(words, headline);
+            if !headline.facts.is_empty() {
+                words.element("dl", &[("class", "facts")], |list| facts(list, &headline.facts));
+            }
+        });
     });
+}
+
+fn facts(list: &mut Markup, facts: &[(String, String)]) {
+    for (name, value) in facts {
+        list.element("div", &[], |fact| {
+            fact.line("dt", "", name).line("dd", "", value);
+        });
+    }
 }
 
 fn verdict(words: &mut Markup, headline: &Headline) {
@@ -242,7 +246,7 @@ fn table_cell(body: &mut Markup, table: &Table, row: &Row, at: usize, class: &'s
                 }
             }
             Cell::Link(target, text, _) => link(td, target, text),
-            Cell::Marked(tone, ..) => _ = td.line("span", badge(*tone).0, &row.cells[at].words()),
+            Cell::Marked(tone, _) => _ = td.line("span", badge(*tone), &row.cells[at].words()),
             cell => _ = td.text(&cell.words()),
         }
         if let Cell::Detailed(_, details) | Cell::Link(_, _, details) = &row.cells[at] {
@@ -258,22 +262,26 @@ fn table_cell(body: &mut Markup, table: &Table, row: &Row, at: usize, class: &'s
     };
 }
 
-/// Class and sign of a badge.
-fn badge(tone: Tone) -> (&'static str, &'static str) {
+/// The class of a badge.
+fn badge(tone: Tone) -> &'static str {
     match tone {
-        Tone::Good => ("badge good", "✓\u{a0}"),
-        Tone::Plain => ("badge plain", ""),
-        Tone::Warn => ("badge warn", "▲\u{a0}"),
-        Tone::Bad => ("badge bad", "✕\u{a0}"),
+        Tone::Good => "badge good",
+        Tone::Plain | Tone::Of(Verdict::NoDifference | Verdict::Inconclusive) => "badge plain",
+        Tone::Warn => "badge warn",
+        Tone::Bad | Tone::Of(Verdict::NotComparable) => "badge bad",
+        Tone::Of(Verdict::Better) => "badge better",
+        Tone::Of(Verdict::Worse) => "badge worse",
     }
 }
 
 impl Markup {
     /// Writes one word that stands for a state, with a sign of its own so that colour is not needed.
     fn badge(&mut self, tone: Tone, word: &str) -> &mut Markup {
-        let (class, sign) = badge(tone);
-        self.element("span", &[("class", class)], |span| {
-            span.raw(sign).text(word);
+        self.element("span", &[("class", badge(tone))], |span| {
+            if !tone.sign().is_empty() {
+                span.raw(tone.sign()).raw("\u{a0}");
+            }
+            span.text(word);
         })
     }
 }

@@ -104,13 +104,17 @@ fn draw_bar(canvas: &mut Canvas, row: &Bar, parts: &[(u8, BudgetPart)], span: (f
         let to = from + share * width;
         // The gap between neighbours distinguishes them without colour.
         let gap = if to - from > 3.0 { 1.0 } else { 0.0 };
-        if to - from >= 0.4 {
-            canvas.bar((from, top), (to - gap, top + BAR), Paint::Part(*index), 1.0);
-        }
         let room = if canvas.narrow { 46.0 } else { 40.0 };
-        if share >= LABEL_SHARE_MIN && to - from > room {
-            let label = figures::percent(row.budget.share(*part));
-            canvas.text(((from + to) / 2.0, top + BAR / 2.0), &label, Paint::OnPart, Hold::Middle);
+        let percent = figures::percent(row.budget.share(*part));
+        if to - from >= 0.4 {
+            let time = figures::duration(row.budget.part_ns(*part));
+            let words = format!("{}, {}: {time}, {percent}", row.name.words(), part.words());
+            canvas.mark(&words, (from, top), (to - gap, top + BAR), |canvas| {
+                canvas.bar((from, top), (to - gap, top + BAR), Paint::Part(*index), 1.0);
+                if share >= LABEL_SHARE_MIN && to - from > room {
+                    canvas.text(((from + to) / 2.0, top + BAR / 2.0), &percent, Paint::OnPart, Hold::Middle);
+                }
+            });
         }
         from = to;
     }

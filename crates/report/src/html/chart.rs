@@ -3,7 +3,7 @@
 //! Each chart is drawn twice, for wide and for narrow screens, since text in a scaled drawing would not stay readable.
 
 use super::markup::{Attributes, Markup};
-use result::Interval;
+use result::{Interval, Verdict};
 
 /// Ten units of a drawing are one pixel, so that whole numbers, which are shorter, still make smooth curves.
 const FINENESS: f64 = 10.0;
@@ -24,6 +24,8 @@ pub(super) enum Paint {
     Noise,
     /// The first to sixth line or side.
     Series(u8),
+    /// What a verdict is about.
+    Of(Verdict),
     /// A part of the time budget, as an index into `BudgetPart::ALL`.
     Part(u8),
     Bad,
@@ -40,6 +42,10 @@ impl Paint {
             Paint::OnPart => "var(--on-part)".to_owned(),
             Paint::Bad => "var(--bad)".to_owned(),
             Paint::Noise => "var(--noise)".to_owned(),
+            Paint::Of(Verdict::Better) => "var(--better)".to_owned(),
+            Paint::Of(Verdict::Worse) => "var(--worse)".to_owned(),
+            Paint::Of(Verdict::NotComparable) => "var(--bad)".to_owned(),
+            Paint::Of(Verdict::NoDifference | Verdict::Inconclusive) => "var(--muted)".to_owned(),
             Paint::Series(index) => format!("var(--series-{index})"),
             Paint::Part(index) => format!("var(--part-{index})"),
         }
@@ -155,6 +161,38 @@ impl Canvas {
     pub(super) fn left_of(&self, ticks: &[f64], words: &dyn Fn(f64) -> String) -> f64 {
         let longest = ticks.iter().map(|tick| words(*tick).chars().count()).max().unwrap_or(0);
         (longest as f64 * GLYPH + 16.0).max(if self.narrow { 40.0 } else { 62.0 })
+    }
+
+    /// The values of ticks under a picture: none is cut off by its edge, and where two would touch the first is shown.
+    pub(super) fn below(&mut self, x: Scale, ticks: &[f64], y: f64, words: &dyn Fn(f64) -> String) {
+        let mut free = 0.0;
+        for tick in ticks {
+            let label = words(*tick);
+            let half = label.chars().count() as f64 * GLYPH / 2.0;
+            let at = x.at(*tick).min(self.width - half).max(half);
+            if at - half >= free {
+                self.text((at, y), &label, Paint::Muted, Hold::Middle);
+                free = at + half + 8.0;
+            }
+        }
+    }
+
+    /// Draws a mark: under the pointer, which meets it anywhere in the box, and by the arrow keys `words` are read out.
+    pub(super) fn mark(
+        &mut self,
+        words: &str,
+        from: (f64, f64),
+        to: (f64, f64),
+        draw: impl FnOnce(&mut Canvas),
+    ) {
+        let before = std::mem::take(&mut self.drawn);
+        draw(self);
+        let drawn = std::mem::replace(&mut self.drawn, before);
+        let [x, y, width, height] = [from.0, from.1, to.0 - from.0, to.1 - from.1].map(units);
+        self.drawn.element("g", &[("data-tip", words)], |mark| {
+            let place = [("x", x.as_str()), ("y", &y), ("width", &width), ("height", &height)];
+            mark.empty("rect", &[&[("class", "hit")], &place[..]].concat()).markup(drawn);
+        });
     }
 
     /// The name of a row of a wide picture, to the left of what is drawn.

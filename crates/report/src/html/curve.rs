@@ -9,8 +9,8 @@ use result::{Axis, Curve, Interval, Point};
 /// Height of a chart, and of what is under its axis.
 const HEIGHT: f64 = 300.0;
 const FOOT: f64 = 42.0;
-/// Loads whose labels are nearer than this are not all labelled.
-const LABEL_GAP: f64 = 34.0;
+/// How far from a load the pointer meets it.
+const REACH: f64 = 9.0;
 
 /// Where the loads stand: in powers, since they mostly double.
 fn across(points: &[Point], canvas: &Canvas, left: f64) -> Scale {
@@ -74,30 +74,38 @@ pub(crate) fn throughput(section: &mut Markup, curve: &Curve, unit: &str) {
             }
             for point in &curve.points {
                 let Some(rate) = point.rate else { continue };
-                canvas.upright(x.at(point.load), y, rate, Paint::Series(1), 5.0);
-                canvas.dot((x.at(point.load), y.at(rate.value)), 4.5, Paint::Series(1));
+                let words =
+                    format!("{}: {} {unit}", load_words(curve.axis, point.load), figures::with_margin(rate));
+                column(canvas, x.at(point.load), &words, |canvas| {
+                    canvas.upright(x.at(point.load), y, rate, Paint::Series(1), 5.0);
+                    canvas.dot((x.at(point.load), y.at(rate.value)), 4.5, Paint::Series(1));
+                });
             }
         },
     );
 }
 
+/// Draws what is at one load, met by the pointer from top to bottom.
+fn column(canvas: &mut Canvas, at: f64, words: &str, draw: impl FnOnce(&mut Canvas)) {
+    canvas.mark(words, (at - REACH, 0.0), (at + REACH, HEIGHT - FOOT), draw);
+}
+
 /// The loads under the axis, as many as there is room for, and what they are.
 fn foot(canvas: &mut Canvas, curve: &Curve, x: Scale) {
-    let mut free_from = f64::NEG_INFINITY;
-    for point in &curve.points {
-        let at = x.at(point.load);
-        canvas.line(&[(at, HEIGHT - FOOT), (at, HEIGHT - FOOT + 4.0)], Paint::Muted, 1.0);
-        if at >= free_from {
-            canvas.text((at, HEIGHT - FOOT + 15.0), &figures::short(point.load), Paint::Muted, Hold::Middle);
-            free_from = at + LABEL_GAP;
-        }
+    let loads: Vec<f64> = curve.points.iter().map(|point| point.load).collect();
+    for load in &loads {
+        canvas.line(&[(x.at(*load), HEIGHT - FOOT), (x.at(*load), HEIGHT - FOOT + 4.0)], Paint::Muted, 1.0);
     }
+    canvas.below(x, &loads, HEIGHT - FOOT + 15.0, &figures::short);
     let what = match curve.axis {
         Axis::Clients => "clients",
         Axis::Rate => "calls/s due",
     };
     canvas.text((canvas.width - 20.0, HEIGHT - 10.0), what, Paint::Muted, Hold::Right);
 }
+
+/// A percentile of a point.
+type Time = fn(&Point) -> Option<Interval>;
 
 /// Draws p50 and p99.
 pub(crate) fn latency(section: &mut Markup, curve: &Curve) {
@@ -137,20 +145,26 @@ pub(crate) fn latency(section: &mut Markup, curve: &Curve) {
             let y = Scale::log((least.max(1.0) * 0.7, most * 1.4), (HEIGHT - FOOT, 12.0));
             canvas.across((left, canvas.width - 8.0), y, 6, &figures::duration);
             foot(canvas, curve, x);
-            for (series, of) in
-                [(1, (|point| point.p50_ns) as fn(&Point) -> Option<Interval>), (2, |point| point.p99_ns)]
-            {
-                let line: Vec<(f64, f64)> = curve
-                    .points
-                    .iter()
-                    .filter_map(|point| Some((x.at(point.load), y.at(of(point)?.value))))
-                    .collect();
+            let all: [(u8, Time); 2] = [(1, |point| point.p50_ns), (2, |point| point.p99_ns)];
+            let place = |point: &Point, of: Time| Some((x.at(point.load), y.at(of(point)?.value)));
+            for (series, of) in all {
+                let line: Vec<(f64, f64)> =
+                    curve.points.iter().filter_map(|point| place(point, of)).collect();
                 if line.len() > 1 {
                     canvas.line(&line, Paint::Series(series), 1.2);
                 }
-                for at in line {
-                    canvas.dot(at, 4.0, Paint::Series(series));
-                }
+            }
+            for point in &curve.points {
+                let time = |of: Option<Interval>| figures::or_none(of, |of| figures::duration(of.value));
+                let [p50, p99] = [time(point.p50_ns), time(point.p99_ns)];
+                let words = format!("{}: p50 {p50}, p99 {p99}", load_words(curve.axis, point.load));
+                column(canvas, x.at(point.load), &words, |canvas| {
+                    for (series, of) in all {
+                        place(point, of)
+                            .into_iter()
+                            .for_each(|at| canvas.dot(at, 4.0, Paint::Series(series)));
+                    }
+                });
             }
         },
     );

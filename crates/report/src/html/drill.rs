@@ -160,10 +160,7 @@ fn draw(canvas: &mut Canvas, shown: &[Shown<'_>], points: &[Point]) -> Scale {
         }
     }
     canvas.across((left, right), y, 4, &|value| figures::trimmed(value, 1));
-    for tick in x.ticks(if canvas.narrow { 5 } else { 10 }) {
-        let hold = if x.at(tick) > right - 14.0 { Hold::Right } else { Hold::Middle };
-        canvas.text((x.at(tick), bottom + 15.0), &figures::seconds(tick), Paint::Muted, hold);
-    }
+    canvas.below(x, &x.ticks(if canvas.narrow { 5 } else { 10 }), bottom + 15.0, &figures::seconds);
     type Value = fn(&Point) -> f64;
     let lines: [(Paint, Value); 2] =
         [(Paint::Series(3), |point| point.failed_per_s), (Paint::Series(1), |point| point.committed_per_s)];

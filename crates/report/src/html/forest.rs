@@ -28,18 +28,18 @@ fn pitch(narrow: bool) -> f64 {
     if narrow { 62.0 } else { 34.0 }
 }
 
-fn places(canvas: &Canvas, rows: &[&Row<'_>]) -> Places {
+fn places(canvas: &Canvas, rows: &[&Row<'_>], is_told: bool) -> Places {
     let (pitch, width) = (pitch(canvas.narrow), canvas.width);
     if canvas.narrow {
         Places { left: 8.0, right: width - 8.0, pitch, words: 36.0 }
     } else {
         let left = names_width(rows.iter().map(|row| row.label()));
-        Places { left, right: width - 272.0, pitch, words: 0.0 }
+        Places { left, right: width - if is_told { 272.0 } else { 132.0 }, pitch, words: 0.0 }
     }
 }
 
-/// Writes the picture; nothing without a ratio.
-pub(crate) fn render(markup: &mut Markup, by: &ByMetric<'_>) {
+/// Writes the picture; nothing without a ratio. `is_told` where its figures are to stand in it.
+pub(crate) fn render(markup: &mut Markup, by: &ByMetric<'_>, is_told: bool) {
     // Of several bases, the band of each A/A control is enough.
     let is_only_base = by.shown().filter(|row| row.variant.base.is_none()).count() == 1;
     let is_drawn =
@@ -51,8 +51,8 @@ pub(crate) fn render(markup: &mut Markup, by: &ByMetric<'_>) {
     let (measured, invalid): (Vec<&Row<'_>>, Vec<&Row<'_>>) =
         rows.iter().copied().partition(|row| row.status.is_measured());
     let mut legend = vec![
-        Key::new("diamond s1", "better"),
-        Key::new("diamond s2", "worse"),
+        Key::new("diamond better", "better"),
+        Key::new("diamond worse", "worse"),
         Key::new("diamond none-told", "neither"),
         Key::new("dot faint", "one block"),
     ];
@@ -75,7 +75,7 @@ pub(crate) fn render(markup: &mut Markup, by: &ByMetric<'_>) {
     figure.draw(
         markup,
         |narrow| TOP + pitch(narrow) * measured.len() as f64 + 30.0 + WORDS * invalid.len() as f64,
-        |canvas| draw(canvas, &measured, &invalid, metric.higher_is_better),
+        |canvas| draw(canvas, &measured, &invalid, metric.higher_is_better, is_told),
     );
 }
 
@@ -111,8 +111,8 @@ fn axis(rows: &[&Row<'_>]) -> ((f64, f64), bool) {
     (ends, false)
 }
 
-fn draw(canvas: &mut Canvas, rows: &[&Row<'_>], invalid: &[&Row<'_>], higher_is_better: bool) {
-    let places = places(canvas, &[rows, invalid].concat());
+fn draw(canvas: &mut Canvas, rows: &[&Row<'_>], invalid: &[&Row<'_>], higher_is_better: bool, is_told: bool) {
+    let places = places(canvas, &[rows, invalid].concat(), is_told);
     let (ends, is_log) = axis(rows);
     let span = (places.left, places.right);
     let x = if is_log { Scale::log(ends, span) } else { Scale::linear(ends, span) };
@@ -130,17 +130,12 @@ fn draw(canvas: &mut Canvas, rows: &[&Row<'_>], invalid: &[&Row<'_>], higher_is_
             canvas.line(&[(from, top), (to, top)], Paint::Grid, 1.0);
         }
     }
-    let mut last = f64::NEG_INFINITY;
-    for tick in x.ticks(if canvas.narrow { if is_log { 6 } else { 4 } } else { 8 }) {
-        let at = x.at(tick);
-        upright(canvas, &places, rows.len(), at, Paint::Grid, 1.0);
-        let label = format!("{}\u{a0}%", judge::figures::trimmed(tick * 100.0, 1));
-        let half = label.chars().count() as f64 * 3.4;
-        if at - half > last + 8.0 && at + half < canvas.width {
-            canvas.text((at, bottom + 15.0), &label, Paint::Muted, Hold::Middle);
-            last = at + half;
-        }
+    let ticks = x.ticks(if canvas.narrow { if is_log { 6 } else { 4 } } else { 8 });
+    for tick in &ticks {
+        upright(canvas, &places, rows.len(), x.at(*tick), Paint::Grid, 1.0);
     }
+    let percent = |tick: f64| format!("{}\u{a0}%", judge::figures::trimmed(tick * 100.0, 1));
+    canvas.below(x, &ticks, bottom + 15.0, &percent);
     upright(canvas, &places, rows.len(), x.at(1.0), Paint::Ink, 1.2);
     for (i, row) in rows.iter().enumerate() {
         let top = TOP + places.pitch * i as f64;
@@ -148,7 +143,12 @@ fn draw(canvas: &mut Canvas, rows: &[&Row<'_>], invalid: &[&Row<'_>], higher_is_
             let at = x.at(if higher_is_better { 1.0 - loss } else { 1.0 + loss });
             canvas.line(&[(at, top + places.words + 3.0), (at, top + places.pitch - 3.0)], Paint::Bad, 1.4);
         }
-        draw_row(canvas, row, &places, x, top);
+        let words = match row.effect {
+            Some(effect) => format!("{}: {}, {}", row.label(), effect_words(effect), row.status.words()),
+            None => format!("{}: {}", row.label(), row.status.words()),
+        };
+        let ends = ((0.0, top), (canvas.width, top + places.pitch));
+        canvas.mark(&words, ends.0, ends.1, |canvas| draw_row(canvas, row, &places, x, top, is_told));
     }
     for (i, row) in invalid.iter().enumerate() {
         let y = bottom + 30.0 + WORDS * (i as f64 + 0.4);
@@ -177,14 +177,14 @@ fn upright(canvas: &mut Canvas, places: &Places, rows: usize, at: f64, paint: Pa
     }
 }
 
-fn draw_row(canvas: &mut Canvas, row: &Row<'_>, places: &Places, x: Scale, top: f64) {
+fn draw_row(canvas: &mut Canvas, row: &Row<'_>, places: &Places, x: Scale, top: f64, is_told: bool) {
     // On a narrow screen the words stand in two lines above the picture of the row.
     let (name_y, words_y, y) = if canvas.narrow {
         (top + 13.0, top + 29.0, top + 46.0)
     } else {
         (top + 17.0, top + 17.0, top + 15.0)
     };
-    let words = row.status.words();
+    let words = &row.status.signed();
     if canvas.narrow {
         let room = canvas.width - 24.0 - words.chars().count() as f64 * 6.4;
         canvas.text((places.left, name_y), &cut_to(&row.label(), room), Paint::Ink, Hold::Left);
@@ -195,7 +195,9 @@ fn draw_row(canvas: &mut Canvas, row: &Row<'_>, places: &Places, x: Scale, top: 
     }
     let Some(effect) = row.effect else { return };
     let figures_at = if canvas.narrow { places.left } else { places.right + 14.0 };
-    canvas.text((figures_at, words_y), &effect_words(effect), Paint::Muted, Hold::Left);
+    if is_told {
+        canvas.text((figures_at, words_y), &effect_words(effect), Paint::Muted, Hold::Left);
+    }
     let blocks = row.comparison.iter().flat_map(|comparison| &comparison.blocks);
     for ratio in blocks.filter_map(|block| block.ratio) {
         canvas.dot((x.at(ratio), y + 11.0), 2.2, Paint::Muted);
@@ -206,9 +208,7 @@ fn draw_row(canvas: &mut Canvas, row: &Row<'_>, places: &Places, x: Scale, top: 
 /// The colour of a verdict; its place and its words say the same.
 pub(super) fn paint(status: VariantStatus) -> Paint {
     match status {
-        VariantStatus::Held(Verdict::Better) => Paint::Series(1),
-        VariantStatus::Held(Verdict::Worse) => Paint::Series(2),
-        VariantStatus::Held(Verdict::NotComparable) => Paint::Bad,
+        VariantStatus::Held(verdict) => Paint::Of(verdict),
         _ => Paint::Muted,
     }
 }

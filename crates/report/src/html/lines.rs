@@ -1,6 +1,6 @@
 //! Lines over the seconds of a trial: the processors that processes kept busy, and what sessions of the engine waited for.
 
-use super::chart::{Canvas, Figure, Hold, Key, Paint, Readout, Scale};
+use super::chart::{Canvas, Figure, Key, Paint, Readout, Scale};
 use super::markup::Markup;
 use judge::figures;
 use result::{
@@ -190,10 +190,7 @@ fn draw(canvas: &mut Canvas, lines: &[Line], ceiling: Option<f64>) -> Scale {
         canvas.bar((x.at(from), top), (x.at(0.0), bottom), Paint::Shade, 1.0);
     }
     canvas.across((x.at(from), x.at(to)), y, 4, &|value| figures::trimmed(value, 1));
-    for tick in x.ticks(if canvas.narrow { 5 } else { 10 }) {
-        let hold = if x.at(tick) > canvas.width - 26.0 { Hold::Right } else { Hold::Middle };
-        canvas.text((x.at(tick), bottom + 15.0), &figures::seconds(tick), Paint::Muted, hold);
-    }
+    canvas.below(x, &x.ticks(if canvas.narrow { 5 } else { 10 }), bottom + 15.0, &figures::seconds);
     let mut dash = ceiling.map_or(f64::INFINITY, |_| x.at(from));
     while dash < x.at(to) {
         let limit = y.at(ceiling.unwrap_or_default());

@@ -45,10 +45,10 @@ fn draw(canvas: &mut Canvas, search: &Search, (least, most): (f64, f64)) {
     // Within a decade the axis would have hardly a label at the powers of ten.
     let even = Scale::linear((least / 1.1, most * 1.1), (0.0, 1.0));
     let ticks = if most < least * 8.0 { even.ticks(if canvas.narrow { 4 } else { 6 }) } else { x.ticks(6) };
-    for tick in ticks {
-        canvas.line(&[(x.at(tick), 4.0), (x.at(tick), bottom)], Paint::Grid, 1.0);
-        canvas.text((x.at(tick), bottom + 14.0), &figures::short(tick), Paint::Muted, Hold::Middle);
+    for tick in &ticks {
+        canvas.line(&[(x.at(*tick), 4.0), (x.at(*tick), bottom)], Paint::Grid, 1.0);
     }
+    canvas.below(x, &ticks, bottom + 14.0, &figures::short);
     if let Some(highest) = search.highest_per_s {
         canvas.line(&[(x.at(highest), 4.0), (x.at(highest), bottom)], Paint::Ink, 1.4);
     }
@@ -59,13 +59,17 @@ fn draw(canvas: &mut Canvas, search: &Search, (least, most): (f64, f64)) {
         } else {
             format!("step {}", i + 1)
         };
-        canvas.text((left - 10.0, y), &name, Paint::Muted, Hold::Right);
-        if step.met {
-            canvas.dot((at, y), if step.confirming { 6.0 } else { 4.5 }, Paint::Series(1));
-        } else {
+        let met = if step.met { "met" } else { "missed" };
+        let words = format!("{name}: {} calls/s, {met}", figures::short(step.rate_per_s));
+        canvas.mark(&words, (0.0, y - ROW / 2.0), (canvas.width, y + ROW / 2.0), |canvas| {
+            canvas.text((left - 10.0, y), &name, Paint::Muted, Hold::Right);
             let arm = if step.confirming { 6.0 } else { 4.5 };
-            canvas.line(&[(at - arm, y - arm), (at + arm, y + arm)], Paint::Series(2), 2.4);
-            canvas.line(&[(at - arm, y + arm), (at + arm, y - arm)], Paint::Series(2), 2.4);
-        }
+            if step.met {
+                canvas.dot((at, y), arm, Paint::Series(1));
+            } else {
+                canvas.line(&[(at - arm, y - arm), (at + arm, y + arm)], Paint::Series(2), 2.4);
+                canvas.line(&[(at - arm, y + arm), (at + arm, y - arm)], Paint::Series(2), 2.4);
+            }
+        });
     }
 }

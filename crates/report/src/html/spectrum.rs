@@ -141,13 +141,11 @@ fn draw(canvas: &mut Canvas, lanes: &[Lane<'_>], ends: (f64, f64), pitch: f64) -
     let right = canvas.width - 12.0;
     let x = Scale::log(ends, (left, right));
     let bottom = pitch * lanes.len() as f64 + 4.0;
-    for tick in x.ticks(if canvas.narrow { 6 } else { 14 }) {
-        let at = x.at(tick);
-        canvas.line(&[(at, 4.0), (at, bottom)], Paint::Grid, 1.0);
-        if at < right - 16.0 && at > left + 8.0 {
-            canvas.text((at, bottom + 14.0), &figures::duration(tick), Paint::Muted, Hold::Middle);
-        }
+    let ticks = x.ticks(if canvas.narrow { 6 } else { 14 });
+    for tick in &ticks {
+        canvas.line(&[(x.at(*tick), 4.0), (x.at(*tick), bottom)], Paint::Grid, 1.0);
     }
+    canvas.below(x, &ticks, bottom + 14.0, &figures::duration);
     for (i, lane) in lanes.iter().enumerate() {
         let base = pitch * (i + 1) as f64;
         let name_at = if canvas.narrow { (left, base - pitch + 14.0) } else { (left - 12.0, base - 9.0) };

@@ -16,10 +16,17 @@ const BAR: f64 = 22.0;
 
 pub(crate) struct Bar {
     pub(crate) name: String,
-    /// Its parts in the order of the legend, each an amount.
-    pub(crate) parts: Vec<f64>,
+    /// Its parts in the order of the legend.
+    pub(crate) parts: Vec<Part>,
     /// What stands at its end.
     pub(crate) sum: String,
+}
+
+/// A part of a bar.
+pub(crate) struct Part {
+    pub(crate) amount: f64,
+    /// Its name and the amount: `engine: 846 ms`.
+    pub(crate) words: String,
 }
 
 /// Draws CPU time a thousand calls, a bar a variant and a part for processes with the same roles.
@@ -52,7 +59,11 @@ pub(crate) fn spent(markup: &mut Markup, experiment: &Experiment, trials: usize)
     };
     let bar = Bar {
         name: format!("{trials} trials"),
-        parts: parts.iter().map(|(_, s)| *s).collect(),
+        parts: parts
+            .iter()
+            .zip(&told)
+            .map(|((_, s), words)| Part { amount: *s, words: words.clone() })
+            .collect(),
         sum: variants::wall(experiment.spent.total_s),
     };
     write(markup, &figure, &[bar], &SPENT_PAINTS);
@@ -77,18 +88,26 @@ fn pitch(narrow: bool) -> f64 {
 
 /// Draws the bars on one scale; `paints` are indexes into the parts of the time budget.
 fn draw(canvas: &mut Canvas, bars: &[Bar], paints: &[u8]) {
-    let most = bars.iter().map(|bar| bar.parts.iter().sum::<f64>()).fold(f64::MIN_POSITIVE, f64::max);
+    let sum = |bar: &Bar| bar.parts.iter().map(|part| part.amount).sum::<f64>();
+    let most = bars.iter().map(sum).fold(f64::MIN_POSITIVE, f64::max);
     let left = if canvas.narrow { 2.0 } else { names_width(bars.iter().map(|bar| bar.name.as_str())) };
     let right = if canvas.narrow { canvas.width - 2.0 } else { canvas.width - 92.0 };
     for (i, bar) in bars.iter().enumerate() {
         let top = pitch(canvas.narrow) * i as f64 + if canvas.narrow { 22.0 } else { 4.0 };
         let mut from = left;
         for (part, paint) in bar.parts.iter().zip(paints.iter().cycle()) {
-            let to = from + part.max(0.0) / most * (right - left);
+            let to = from + part.amount.max(0.0) / most * (right - left);
             // The gap between neighbours distinguishes them without colour.
             let gap = if to - from > 3.0 { 1.0 } else { 0.0 };
             if to - from >= 0.4 {
-                canvas.bar((from, top), (to - gap, top + BAR), Paint::Part(*paint), 1.0);
+                canvas.mark(
+                    &format!("{}, {}", bar.name, part.words),
+                    (from, top),
+                    (to - gap, top + BAR),
+                    |canvas| {
+                        canvas.bar((from, top), (to - gap, top + BAR), Paint::Part(*paint), 1.0);
+                    },
+                );
             }
             from = to;
         }

@@ -147,16 +147,14 @@ fn draw(canvas: &mut Canvas, points: &[Point], trial: &Trial) -> Option<Scale> {
     draw_rates(canvas, points, x, upper);
     draw_times(canvas, points, x, lower);
     let minutes = last.from_s > 300.0;
-    for tick in time_ticks(x, last.from_s, if canvas.narrow { 5 } else { 10 }) {
-        let label = if minutes {
-            format!("{} min", figures::trimmed(tick / 60.0, 1))
-        } else {
-            figures::seconds(tick)
-        };
-        let at = x.at(tick);
-        canvas.line(&[(at, lower.1), (at, lower.1 + 4.0)], Paint::Muted, 1.0);
-        canvas.text((at, lower.1 + 15.0), &label, Paint::Muted, hold_within(at, right));
+    let ticks = time_ticks(x, last.from_s, if canvas.narrow { 5 } else { 10 });
+    for tick in &ticks {
+        canvas.line(&[(x.at(*tick), lower.1), (x.at(*tick), lower.1 + 4.0)], Paint::Muted, 1.0);
     }
+    canvas.below(x, &ticks, lower.1 + 15.0, &|tick| match minutes {
+        true => format!("{} min", figures::trimmed(tick / 60.0, 1)),
+        false => figures::seconds(tick),
+    });
     Some(x)
 }
 
@@ -171,11 +169,6 @@ fn time_ticks(x: Scale, last_s: f64, count: usize) -> Vec<f64> {
     } else {
         x.ticks(count)
     }
-}
-
-/// The last label of an axis must not leave the drawing.
-fn hold_within(at: f64, right: f64) -> Hold {
-    if at > right - 14.0 { Hold::Right } else { Hold::Middle }
 }
 
 fn draw_rates(canvas: &mut Canvas, points: &[Point], x: Scale, panel: (f64, f64)) {

@@ -58,27 +58,30 @@ fn draw(canvas: &mut Canvas, rows: &[&Row<'_>], pitch: f64) {
         Scale::linear((0.0, most * 1.05), (left, right))
     };
     let bottom = 6.0 + pitch * rows.len() as f64;
-    for tick in x.ticks(if canvas.narrow { 4 } else { 7 }) {
-        canvas.line(&[(x.at(tick), 6.0), (x.at(tick), bottom)], Paint::Grid, 1.0);
-        let hold = if x.at(tick) > canvas.width - 30.0 { Hold::Right } else { Hold::Middle };
-        canvas.text((x.at(tick), bottom + 15.0), &figures::short(tick), Paint::Muted, hold);
+    let ticks = x.ticks(if canvas.narrow { 4 } else { 7 });
+    for tick in &ticks {
+        canvas.line(&[(x.at(*tick), 6.0), (x.at(*tick), bottom)], Paint::Grid, 1.0);
     }
+    canvas.below(x, &ticks, bottom + 15.0, &figures::short);
     for (i, row) in rows.iter().enumerate() {
         let top = 6.0 + pitch * i as f64;
         let y = if canvas.narrow { top + 32.0 } else { top + pitch / 2.0 };
         let Some(mean) = row.mean else { continue };
         let words = figures::with_margin(mean);
-        if canvas.narrow {
-            let room = canvas.width - 30.0 - words.chars().count() as f64 * 6.4;
-            canvas.text((left, top + 13.0), &cut_to(&row.label(), room), Paint::Ink, Hold::Left);
-            canvas.text((right, top + 13.0), &words, Paint::Muted, Hold::Right);
-        } else {
-            canvas.name(left, y, &row.label());
-            canvas.text((canvas.width - 4.0, y), &words, Paint::Muted, Hold::Right);
-        }
-        canvas.interval(x, y, mean, forest::paint(row.status));
-        for value in row.values.iter().flatten() {
-            canvas.dot((x.at(*value), y + 9.0), 2.2, Paint::Muted);
-        }
+        let tip = format!("{}: {words}", row.label());
+        canvas.mark(&tip, (0.0, top), (canvas.width, top + pitch), |canvas| {
+            if canvas.narrow {
+                let room = canvas.width - 30.0 - words.chars().count() as f64 * 6.4;
+                canvas.text((left, top + 13.0), &cut_to(&row.label(), room), Paint::Ink, Hold::Left);
+                canvas.text((right, top + 13.0), &words, Paint::Muted, Hold::Right);
+            } else {
+                canvas.name(left, y, &row.label());
+                canvas.text((canvas.width - 4.0, y), &words, Paint::Muted, Hold::Right);
+            }
+            canvas.interval(x, y, mean, forest::paint(row.status));
+            for value in row.values.iter().flatten() {
+                canvas.dot((x.at(*value), y + 9.0), 2.2, Paint::Muted);
+            }
+        });
     }
 }

@@ -28,7 +28,7 @@ fn conformed(
 
 #[test]
 fn the_committed_vectors_are_what_the_oracle_says() {
-    assert_eq!(include_str!("../../../../spec/vectors/booking.jsonl"), recorded());
+    assert_eq!(include_str!("../../spec/vectors/booking.jsonl"), recorded());
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn caught(answer: impl FnMut(&mut Oracle, &Call) -> Answer + Send) -> Disagreeme
 
 #[test]
 fn the_committed_vectors_are_what_the_oracle_says() {
-    let committed = include_str!("../../../../spec/vectors/tpcb.jsonl");
+    let committed = include_str!("../../spec/vectors/tpcb.jsonl");
     let mut differing = String::new();
     for (number, (committed, recorded)) in (0..).zip(committed.lines().zip(recorded().lines())) {
         if committed != recorded {

@@ -6,7 +6,7 @@ use contract::conformance::{call_json, describe};
 use model::{DefectKind, Fault, Workload};
 use serde::{Deserialize, Serialize};
 
-const COMMITTED: &str = include_str!("../../../../spec/vectors/tpcb.jsonl");
+const COMMITTED: &str = include_str!("../../spec/vectors/tpcb.jsonl");
 
 /// How a vector says that the call is rejected: the type of the problem document without its prefix.
 const UNKNOWN_ID: &str = "unknown-id";

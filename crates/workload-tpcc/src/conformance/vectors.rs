@@ -9,7 +9,7 @@ use model::{DefectKind, Fault, Workload};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-const COMMITTED: &str = include_str!("../../../../spec/vectors/tpcc.jsonl");
+const COMMITTED: &str = include_str!("../../spec/vectors/tpcc.jsonl");
 
 /// How a vector says that the call is rejected: the type of the problem document without its prefix.
 const UNKNOWN_ID: &str = "unknown-id";

@@ -33,7 +33,7 @@ fn futures_executor<F: Future>(future: F) -> F::Output {
 
 #[test]
 fn the_committed_vectors_are_what_the_oracle_says() {
-    assert_eq!(include_str!("../../../../spec/vectors/transfer.jsonl"), recorded());
+    assert_eq!(include_str!("../../spec/vectors/transfer.jsonl"), recorded());
 }
 
 #[test]

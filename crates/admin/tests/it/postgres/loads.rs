@@ -3,6 +3,7 @@
 use super::support::{SEED, empty, execute, load_quietly, nowhere, on_sqlite, plan, tiny, tiny_plan};
 use admin::{Error, Found, LoadPlan, Loaded, store};
 use sql::Catalogue;
+use sql::postgres::FILLFACTOR;
 use std::sync::atomic::{AtomicBool, Ordering};
 use workload_tpcc::Cardinality;
 
@@ -181,4 +182,32 @@ fn a_restored_database_is_the_one_that_was_copied() {
     assert!(matches!(store(&to).clear(), Err(Error::Missing(_))));
     assert!(matches!(store(&to).copy_to(nowhere("remote"), false), Err(Error::Missing(_))));
     assert!(matches!(store(&from).create(), Err(Error::Exists(_))));
+}
+
+#[test]
+fn tables_have_the_fillfactor_that_the_server_asks_for() {
+    let url = empty("fillfactor");
+    let setting = || {
+        let settings = store(&url).settings().unwrap();
+        settings.into_iter().find(|(name, _)| name == FILLFACTOR).map(|(_, value)| value)
+    };
+    load_quietly(&url, tiny_plan()).unwrap();
+    assert_eq!(setting(), None);
+    let database = &url.database;
+    let ask = |value: &str| execute(&url, &format!("alter database {database} set {FILLFACTOR} = '{value}'"));
+    ask("70");
+    // Loaded before.
+    assert_eq!(setting().as_deref(), Some("default"));
+    load_quietly(&url, LoadPlan { fresh: true, ..tiny_plan() }).unwrap();
+    assert_eq!(setting().as_deref(), Some("70"));
+    let tables = "select count(*), count(*) filter (where reloptions = '{fillfactor=70}') from pg_class
+                  where relkind = 'r' and relnamespace = 'public'::regnamespace";
+    // All but the table of the load's record.
+    assert_eq!(execute(&url, tables).trim(), "10|9");
+    for wrong in ["7", "seventy"] {
+        ask(wrong);
+        let error = load_quietly(&url, LoadPlan { fresh: true, ..tiny_plan() }).unwrap_err();
+        let source = std::error::Error::source(&error).unwrap().to_string();
+        assert!(source.contains("fillfactor") && source.contains(wrong), "{source}");
+    }
 }

@@ -297,7 +297,10 @@ impl Common<'_> {
                     .source
                     .wrong(&entry.key_span, format!("`{}` is not a name of a setting", entry.key)));
             }
-            settings.push((entry.key.to_ascii_lowercase(), self.scalar(entry)?));
+            let (name, value) = (entry.key.to_ascii_lowercase(), self.scalar(entry)?);
+            sql::check_setting(subject.how.dialect, &name, &value)
+                .map_err(|wrong| self.source.wrong(&entry.value.span, wrong))?;
+            settings.push((name, value));
         }
         settings.sort();
         Ok(settings)

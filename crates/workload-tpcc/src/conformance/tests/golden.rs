@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 
 #[test]
 fn the_committed_vectors_are_what_the_oracle_says() {
-    let committed = include_str!("../../../../../spec/vectors/tpcc.jsonl");
+    let committed = include_str!("../../../spec/vectors/tpcc.jsonl");
     let mut differing = String::new();
     for (number, (committed, recorded)) in (0..).zip(committed.lines().zip(recorded().lines())) {
         if committed != recorded {
