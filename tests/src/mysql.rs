@@ -1,7 +1,6 @@
 //! A MySQL server for tests. Distributions do not have it, so scripts/setup-tests.sh fetches it with Maven.
 
 use std::fs::{self, File};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -9,8 +8,7 @@ use tempfile::TempDir;
 
 /// Where setup-tests.sh has put it; set by scripts/test.sh.
 const HOME: &str = "STACKMARK_MYSQL_HOME";
-const STARTED_MAX: u32 = 600;
-const LOOK: Duration = Duration::from_millis(100);
+const STARTED_MAX: Duration = Duration::from_secs(60);
 
 /// A server on loopback whose user `root` has no password; it ends with this value.
 #[derive(Debug)]
@@ -40,13 +38,9 @@ impl MySql {
         command.arg(format!("--port={port}")).arg(format!("--socket={}", folder.path().join("s").display()));
         let child = command.spawn().expect("it was there a moment ago");
         let server = MySql { child, port, _folder: folder };
-        for _ in 0..STARTED_MAX {
-            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                return Some(server);
-            }
-            std::thread::sleep(LOOK);
-        }
-        panic!("mysqld does not listen on port {port}: {}", told(&log));
+        let is_up = crate::pooler::is_listening(port, STARTED_MAX);
+        assert!(is_up, "mysqld does not listen on port {port}: {}", told(&log));
+        Some(server)
     }
 
     /// The address of a database.

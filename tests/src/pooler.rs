@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-const STARTED_MAX: u32 = 100;
+const STARTED_MAX: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Connections of each pool to the server.
@@ -61,13 +61,8 @@ impl Pooler {
         }
         let child = command.spawn().expect("it was there a moment ago");
         let pooler = Pooler { child, port, _folder: folder };
-        for _ in 0..STARTED_MAX {
-            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                return Some(pooler);
-            }
-            std::thread::sleep(LOOK);
-        }
-        panic!("pgbouncer does not listen on port {port}");
+        assert!(is_listening(port, STARTED_MAX), "pgbouncer does not listen on port {port}");
+        Some(pooler)
     }
 
     /// The address of a database of the server through it.
@@ -118,6 +113,18 @@ fn pass_on(mut client: TcpStream, mut server: TcpStream) -> io::Result<()> {
     });
     io::copy(&mut server, &mut client)?;
     client.shutdown(std::net::Shutdown::Both)
+}
+
+/// Whether a program listens on a port of loopback before so much time has passed.
+pub(crate) fn is_listening(port: u16, within: Duration) -> bool {
+    let looks = within.as_millis() / LOOK.as_millis();
+    (0..looks).any(|_| {
+        let connected = TcpStream::connect(("127.0.0.1", port)).is_ok();
+        if !connected {
+            std::thread::sleep(LOOK);
+        }
+        connected
+    })
 }
 
 pub(crate) fn free_port() -> u16 {

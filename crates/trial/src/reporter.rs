@@ -92,3 +92,17 @@ impl SliceView<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::rate_shown;
+    use drive::{Arrivals, Plan, RatePerSecond};
+    use workload_tpcc::Tpcc;
+
+    #[test]
+    fn a_rate_that_was_given_is_shown_in_its_own_unit() {
+        assert_eq!(rate_shown::<Tpcc>(&Plan::default()), ("new orders/min", 60.0));
+        let given = Plan { arrivals: Arrivals::Poisson(RatePerSecond(100.0)), ..Plan::default() };
+        assert_eq!(rate_shown::<Tpcc>(&given), ("calls/s", 1.0));
+    }
+}

@@ -1,7 +1,7 @@
 //! The short text: the answer, and what weakens it.
 
 use report::text::{self, NARROW, Style, WIDTH};
-use result::Document;
+use result::{Class, Document};
 
 fn short(document: &Document) -> String {
     text::render(document, Style { width: NARROW, in_full: false, ..Style::PLAIN })
@@ -54,4 +54,19 @@ fn of_several_variants_the_legend_and_why_one_is_missing_are_kept() {
     let matrix = sample_documents::samples().into_iter().map(|(_, document)| short(&document));
     let matrix: Vec<String> = matrix.filter(|text| text.contains(" −") && text.contains(" %")).collect();
     assert!(matrix.iter().any(|text| text.contains("Effects are relative to")), "{matrix:?}");
+}
+
+#[test]
+fn a_kind_whose_calls_are_all_declined_is_shown_with_their_times() {
+    let mut document = sample_documents::trial();
+    let kind = &mut document.trials[0].kinds[0];
+    let call_counts = &mut kind.tally.call_counts;
+    (call_counts.declined, call_counts.committed) = (call_counts.started, 0);
+    kind.tally.latency.retain(|latency| latency.class == Class::Committed);
+    kind.tally.latency[0].class = Class::Declined;
+    let text = short(&document);
+    let row = text.lines().find(|line| line.contains("all declined")).unwrap();
+    assert!(row.trim_start().starts_with("new-order") && row.contains(" ms"), "{row}");
+    let page = report::markdown::render(&document);
+    assert!(page.contains("or of declined ones where all are"), "{page}");
 }
