@@ -39,6 +39,7 @@ pub use manifest::{Manifest, Offer};
 pub use private::Private;
 pub use relaying::{RelayOptions, SinkAddress, SinkKind, default_polling};
 pub use reporter::{Reporter, Work, announce};
+pub use rig::fit_in_memory;
 pub use server::{DATABASE, Order, PASSWORD, Server, ServerSettings, launch, variable};
 pub use server_sources::{ServerSource, SourceSubjects, remove_work_trees, restore_sources, server_sources};
 pub use spec::{EngineOptions, Spec};

@@ -171,6 +171,19 @@ impl Spec {
         self.engine == Dialect::Sqlite.name() && self.named.is_empty()
     }
 
+    /// Whether a private engine is started for it.
+    pub fn has_private_engine(&self) -> bool {
+        self.named.is_empty() && !self.is_private_file()
+    }
+
+    /// Whether both can be up at once, each with a copy of the same data, and get the same calls: private engines that differ in
+    /// settings, version, durability or limits, if at all.
+    pub fn can_take_turns(&self, other: &Spec) -> bool {
+        let own = |spec: &Spec| spec.has_private_engine() && !spec.power_cut && spec.broker.is_none();
+        let data = |spec: &Spec| (spec.engine.clone(), spec.shards, spec.chosen.clone());
+        self == other || own(self) && own(other) && data(self) == data(other)
+    }
+
     /// Whether calls can be made on it as a subject makes them.
     pub fn suits<W: Driven>(&self, how: How) -> Result<()> {
         match self.shards > 1 && self.is_private_file() {
@@ -198,6 +211,30 @@ mod tests {
     fn spec(dialect: Dialect, named: &[&str]) -> Spec {
         let named: Vec<DbUrl> = named.iter().map(|url| url.parse().expect("an address")).collect();
         Spec::of_wishes(dialect, 1, &named, &EngineOptions::default())
+    }
+
+    #[test]
+    fn private_engines_of_one_kind_can_take_turns_and_nothing_else_that_differs() {
+        let one = spec(Dialect::Postgres, &[]);
+        let set = |name: &str| {
+            let mut other = one.clone();
+            other.set(vec![(name.into(), "1".into())], Some("18".into()));
+            other
+        };
+        assert!(one.can_take_turns(&one) && one.can_take_turns(&set("jit")));
+        let url = "postgres://me@127.0.0.1:1/x";
+        let named = spec(Dialect::Postgres, &[url]);
+        assert!(named.can_take_turns(&named));
+        let others = [
+            named,
+            spec(Dialect::MySql, &[]),
+            Spec { shards: 2, ..one.clone() },
+            Spec { power_cut: true, ..one.clone() },
+            Spec { chosen: [("stock".into(), 5)].into(), ..one.clone() },
+        ];
+        for other in others {
+            assert!(!one.can_take_turns(&other) && !other.can_take_turns(&one), "{other:?}");
+        }
     }
 
     #[test]

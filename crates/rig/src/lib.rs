@@ -35,4 +35,5 @@ pub use limits::Limits;
 pub use named::{NamedEngine, can_have_database, down, status, up};
 pub use options::{Engine, Options};
 pub use running::{Running, start};
+pub use settings::fit_in_memory;
 pub use state::USER;

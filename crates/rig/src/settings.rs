@@ -44,9 +44,19 @@ impl Settings {
     }
 }
 
+/// What an engine takes beyond its cache, with some dozens of sessions.
+const BEYOND_CACHE_MIB: u64 = 512;
+
 /// Bytes for an engine's own cache: 1 GiB, or a quarter of `memory` if that is less, in whole MiB.
 pub(crate) fn cache_mib(memory: Option<u64>) -> u64 {
     memory.map_or(1024, |bytes| (bytes / 4 / (1 << 20)).clamp(16, 1024))
+}
+
+/// Whether so many engines of the size that they have here by default can be up at once next to what else runs: half of the
+/// main memory is theirs. More than one cannot where that is not known.
+pub fn fit_in_memory(engines: usize) -> bool {
+    let each = (cache_mib(memory()) + BEYOND_CACHE_MIB) << 20;
+    engines <= 1 || memory().is_some_and(|bytes| engines as u64 * each <= bytes / 2)
 }
 
 /// Main memory of the machine.

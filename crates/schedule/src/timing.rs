@@ -2,6 +2,7 @@
 
 use crate::plan::{BLOCKS_BEFORE_LOOKS, Experiment};
 use anyhow::{Result, bail};
+use deploy::Spec;
 use measure::BLOCKS_MIN;
 use model::Nanos;
 use result::words::seconds;
@@ -18,13 +19,17 @@ impl Experiment {
     pub fn block_s(&self) -> f64 {
         let arms = self.arms();
         let unit_s = |unit: &Vec<usize>| -> f64 {
+            let specs: Vec<&Spec> =
+                unit.iter().map(|part| &self.variants[arms[*part].variant].spec).collect();
+            let places = specs.iter().enumerate().filter(|(at, spec)| !specs[..*at].contains(spec)).count();
             let of = |part: &usize| {
                 let plan = &self.variants[arms[*part].variant].plan;
                 let (warmup_s, parts) = (plan.warmup.as_secs_f64(), unit.len() as f64);
+                let places = places as f64;
                 let Some(rounds) = plan.rounds else { return warmup_s + plan.measured.as_secs_f64() };
                 let settle_s = rounds.settle.as_secs_f64() * f64::from(rounds.number - 1);
-                // The first one warms up, the others for a quarter of that.
-                warmup_s * (3.0 / parts + 1.0) / 4.0 + settle_s + plan.measured.as_secs_f64()
+                // The first one on each engine warms up, the others for a quarter of that.
+                warmup_s * (3.0 * places / parts + 1.0) / 4.0 + settle_s + plan.measured.as_secs_f64()
             };
             unit.iter().map(of).sum()
         };
@@ -106,7 +111,7 @@ impl Experiment {
 mod tests {
     use super::*;
     use crate::plan::{Criterion, Variant};
-    use deploy::{EngineOptions, RelayOptions, Spec};
+    use deploy::{EngineOptions, RelayOptions};
     use sql::Dialect;
 
     /// A subject directly and through HTTP, in turn or not.
@@ -158,6 +163,37 @@ mod tests {
         assert_eq!(pair(false).block_s(), 3.0 * 22.0);
         // 10 s and a quarter of that twice; three times 12 s in 8 rounds, of which the first begins with the warm-up.
         assert_eq!(pair(true).block_s(), 15.0 + 3.0 * (12.0 + 7.0 * 0.5));
+    }
+
+    #[test]
+    fn engines_of_their_own_take_turns_where_there_is_room_and_each_warms_up() {
+        let base = Spec::of_wishes(Dialect::Postgres, 1, &[], &EngineOptions::default());
+        let with = |settings: usize| {
+            let mut experiment = pair(false);
+            for variant in &mut experiment.variants {
+                variant.subject = "tpcc/postgres/tokio-postgres".into();
+                variant.spec = base.clone();
+            }
+            let other = experiment.variants.remove(1);
+            for value in 0..settings {
+                let mut variant = other.clone();
+                variant.spec.set(vec![("work_mem".into(), format!("{}MB", value + 1))], None);
+                experiment.variants.push(variant);
+            }
+            experiment.alternate().unwrap();
+            experiment
+        };
+        let two = with(1);
+        if deploy::fit_in_memory(2) {
+            assert!(two.variants.iter().all(|variant| variant.plan.rounds.is_some()) && two.notes.is_empty());
+            // The base once more, on the same engine, warms up for a quarter of the time.
+            assert_eq!(two.block_s(), 10.0 + 10.0 + 2.5 + 3.0 * (12.0 + 7.0 * 0.5));
+        }
+        // The base and six others are more than can be up at once.
+        let seven = with(6);
+        assert!(seven.variants.iter().all(|variant| variant.plan.rounds.is_none()));
+        assert_eq!(seven.notes.len(), 6);
+        assert!(seven.notes[0].ends_with("each with a copy of the data, at once."), "{}", seven.notes[0]);
     }
 
     #[test]

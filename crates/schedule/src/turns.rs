@@ -2,7 +2,7 @@
 
 use crate::plan::{Arm, Experiment, Variant};
 use anyhow::Result;
-use deploy::subjects;
+use deploy::{Spec, subjects};
 use drive::{Arrivals, Rounds};
 use model::Nanos;
 use result::words::capital;
@@ -12,11 +12,15 @@ use result::words::capital;
 const ROUND: Nanos = Nanos::from_millis(1_500);
 /// The time at the beginning of a round in which nothing is counted.
 const SETTLE: Nanos = Nanos::from_millis(500);
+/// Engines, and copies of the data, that variants which take turns have at once.
+const PLACES_MAX: usize = 6;
+/// Why variants that could have engines of their own do not.
+const NO_ROOM: &str = "there is no room for so many engines, each with a copy of the data, at once";
 /// Percentiles of response times beyond this one, in thousandths, are of rare events, which rounds cannot tell whose they are.
 const QUANTILE_MAX: u64 = 990;
 
 impl Experiment {
-    /// Lets variants that are on the same engine and data make calls in turn, each with its base, and notes why others do not.
+    /// Lets variants that have the same data, on one engine or on engines of their own, make calls in turn, each with its base, and notes why others do not.
     ///
     /// # Errors
     /// A variant is of no subject.
@@ -32,7 +36,7 @@ impl Experiment {
                     other != at
                         && (variants[other].base == Some(at) || variants[at].base == Some(other))
                         && reasons[other].is_none()
-                        && alike(&variants[at], &variants[other])
+                        && self.alike(at, other)
                 };
                 reasons[at].is_none() && (0..variants.len()).any(with)
             })
@@ -40,7 +44,9 @@ impl Experiment {
         for (at, variant) in variants.iter().enumerate() {
             let Some(base) = variant.base.filter(|_| !in_turn[at]) else { continue };
             let why = reasons[at].clone().or(reasons[base].clone());
-            let why = why.unwrap_or_else(|| "their engine, its settings or their data differ".into());
+            let apart = variant.spec.can_take_turns(&variants[base].spec);
+            let why = why
+                .unwrap_or_else(|| if apart { NO_ROOM } else { "their engines or their data differ" }.into());
             self.notes.push(format!(
                 "{} and {} were measured in trials that followed one another, not in turn: {why}.",
                 capital(&variants[base].name),
@@ -56,6 +62,26 @@ impl Experiment {
     /// The base of a variant, or that of its base.
     fn root(&self, variant: usize) -> usize {
         self.variants[variant].base.map_or(variant, |base| self.root(base))
+    }
+
+    /// Whether two variants that are compared with one base, or with each other, can make calls in turn: on the same copy of the data, or each
+    /// on an engine and a copy of its own.
+    fn alike(&self, one: usize, other: usize) -> bool {
+        let (a, b) = (&self.variants[one], &self.variants[other]);
+        let same_place = a.spec == b.spec || self.has_room(self.root(one)) && a.spec.can_take_turns(&b.spec);
+        same_place && a.plan.measured == b.plan.measured
+    }
+
+    /// Whether all variants that are compared with this base can have their engines up at once.
+    fn has_room(&self, root: usize) -> bool {
+        let mut specs: Vec<&Spec> = Vec::new();
+        for (at, variant) in self.variants.iter().enumerate() {
+            if self.root(at) == root && !specs.contains(&&variant.spec) {
+                specs.push(&variant.spec);
+            }
+        }
+        let engines = specs.iter().filter(|spec| spec.has_private_engine()).count();
+        specs.len() <= PLACES_MAX && deploy::fit_in_memory(engines)
     }
 
     /// Why none of its variants does, if a percentile that is compared is of rare events.
@@ -77,7 +103,8 @@ impl Experiment {
             let same = |unit: &&mut Vec<usize>| {
                 let first = &self.variants[arms[unit[0]].variant];
                 let both = first.plan.rounds.is_some() && variant.plan.rounds.is_some();
-                both && alike(first, variant) && self.root(arms[unit[0]].variant) == self.root(arm.variant)
+                let (first, this) = (arms[unit[0]].variant, arm.variant);
+                both && self.root(first) == self.root(this) && self.alike(first, this)
             };
             match units.iter_mut().find(same) {
                 Some(unit) => unit.push(at),
@@ -94,11 +121,6 @@ fn rounds(measured: Nanos) -> Rounds {
     let number = ((measured.0 / ROUND.0).div_ceil(2) * 2).clamp(2, u64::from(Rounds::MAX)) as u32;
     let settle = SETTLE.min(Nanos(measured.0 / u64::from(number) / 3));
     Rounds { number, settle }
-}
-
-/// Whether two variants can make calls on the same copy of the data.
-fn alike(one: &Variant, other: &Variant) -> bool {
-    one.spec == other.spec && one.plan.measured == other.plan.measured
 }
 
 /// Why trials of a variant are whole, if so.

@@ -1,9 +1,9 @@
-//! Several trials at once: subjects make calls in turn, on one copy of the data and one engine, with the sessions that they
-//! opened at the beginning.
+//! Several trials at once: subjects make calls in turn, with the sessions that they opened at the beginning. Those with the same engine are on
+//! one copy of the data; engines that differ are all up, each with a copy of its own.
 //!
 //! The speed of a machine wanders within seconds. What alternates faster than that meets the same machine, so that a ratio of
 //! two subjects is known several times as well as from trials that follow one another. Each subject keeps accounts of its own;
-//! the stored data is audited once, against what all of them were answered.
+//! each copy of the data is audited once, against what all subjects on it were answered.
 
 use crate::follow::look;
 use crate::headline::fill;
@@ -24,10 +24,9 @@ use result::{Document, LedgerCheck, Role, State, Trial};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use targets::{Driven, Sampled, Style, TrialTarget};
-use workload::Benchmark;
 
-/// The first turn of all parties but the first begins with this share of the warm-up: the engine is warm by then, and only
-/// sessions and servers are not.
+/// The first turn of a party begins with this share of the warm-up where another on its engine had one before: the engine is warm by then,
+/// and only sessions and servers are not.
 const WARM_SHARE: u64 = 4;
 /// Calls a client that are made before a turn counts, at the rate of the first turn: plans and caches of an idle session are cold.
 const SETTLE_CALLS: f64 = 20.0;
@@ -40,6 +39,9 @@ const WRITE_EVERY: Nanos = Nanos::from_secs(10);
 struct Party<'j, 'a, W: Driven> {
     job: &'j Job<'a, W>,
     document: &'j mut Document,
+    /// Its group, and its number among those of the group that were begun.
+    group: usize,
+    number: usize,
     stack: Stack,
     /// The number of its run.
     run: u64,
@@ -61,30 +63,43 @@ struct Party<'j, 'a, W: Driven> {
     lost: bool,
 }
 
-/// Runs a trial of each job, which are on the same databases and deployment; the finished trials are the last ones of
-/// `documents`. `seed` decides whose turn is when.
+/// The parties on one copy of the data.
+struct Group<'j, 'a, W: Driven> {
+    /// Its first job.
+    first: &'j Job<'a, W>,
+    audited_before: Vec<result::Audit>,
+    /// What was stored before the first call.
+    before: W::Evidence,
+    knowledge: W::Knowledge,
+    /// Parties that were begun, and their workers.
+    parties: usize,
+    workers: u32,
+}
+
+/// Runs a trial of each job; those with the same place (0, 1, … in the order of their first) are on the same databases and deployment.
+/// The finished trials are the last ones of `documents`. `seed` decides whose turn is when.
 ///
 /// One that cannot be begun, or whose server ends, leaves the others their turns; unless `all` are needed, and one cannot be begun.
 ///
 /// # Errors
 /// Of a job, that its trial could not be begun; of all of them, that the data or the processes cannot be looked at.
 pub(crate) fn alternate<W: Driven>(
-    jobs: &[Job<'_, W>],
+    (jobs, places): (&[Job<'_, W>], &[usize]),
     befores: Vec<Before>,
     documents: &mut [Document],
     (seed, all): (u64, bool),
 ) -> Result<Vec<Result<()>>> {
-    let (first, audited_before) = (&jobs[0], befores[0].audits.clone());
-    let before = validate::evidence::<W>(&first.databases.urls())?;
     let started = measure::unix_nanoseconds();
     let mut errors: Vec<Option<anyhow::Error>> = Vec::with_capacity(jobs.len());
+    let mut groups: Vec<Group<'_, '_, W>> = Vec::new();
     let mut parties: Vec<Party<'_, '_, W>> = Vec::with_capacity(jobs.len());
-    let mut workers = 0;
-    let knowledge = W::knowledge(&first.databases.size, &first.streams(started), Some(&before));
-    for (((job, given), document), number) in jobs.iter().zip(befores).zip(documents).zip(0..) {
-        match Party::open(job, given, document, (started + number, workers), knowledge.clone()) {
+    let jobs_in_places = jobs.iter().zip(places).zip(befores).zip(documents).zip(0..);
+    for ((((job, place), given), document), number) in jobs_in_places {
+        if *place == groups.len() {
+            groups.push(Group::of(job, started, &given)?);
+        }
+        match Party::open(job, given, document, started + number, (*place, &mut groups[*place])) {
             Ok(party) => {
-                workers += job.plan.workers;
                 parties.push(party);
                 errors.push(None);
             }
@@ -92,39 +107,82 @@ pub(crate) fn alternate<W: Driven>(
             Err(error) => errors.push(Some(error)),
         }
     }
-    let names: Vec<&str> = parties.iter().map(|party| party.job.what).collect();
     // Sessions of a server that is not ours are told from others' by nothing, whoever's turn it is.
     let ours = jobs.iter().all(|job| job.subject.speaks_through_ours());
     let clock = Monotonic::start();
-    let mut watched = first.watched();
-    let shared = watched.len();
-    watched.extend(parties.iter().filter_map(|party| party.server.as_ref()).map(Server::pid).map(server));
-    let watch = first.watch(watched, clock)?;
+    let mut watches = Vec::with_capacity(groups.len());
+    let mut shared = Vec::with_capacity(groups.len());
+    for (at, group) in groups.iter().enumerate() {
+        let mut watched = group.first.watched();
+        shared.push(watched.len());
+        let own = parties.iter().filter(|party| party.group == at);
+        watched.extend(own.filter_map(|party| party.server.as_ref()).map(Server::pid).map(server));
+        watches.push(group.first.watch(watched, clock)?);
+    }
+    let first = &jobs[0];
     let rounds = first.plan.rounds.context("its plan has no rounds")?;
-    let mut turns = Turns { watch, clock, rounds, written: None, interrupt: first.interrupt };
-    let last = LastAnswer::prepare(&first.databases.urls());
+    let mut turns = Turns { watches, clock, rounds, written: None, interrupt: first.interrupt };
+    let last: Vec<LastAnswer> =
+        groups.iter().map(|group| LastAnswer::prepare(&group.first.databases.urls())).collect();
     turns.take(&mut parties, seed)?;
-    let at_last = last.evidence::<W>();
+    let at_last: Vec<Option<W::Evidence>> = last.into_iter().map(LastAnswer::evidence::<W>).collect();
 
-    let mut ledger = W::new_ledger(&first.databases.size);
-    let (mut ended, mut lost) = (Vec::new(), false);
-    let mut servers = 0..;
-    let observations = turns.watch.stop_each(parties.len());
-    for (party, mut observation) in parties.into_iter().zip(observations) {
-        let own = party.server.as_ref().and_then(|_| servers.next()).map(|at: usize| shared + at);
+    let mut observations: Vec<_> = turns
+        .watches
+        .into_iter()
+        .zip(&groups)
+        .map(|(watch, group)| watch.stop_each(group.parties).into_iter())
+        .collect();
+    let mut servers: Vec<usize> = shared.clone();
+    let mut over: Vec<Over<'_, '_, W>> = groups.iter().map(Over::of).collect();
+    for party in parties {
+        let group = party.group;
+        let over = &mut over[group];
+        let mut observation = observations[group].next().context("it was watched")?;
+        let own = party.server.as_ref().map(|_| {
+            servers[group] += 1;
+            servers[group] - 1
+        });
         let mut at = 0..;
         if let Some(engine) = observation.engine.as_mut().filter(|_| !ours) {
             engine.other_sessions = None;
         }
-        lost |= party.lost;
-        observation.processes.retain(|_| at.next().is_some_and(|at| at < shared || Some(at) == own));
-        ended.push(party.finish(observation, &mut ledger)?);
+        observation.processes.retain(|_| at.next().is_some_and(|at| at < shared[group] || Some(at) == own));
+        over.names.push(party.job.what);
+        over.lost |= party.lost;
+        over.ended.push(party.finish(observation, &mut over.ledger)?);
     }
-    // What a round acknowledged that is lost may be stored too.
-    let claims = W::claims(&ledger, !lost);
-    let stored = (&before, at_last.as_ref());
-    audit_together(first, &names, ended, (stored, &audited_before), &claims);
+    for ((group, over), at_last) in groups.iter().zip(over).zip(at_last) {
+        audit_together(group, over, at_last.as_ref());
+    }
     Ok(errors.into_iter().map(|error| error.map_or(Ok(()), Err)).collect())
+}
+
+impl<'j, 'a, W: Driven> Group<'j, 'a, W> {
+    /// That of a job which is the first on its copy of the data, before any call. `run` is the number of the first run.
+    fn of(first: &'j Job<'a, W>, run: u64, given: &Before) -> Result<Group<'j, 'a, W>> {
+        let before = validate::evidence::<W>(&first.databases.urls())?;
+        let knowledge = W::knowledge(&first.databases.size, &first.streams(run), Some(&before));
+        let audited_before = given.audits.clone();
+        Ok(Group { first, audited_before, before, knowledge, parties: 0, workers: 0 })
+    }
+}
+
+/// What has become of a group when the load is over.
+struct Over<'j, 'a, W: Driven> {
+    names: Vec<&'a str>,
+    ended: Vec<Ended<'j, W>>,
+    /// What the calls of all parties imply about the data.
+    ledger: W::Ledger,
+    /// Whether calls were made of which nothing is known.
+    lost: bool,
+}
+
+impl<'a, W: Driven> Over<'_, 'a, W> {
+    fn of(group: &Group<'_, 'a, W>) -> Self {
+        let ledger = W::new_ledger(&group.first.databases.size);
+        Over { names: Vec::new(), ended: Vec::new(), ledger, lost: false }
+    }
 }
 
 fn server(pid: u32) -> Watched {
@@ -140,32 +198,27 @@ struct Ended<'j, W: Driven> {
     claims: W::Claims,
 }
 
-/// What was stored before the first call, and when the last one had been answered.
-type Stored<'a, W> = (&'a <W as Benchmark>::Evidence, Option<&'a <W as Benchmark>::Evidence>);
-
-/// Audits what is stored, once for all trials, and judges them.
-fn audit_together<W: Driven>(
-    first: &Job<'_, W>,
-    subjects: &[&str],
-    ended: Vec<Ended<'_, W>>,
-    ((before, at_last), audited_before): (Stored<'_, W>, &[result::Audit]),
-    claims: &W::Claims,
-) {
+/// Audits a copy of the data, once for all trials on it, and judges them.
+fn audit_together<W: Driven>(group: &Group<'_, '_, W>, over: Over<'_, '_, W>, at_last: Option<&W::Evidence>) {
+    let Over { names, ended, ledger, lost } = over;
+    // The numbers of runs are made of their begins.
+    let Some(begin) = ended.iter().map(|ended| ended.run / 1_000_000_000).min() else { return };
+    let (first, before) = (group.first, &group.before);
+    // What a round acknowledged that is lost may be stored too.
+    let claims = W::claims(&ledger, !lost);
     let clock = Monotonic::start();
     announce(first.reporter, "auditing");
-    // The numbers of runs are made of their begins.
-    let begin = ended.iter().map(|ended| ended.run).min().unwrap_or(0) / 1_000_000_000;
     let mut checked =
-        validate::after(first.databases, before, audited_before, (begin, claims), first.interrupt);
+        validate::after(first.databases, before, &group.audited_before, (begin, &claims), first.interrupt);
     if let (Ok(checked), Some(at_last)) = (&mut checked, at_last) {
-        hold_to(&mut checked.ledger, W::ledger_checks(before, at_last, claims));
+        hold_to(&mut checked.ledger, W::ledger_checks(before, at_last, &claims));
     }
     let stored = validate::evidence::<W>(&first.databases.urls());
     for Ended { trial, style, run, claims } in ended {
         match checked.as_ref().and_then(|checked| Ok((checked, stored.as_ref()?))) {
             Ok((checked, stored)) => {
                 trial.audits.extend(checked.audits.iter().cloned());
-                trial.ledger = checked.ledger.iter().map(|check| of_all(check, subjects)).collect();
+                trial.ledger = checked.ledger.iter().map(|check| of_all(check, &names)).collect();
                 if style.keeps_outbox() {
                     trial.ledger.extend(W::unpublished_checks(style.name(), &[run], &claims, stored));
                 }
@@ -185,14 +238,14 @@ fn of_all(check: &LedgerCheck, subjects: &[&str]) -> LedgerCheck {
 
 impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
     /// Starts its server, if it has one, and opens its sessions. No call is made. The keys of what is done once are made of the number
-    /// of the `run`. Its workers draw their calls as further ones of the same run would, of which those of `earlier` parties are
+    /// of the `run`. Its workers draw their calls as further ones of the same run would, of which those of earlier parties of its `group` are
     /// the first: with the same calls as theirs, what is stored would be as if each had been drawn several times.
     fn open(
         job: &'j Job<'a, W>,
         before: Before,
         document: &'j mut Document,
-        (run, earlier): (u64, u32),
-        knowledge: W::Knowledge,
+        run: u64,
+        (at, group): (usize, &mut Group<'j, 'a, W>),
     ) -> Result<Party<'j, 'a, W>> {
         job.begin(before, document)?;
         let (urls, size) = (job.databases.urls(), &job.databases.size);
@@ -215,7 +268,7 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
         }
         job.folder.put_document(document)?;
         let (streams, target) = (job.streams(run), Arc::new(target));
-        let (inputs, first) = (W::inputs(size, &streams, knowledge), earlier);
+        let (inputs, first) = (W::inputs(size, &streams, group.knowledge.clone()), group.workers);
         let inputs = |worker| inputs(first + worker);
         // A slice is a round, so that a rate is of one window.
         let plan = drive::Plan { slice: job.plan.round_measured(), ..job.plan.clone() };
@@ -223,12 +276,17 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
         let sampled = Sampled::new(&target, lookups.as_ref().map(|lookups| Arc::clone(&lookups.sampler)));
         let generator = W::generator(&plan, sampled, &inputs, Monotonic::start())?;
         let settle = job.plan.rounds.map_or(Nanos::ZERO, |rounds| rounds.settle);
+        let number = group.parties;
+        group.parties += 1;
+        group.workers += job.plan.workers;
         Ok(Party {
             job,
             document,
+            group: at,
+            number,
             stack,
             run,
-            first_worker: earlier,
+            first_worker: first,
             target,
             generator,
             lookups,
@@ -364,7 +422,8 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
 
 /// Whose turn it is, and what looks on.
 struct Turns<'a> {
-    watch: Watch<Monotonic>,
+    /// One of each group.
+    watches: Vec<Watch<Monotonic>>,
     clock: Monotonic,
     rounds: Rounds,
     /// When what there was was last written.
@@ -382,33 +441,35 @@ impl Turns<'_> {
         let turns = measure::turns(parties.len(), self.rounds.number, seed);
         let measured = job.plan.round_measured();
         let first_ns = self.clock.now();
+        let mut began = vec![false; self.watches.len()];
         for (at, party_at) in turns.iter().copied().enumerate() {
             let party = &mut parties[party_at];
             if party.failure.is_some() {
                 continue;
             }
             let plan = &party.job.plan;
-            let warmup = match (&party.whole, at) {
-                (None, 0) => plan.warmup,
-                (None, _) => Nanos(plan.warmup.0 / WARM_SHARE).max(party.settle),
+            let is_first = !std::mem::replace(&mut began[party.group], true);
+            let warmup = match (&party.whole, is_first) {
+                (None, true) => plan.warmup,
+                (None, false) => Nanos(plan.warmup.0 / WARM_SHARE).max(party.settle),
                 (Some(_), _) => party.settle,
             };
-            let longest = if at == 0 { plan.warmup_longest() } else { warmup };
+            let longest = if is_first { plan.warmup_longest() } else { warmup };
             let round =
                 Round { warmup, warmup_max: longest, measured, seed: plan.seed.wrapping_add(at as u64) };
             let mut turn = Turn {
-                watch: &mut self.watch,
+                watch: &mut self.watches[party.group],
                 clock: self.clock,
                 since: first_ns,
                 opened: Nanos::ZERO,
-                party: party_at,
+                party: party.number,
                 stop: Stop::new(),
                 interrupt: self.interrupt,
                 server: None,
                 failure: None,
                 warm: None,
                 unsettled: false,
-                waits: at == 0 && plan.warmup_max > Nanos::ZERO,
+                waits: is_first && plan.warmup_max > Nanos::ZERO,
             };
             party.turn(round, &mut turn);
             if turn.unsettled
@@ -438,7 +499,7 @@ impl Turns<'_> {
         turns_left: usize,
         following: &mut dyn TrialReporter,
     ) {
-        let Party { job, whole: Some(whole), settle, .. } = &parties[at] else { return };
+        let Party { job, group, whole: Some(whole), settle, .. } = &parties[at] else { return };
         let (plan, each) = (&job.plan, *settle + job.plan.round_measured());
         let (rate_unit, rate_seconds) = rate_shown::<W>(plan);
         following.slice(&SliceView {
@@ -455,7 +516,7 @@ impl Turns<'_> {
             away: false,
             window: whole.span,
             left: Nanos(each.0 * turns_left as u64),
-            usage: self.watch.usage(),
+            usage: self.watches[*group].usage(),
         });
     }
 }
@@ -477,7 +538,7 @@ struct Turn<'a> {
     warm: Option<Arc<AtomicBool>>,
     /// Whether the engine had not settled when the window opened.
     unsettled: bool,
-    /// Whether that is waited for: in the first turn of all.
+    /// Whether that is waited for: in the first turn of a group.
     waits: bool,
 }
 

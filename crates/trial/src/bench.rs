@@ -142,7 +142,8 @@ impl<'a, W: Driven> TrialRunner<'a, W> {
         end_early: Option<EndEarly<'_>>,
         run: &str,
     ) -> Result<Trial> {
-        let (databases, restored) = self.restore(prepared.deployed)?;
+        let (mut copies, restored) = self.restore(&[prepared.deployed])?;
+        let databases = copies.remove(0);
         let ready = self.deployed[prepared.deployed].ready()?;
         let folder = self.folder.trial(name)?;
         let mut own = document(prepared, ready, name, restored, run);
@@ -161,8 +162,8 @@ impl<'a, W: Driven> TrialRunner<'a, W> {
         ended(&folder, &mut own, index)
     }
 
-    /// Runs trials of variants on the same data at once: they make calls in turn, on one copy of it. Each is written in a folder of
-    /// its own, as by [`TrialRunner::trial`]. `seed` decides whose turn is when; where `all` are needed none is run without another.
+    /// Runs trials of variants on the same data at once: they make calls in turn, those on one place on one copy of it. Each is written in
+    /// a folder of its own, as by [`TrialRunner::trial`]. `seed` decides whose turn is when; where `all` are needed none is run without another.
     ///
     /// # Errors
     /// Of a trial, that it could not be begun or written; of all of them, that there was no copy, or nothing to observe.
@@ -172,38 +173,54 @@ impl<'a, W: Driven> TrialRunner<'a, W> {
         (seed, all): (u64, bool),
         run: &str,
     ) -> Result<Vec<Result<Trial>>> {
-        let Some((first, _)) = wanted.first() else { return Ok(Vec::new()) };
-        let (databases, restored) = self.restore(first.deployed)?;
-        let ready = self.deployed[first.deployed].ready()?;
+        let mut places: Vec<usize> = Vec::new();
+        let mut at = Vec::with_capacity(wanted.len());
+        for (prepared, _) in wanted {
+            let known = places.iter().position(|place| *place == prepared.deployed);
+            at.push(known.unwrap_or(places.len()));
+            if known.is_none() {
+                places.push(prepared.deployed);
+            }
+        }
+        let (copies, restored) = self.restore(&places)?;
+        let on: Vec<&Ready<W>> =
+            places.iter().map(|place| self.deployed[*place].ready()).collect::<Result<_>>()?;
         let folders: Vec<Folder> =
             wanted.iter().map(|(_, planned)| self.folder.trial(&planned.folder)).collect::<Result<_>>()?;
         let mut documents: Vec<Document> = Vec::with_capacity(wanted.len());
         let mut jobs = Vec::with_capacity(wanted.len());
-        for ((prepared, planned), folder) in wanted.iter().zip(&folders) {
-            let place = Place { databases: &databases, deployment: &ready.deployment, folder };
-            documents.push(document(prepared, ready, &planned.folder, restored, run));
+        for (((prepared, planned), folder), at) in wanted.iter().zip(&folders).zip(&at) {
+            let place = Place { databases: &copies[*at], deployment: &on[*at].deployment, folder };
+            documents.push(document(prepared, on[*at], &planned.folder, restored, run));
             jobs.push(prepared.job(&place, &planned.plan, &planned.what, self.reporter, self.interrupt));
         }
-        let befores = wanted.iter().map(|(prepared, _)| prepared.before(ready)).collect();
-        let ran = alternate(&jobs, befores, &mut documents, (seed, all));
-        self.spent.check_s += jobs[0].checked_s.get();
-        let forgotten = ready.deployment.drop_databases(&databases.urls());
+        let befores = wanted.iter().zip(&at).map(|((prepared, _), at)| prepared.before(on[*at])).collect();
+        let ran = alternate((&jobs, &at), befores, &mut documents, (seed, all));
+        self.spent.check_s += jobs.iter().map(|job| job.checked_s.get()).sum::<f64>();
+        let dropped: Vec<Result<()>> = on
+            .iter()
+            .zip(&copies)
+            .map(|(ready, copy)| ready.deployment.drop_databases(&copy.urls()))
+            .collect();
         let ran = ran?;
-        forgotten?;
+        dropped.into_iter().collect::<Result<()>>()?;
         let each = ran.into_iter().zip(&mut documents).zip(&folders);
         Ok(each.map(|((ran, own), folder)| ran.and_then(|()| ended(folder, own, 0))).collect())
     }
 
-    /// A fresh copy of the data on an engine that was just started, and the seconds that this took.
-    fn restore(&mut self, deployed: usize) -> Result<(Databases<W>, f64)> {
+    /// A fresh copy of the data in each of these places, on engines that were just started, and the seconds that this took.
+    fn restore(&mut self, places: &[usize]) -> Result<(Vec<Databases<W>>, f64)> {
         self.reporter.doing("restoring the data");
         let clock = Monotonic::start();
-        self.stop_other_engines(deployed, true)?;
-        let ready = self.deployed[deployed].ready()?;
-        let databases = ready.deployment.copy(&ready.template.databases, "trial")?;
+        self.stop_other_engines(places, true)?;
+        let copy = |place: &usize| {
+            let ready = self.deployed[*place].ready()?;
+            ready.deployment.copy(&ready.template.databases, "trial")
+        };
+        let copies = places.iter().map(copy).collect::<Result<_>>()?;
         let restored = clock.now().as_secs_f64();
         self.spent.restore_s += restored;
-        Ok((databases, restored))
+        Ok((copies, restored))
     }
 
     /// What the bench has spent so far; all but the total.
@@ -224,7 +241,7 @@ impl<'a, W: Driven> TrialRunner<'a, W> {
 
     fn deployed_at(&mut self, spec: &Spec) -> Result<usize> {
         if let Some(known) = self.deployed.iter().position(|deployed| deployed.spec == *spec) {
-            self.stop_other_engines(known, false)?;
+            self.stop_other_engines(&[known], false)?;
             return Ok(known);
         }
         let index = self.deployed.len();
@@ -253,17 +270,17 @@ impl<'a, W: Driven> TrialRunner<'a, W> {
         Ok(index)
     }
 
-    /// Lets no private engine run but that of one deployment. An idle engine would still write out what the last trial has left
+    /// Lets no private engine run but those of these places. An idle engine would still write out what the last trial has left
     /// behind, clean up, and hold its memory: all of it would be a cost of whoever is measured next. Every trial begins on an
     /// engine that was just started (`restart`), whatever ran before: one that stayed up would have the last trial's pages in
     /// its memory where another had none.
-    fn stop_other_engines(&mut self, index: usize, restart: bool) -> Result<()> {
+    fn stop_other_engines(&mut self, places: &[usize], restart: bool) -> Result<()> {
         for (at, other) in self.deployed.iter_mut().enumerate() {
-            if at != index {
+            if !places.contains(&at) {
                 other.stop()?;
             }
         }
-        self.deployed[index].ready()?.deployment.start(restart)
+        places.iter().try_for_each(|place| self.deployed[*place].start(restart))
     }
 }
 

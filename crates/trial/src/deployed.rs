@@ -75,8 +75,16 @@ impl<W: Driven> Deployed<W> {
         self.found.as_ref().ok().filter(|_| shared).map(|ready| &ready.template)
     }
 
-    pub(crate) fn ready(&mut self) -> Result<&mut Ready<W>> {
-        self.found.as_mut().map_err(|why| anyhow::Error::msg(why.clone()))
+    pub(crate) fn ready(&self) -> Result<&Ready<W>> {
+        self.found.as_ref().map_err(|why| anyhow::Error::msg(why.clone()))
+    }
+
+    /// Starts its engine after a rest, or again.
+    pub(crate) fn start(&mut self, restart: bool) -> Result<()> {
+        match &mut self.found {
+            Ok(ready) => ready.deployment.start(restart),
+            Err(why) => Err(anyhow::Error::msg(why.clone())),
+        }
     }
 
     /// What a reader must know of it, a sentence each.
