@@ -57,6 +57,36 @@ fn files_with_extended_tests_are_listed_in_contributing() {
     }
 }
 
+/// A command that names a package which is called otherwise now does not run.
+#[test]
+fn commands_of_cargo_name_packages_that_exist() {
+    let texts = texts();
+    let manifests = texts.iter().filter(|(path, _)| path.ends_with("Cargo.toml"));
+    let names: BTreeSet<&str> = manifests
+        .filter_map(|(_, text)| {
+            text.split_once("[package]")?.1.lines().find_map(|line| line.strip_prefix("name = "))
+        })
+        .map(|name| name.trim_matches('"'))
+        .collect();
+    assert!(names.contains("stackmark"), "{names:?}");
+    let (mut found, mut named) = (Vec::new(), 0);
+    for (path, text) in &texts {
+        for command in text.lines().filter_map(|line| line.split_once("cargo ")) {
+            let mut words = command.1.split_whitespace().skip_while(|word| *word != "-p").skip(1);
+            let Some(package) = words.next().map(|word| word.trim_end_matches(['`', '.', ',', ':', ')']))
+            else {
+                continue;
+            };
+            named += 1;
+            if !names.contains(package) {
+                found.push(format!("{}: no package is called `{package}`", path.display()));
+            }
+        }
+    }
+    assert!(named > 10, "{named}");
+    assert_none(&found);
+}
+
 #[test]
 fn files_stay_short() {
     let found: Vec<String> = texts().iter().filter_map(|(path, text)| length_violation(path, text)).collect();

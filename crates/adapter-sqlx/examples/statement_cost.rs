@@ -1,7 +1,7 @@
 //! What a statement costs through sqlx and through tokio-postgres, side by side on one private PostgreSQL, and a
 //! transaction of three. Turn about, so that whatever else the machine does meets both.
 //!
-//! `cargo run --release -p adapter-sqlx --example statement_cost`
+//! `cargo run --release -p stackmark-adapter-sqlx --example statement_cost`
 #![allow(clippy::unwrap_used, reason = "a measurement that fails has nothing to say")]
 
 use adapter_sqlx::SqlxPostgres;

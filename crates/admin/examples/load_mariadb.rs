@@ -1,4 +1,4 @@
-//! Loads TPC-C into MariaDB and says how fast, by both ways: `cargo run --release -p admin --example load_mariadb -- URL
+//! Loads TPC-C into MariaDB and says how fast, by both ways: `cargo run --release -p stackmark-admin --example load_mariadb -- URL
 //! [WAREHOUSES] [load-data | inserts] [THREADS]`.
 
 use admin::mariadb::{Way, store_by};

@@ -2,7 +2,7 @@
 //! order in which the runner has it, on machines as they are.
 //!
 //! The bounds are what users may rely on; docs/decisions/0012 has the table that
-//! `cargo test --release -p measure --test coverage extended -- --nocapture` prints. The tests outside of `extended` do the
+//! `cargo test --release -p stackmark-measure --test coverage extended -- --nocapture` prints. The tests outside of `extended` do the
 //! same in an eighth of the rounds, with bounds as much wider as chance is.
 
 use measure::{

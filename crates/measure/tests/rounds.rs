@@ -1,6 +1,6 @@
 //! How often intervals are right that come from rounds of subjects that take turns, in simulations of whole comparisons on
 //! machines as they are. docs/decisions/0034 has the table that
-//! `cargo test --release -p measure --test rounds extended -- --nocapture` prints; the other test does the same with fewer
+//! `cargo test --release -p stackmark-measure --test rounds extended -- --nocapture` prints; the other test does the same with fewer
 //! comparisons, and with bounds as much wider as chance is.
 
 use measure::{Better, Terms, compare, group_ratios, ratio_to_base, turns};

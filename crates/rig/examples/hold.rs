@@ -1,7 +1,7 @@
 //! Starts the engine named, prints where it is, and holds it until it is killed. A test kills it.
 //!
 //! ```text
-//! cargo run -p rig --example hold -- postgres
+//! cargo run -p stackmark-rig --example hold -- postgres
 //! ```
 
 use rig::{Engine, Options};

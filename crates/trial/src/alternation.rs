@@ -67,6 +67,8 @@ struct Party<'j, 'a, W: Driven> {
 struct Group<'j, 'a, W: Driven> {
     /// Its first job.
     first: &'j Job<'a, W>,
+    /// The processes whose cost is that of each party.
+    watched: Vec<Watched>,
     audited_before: Vec<result::Audit>,
     /// What was stored before the first call.
     before: W::Evidence,
@@ -111,13 +113,10 @@ pub(crate) fn alternate<W: Driven>(
     let ours = jobs.iter().all(|job| job.subject.speaks_through_ours());
     let clock = Monotonic::start();
     let mut watches = Vec::with_capacity(groups.len());
-    let mut shared = Vec::with_capacity(groups.len());
     for (at, group) in groups.iter().enumerate() {
-        let mut watched = group.first.watched();
-        shared.push(watched.len());
         let own = parties.iter().filter(|party| party.group == at);
-        watched.extend(own.filter_map(|party| party.server.as_ref()).map(Server::pid).map(server));
-        watches.push(group.first.watch(watched, clock)?);
+        let servers = own.filter_map(|party| party.server.as_ref()).map(Server::pid).map(server);
+        watches.push(group.first.watch(group.watched.iter().cloned().chain(servers).collect(), clock)?);
     }
     let first = &jobs[0];
     let rounds = first.plan.rounds.context("its plan has no rounds")?;
@@ -127,33 +126,10 @@ pub(crate) fn alternate<W: Driven>(
     turns.take(&mut parties, seed)?;
     let at_last: Vec<Option<W::Evidence>> = last.into_iter().map(LastAnswer::evidence::<W>).collect();
 
-    let mut observations: Vec<_> = turns
-        .watches
-        .into_iter()
-        .zip(&groups)
-        .map(|(watch, group)| watch.stop_each(group.parties).into_iter())
-        .collect();
-    let mut servers: Vec<usize> = shared.clone();
-    let mut over: Vec<Over<'_, '_, W>> = groups.iter().map(Over::of).collect();
-    for party in parties {
-        let group = party.group;
-        let over = &mut over[group];
-        let mut observation = observations[group].next().context("it was watched")?;
-        let own = party.server.as_ref().map(|_| {
-            servers[group] += 1;
-            servers[group] - 1
-        });
-        let mut at = 0..;
-        if let Some(engine) = observation.engine.as_mut().filter(|_| !ours) {
-            engine.other_sessions = None;
-        }
-        observation.processes.retain(|_| at.next().is_some_and(|at| at < shared[group] || Some(at) == own));
-        over.names.push(party.job.what);
-        over.lost |= party.lost;
-        over.ended.push(party.finish(observation, &mut over.ledger)?);
-    }
-    for ((group, over), at_last) in groups.iter().zip(over).zip(at_last) {
-        audit_together(group, over, at_last.as_ref());
+    for (at, ((group, watch), at_last)) in groups.iter().zip(turns.watches).zip(at_last).enumerate() {
+        let (own, others) = parties.into_iter().partition(|party| party.group == at);
+        parties = others;
+        group.finish(own, (watch, ours), at_last.as_ref())?;
     }
     Ok(errors.into_iter().map(|error| error.map_or(Ok(()), Err)).collect())
 }
@@ -163,25 +139,72 @@ impl<'j, 'a, W: Driven> Group<'j, 'a, W> {
     fn of(first: &'j Job<'a, W>, run: u64, given: &Before) -> Result<Group<'j, 'a, W>> {
         let before = validate::evidence::<W>(&first.databases.urls())?;
         let knowledge = W::knowledge(&first.databases.size, &first.streams(run), Some(&before));
-        let audited_before = given.audits.clone();
-        Ok(Group { first, audited_before, before, knowledge, parties: 0, workers: 0 })
+        let (watched, audited_before) = (first.watched(), given.audits.clone());
+        Ok(Group { first, watched, audited_before, before, knowledge, parties: 0, workers: 0 })
     }
-}
 
-/// What has become of a group when the load is over.
-struct Over<'j, 'a, W: Driven> {
-    names: Vec<&'a str>,
-    ended: Vec<Ended<'j, W>>,
-    /// What the calls of all parties imply about the data.
-    ledger: W::Ledger,
-    /// Whether calls were made of which nothing is known.
-    lost: bool,
-}
+    /// Ends its parties, whose processes and engine were watched, and audits its copy of the data. Sessions of a server that is not `ours`
+    /// are not told from others'.
+    fn finish(
+        &self,
+        parties: Vec<Party<'j, 'a, W>>,
+        (watch, ours): (Watch<Monotonic>, bool),
+        at_last: Option<&W::Evidence>,
+    ) -> Result<()> {
+        let names: Vec<&str> = parties.iter().map(|party| party.job.what).collect();
+        let mut ledger = W::new_ledger(&self.first.databases.size);
+        let (mut ended, mut lost) = (Vec::new(), false);
+        let shared = self.watched.len();
+        let mut servers = shared..;
+        for (party, mut observation) in parties.into_iter().zip(watch.stop_each(self.parties)) {
+            let own = party.server.as_ref().and_then(|_| servers.next());
+            let mut at = 0..;
+            if let Some(engine) = observation.engine.as_mut().filter(|_| !ours) {
+                engine.other_sessions = None;
+            }
+            observation.processes.retain(|_| at.next().is_some_and(|at| at < shared || Some(at) == own));
+            lost |= party.lost;
+            ended.push(party.finish(observation, &mut ledger)?);
+        }
+        // What a round acknowledged that is lost may be stored too.
+        let claims = W::claims(&ledger, !lost);
+        self.audit(&names, ended, at_last, &claims);
+        Ok(())
+    }
 
-impl<'a, W: Driven> Over<'_, 'a, W> {
-    fn of(group: &Group<'_, 'a, W>) -> Self {
-        let ledger = W::new_ledger(&group.first.databases.size);
-        Over { names: Vec::new(), ended: Vec::new(), ledger, lost: false }
+    /// Audits its copy of the data, once for all trials on it, and judges them.
+    fn audit(
+        &self,
+        names: &[&str],
+        ended: Vec<Ended<'_, W>>,
+        at_last: Option<&W::Evidence>,
+        claims: &W::Claims,
+    ) {
+        // The numbers of runs are made of their begins.
+        let Some(begin) = ended.iter().map(|ended| ended.run / 1_000_000_000).min() else { return };
+        let (first, before) = (self.first, &self.before);
+        let clock = Monotonic::start();
+        announce(first.reporter, "auditing");
+        let mut checked =
+            validate::after(first.databases, before, &self.audited_before, (begin, claims), first.interrupt);
+        if let (Ok(checked), Some(at_last)) = (&mut checked, at_last) {
+            hold_to(&mut checked.ledger, W::ledger_checks(before, at_last, claims));
+        }
+        let stored = validate::evidence::<W>(&first.databases.urls());
+        for Ended { trial, style, run, claims } in ended {
+            match checked.as_ref().and_then(|checked| Ok((checked, stored.as_ref()?))) {
+                Ok((checked, stored)) => {
+                    trial.audits.extend(checked.audits.iter().cloned());
+                    trial.ledger = checked.ledger.iter().map(|check| of_all(check, names)).collect();
+                    if style.keeps_outbox() {
+                        trial.ledger.extend(W::unpublished_checks(style.name(), &[run], &claims, stored));
+                    }
+                }
+                Err(error) => not_audited(trial, error),
+            }
+            trial.rules = judge::rules::judge(trial);
+        }
+        first.checked_s.set(clock.now().as_secs_f64());
     }
 }
 
@@ -196,38 +219,6 @@ struct Ended<'j, W: Driven> {
     run: u64,
     /// What its own calls imply about the data.
     claims: W::Claims,
-}
-
-/// Audits a copy of the data, once for all trials on it, and judges them.
-fn audit_together<W: Driven>(group: &Group<'_, '_, W>, over: Over<'_, '_, W>, at_last: Option<&W::Evidence>) {
-    let Over { names, ended, ledger, lost } = over;
-    // The numbers of runs are made of their begins.
-    let Some(begin) = ended.iter().map(|ended| ended.run / 1_000_000_000).min() else { return };
-    let (first, before) = (group.first, &group.before);
-    // What a round acknowledged that is lost may be stored too.
-    let claims = W::claims(&ledger, !lost);
-    let clock = Monotonic::start();
-    announce(first.reporter, "auditing");
-    let mut checked =
-        validate::after(first.databases, before, &group.audited_before, (begin, &claims), first.interrupt);
-    if let (Ok(checked), Some(at_last)) = (&mut checked, at_last) {
-        hold_to(&mut checked.ledger, W::ledger_checks(before, at_last, &claims));
-    }
-    let stored = validate::evidence::<W>(&first.databases.urls());
-    for Ended { trial, style, run, claims } in ended {
-        match checked.as_ref().and_then(|checked| Ok((checked, stored.as_ref()?))) {
-            Ok((checked, stored)) => {
-                trial.audits.extend(checked.audits.iter().cloned());
-                trial.ledger = checked.ledger.iter().map(|check| of_all(check, &names)).collect();
-                if style.keeps_outbox() {
-                    trial.ledger.extend(W::unpublished_checks(style.name(), &[run], &claims, stored));
-                }
-            }
-            Err(error) => not_audited(trial, error),
-        }
-        trial.rules = judge::rules::judge(trial);
-    }
-    first.checked_s.set(clock.now().as_secs_f64());
 }
 
 /// A check against the answers of all of them, which says so.

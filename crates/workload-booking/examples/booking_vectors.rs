@@ -1,4 +1,4 @@
-//! Prints the golden vectors: `cargo run -p workload-booking --example booking_vectors > spec/vectors/booking.jsonl`.
+//! Prints the golden vectors: `cargo run -p stackmark-workload-booking --example booking_vectors > spec/vectors/booking.jsonl`.
 //!
 //! The committed file is compiled in, so it must exist, if only empty.
 

@@ -1,4 +1,4 @@
-//! Prints the golden vectors: `cargo run -p workload-catalogue --example catalogue_vectors > spec/vectors/catalogue.jsonl`.
+//! Prints the golden vectors: `cargo run -p stackmark-workload-catalogue --example catalogue_vectors > spec/vectors/catalogue.jsonl`.
 //!
 //! The committed file is compiled in, so it must exist, if only empty.
 

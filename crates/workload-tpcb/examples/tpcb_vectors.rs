@@ -1,4 +1,4 @@
-//! Prints the golden vectors: `cargo run -p workload-tpcb --example tpcb_vectors > spec/vectors/tpcb.jsonl`.
+//! Prints the golden vectors: `cargo run -p stackmark-workload-tpcb --example tpcb_vectors > spec/vectors/tpcb.jsonl`.
 //!
 //! The committed file is compiled in, so it must exist, if only empty.
 

@@ -1,4 +1,4 @@
-//! Prints the golden vectors: `cargo run -p workload-tpcc --example tpcc_vectors > spec/vectors/tpcc.jsonl`.
+//! Prints the golden vectors: `cargo run -p stackmark-workload-tpcc --example tpcc_vectors > spec/vectors/tpcc.jsonl`.
 //!
 //! The committed file is compiled in, so it must exist, if only empty.
 

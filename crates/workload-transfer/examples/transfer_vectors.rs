@@ -1,4 +1,4 @@
-//! Prints the golden vectors: `cargo run -p workload-transfer --example transfer_vectors > spec/vectors/transfer.jsonl`.
+//! Prints the golden vectors: `cargo run -p stackmark-workload-transfer --example transfer_vectors > spec/vectors/transfer.jsonl`.
 //!
 //! The committed file is compiled in, so it must exist, if only empty.
 
