@@ -126,8 +126,8 @@ fn noise(comparison: &Comparison) -> Option<Rule> {
     }
 }
 
-/// Whether one side leaves more to be done later than the other, which falls on both where they took turns on one copy of the
-/// data: log that a checkpoint follows, and dead rows for a vacuum or a purge.
+/// Whether one side leaves more to be done later than the other, which falls on both where they took turns, on one copy of the data or
+/// on one machine: log that a checkpoint follows, and dead rows for a vacuum or a purge.
 fn later_costs(of: &Compared<'_>) -> Option<Rule> {
     let all = || of.a.iter().chain(of.b);
     if of.comparison.ratio.is_none()
@@ -168,7 +168,7 @@ fn later_costs(of: &Compared<'_>) -> Option<Rule> {
     if !more.is_empty() {
         return warning(
             format!(
-                "both sides took turns on one copy of the data, so what calls cost later (checkpoints, vacuum) fell on both alike: {}",
+                "both sides took turns, so what calls cost later (checkpoints, vacuum) fell on both alike: {}",
                 more.join("; ")
             ),
             "use `--trials`, in which each side bears its own",
