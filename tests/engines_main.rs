@@ -11,6 +11,7 @@ mod e2e_impostor;
 #[expect(dead_code, reason = "shared with the tests of SQLite, which use all of it")]
 mod e2e_workdir;
 mod engines_drill;
+mod engines_galera;
 mod engines_kits;
 mod engines_languages;
 mod engines_mysql;

@@ -22,6 +22,7 @@ async fn connect_at_leisure(url: &ServerUrl) -> Result<Conn, OpenError> {
     if url.dialect != Dialect::MySql {
         return Err(unusable(url, "the URL is of another engine; one of MariaDB begins with `mysql://`"));
     }
+    let url = &*url.next_node();
     let mut conn = match url.tls {
         Tls::Off => Conn::new(options(url, None)).await,
         Tls::Prefer => match Conn::new(options(url, Some(encryption(url)))).await {

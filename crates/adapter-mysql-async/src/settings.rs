@@ -13,8 +13,8 @@ pub const ADAPTER: (&str, &str) = ("mysql_async", "0.37.1");
 pub async fn read_back(conn: &mut Conn, url: &ServerUrl) -> Result<MySqlSettings, OpenError> {
     let fail = |error| refused(url, error);
     let variables = conn.query(MySqlSettings::question()).await.map_err(fail)?;
-    let cipher: Option<(String, String)> = conn.query_first(MySqlSettings::CIPHER).await.map_err(fail)?;
-    Ok(MySqlSettings::of(variables, cipher.as_ref().map_or("", |(_, cipher)| cipher), url))
+    let status = conn.query(MySqlSettings::STATUS).await.map_err(fail)?;
+    Ok(MySqlSettings::of(variables, status, url))
 }
 
 #[cfg(test)]

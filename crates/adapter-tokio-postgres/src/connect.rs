@@ -43,6 +43,7 @@ pub async fn connect_to_write(url: &ServerUrl) -> Result<Connected, OpenError> {
 }
 
 async fn connect_at_leisure(url: &ServerUrl) -> Result<Connected, OpenError> {
+    let url = &*url.next_node();
     let tls = crate::tls::connector(url)?;
     let (client, connection) = config(url).connect(tls).await.map_err(|error| open_error(url, &error))?;
     let mut link = Link::new(connection);

@@ -72,6 +72,10 @@ pub(crate) trait Engine: Send + Sync {
     fn ensure_direct(&self) -> Result<(), Cause> {
         Ok(())
     }
+    /// Names each table whose rows differ between nodes, and the node; nothing where there are not several nodes that keep all rows.
+    fn differing(&self) -> Result<Option<Vec<String>>, Cause> {
+        Ok(None)
+    }
     /// Makes an empty database.
     fn create(&self) -> Result<(), Error>;
     /// Removes the database with everything in it.

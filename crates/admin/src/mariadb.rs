@@ -2,9 +2,10 @@
 //! and MariaDB skips those for MySQL from 5.7 on, `/*!50708 … */`.
 //!
 //! In reading order: `session` (a connection that is waited for), `conn` (what it does for loads and audits, with values in
-//! the form of `layout`; `writer` stores rows), `copy` (databases copied; `files` where their files are ours), and `sample`
-//! (what the server reports).
+//! the form of `layout`; `writer` stores rows), `copy` (databases copied; `files` where their files are ours), `cluster` (several
+//! nodes), and `sample` (what the server reports).
 
+mod cluster;
 mod conn;
 mod copy;
 mod files;
@@ -156,7 +157,11 @@ impl Server for Database {
 
     /// Each connection is looked at when it is opened.
     fn ensure_direct(&self) -> Result<(), Cause> {
-        self.open().map(drop)
+        cluster::ensure_one(&self.url)
+    }
+
+    fn differing(&self) -> Result<Option<Vec<String>>, Cause> {
+        cluster::differing(&self.url)
     }
 
     fn beside(&self) -> Result<Session, Cause> {
@@ -254,11 +259,12 @@ impl Server for Database {
         Ok(())
     }
 
-    fn copy(&self, to: &Database, _: bool) -> Result<(), Error> {
+    fn copy(&self, to: &Database, ours: bool) -> Result<(), Error> {
         to.create()?;
         let contents = copy::complete_in(self)?;
         let mut claimed = claimed(to, "copy to")?;
-        copy::copy(&mut claimed, &self.url, &to.url, &contents).map_err(|source| to.failed("copy to", source))
+        copy::copy(&mut claimed, (&self.url, &to.url), &contents, ours)
+            .map_err(|source| to.failed("copy to", source))
     }
 
     fn sampler(&self) -> Box<dyn EngineProbe> {

@@ -205,6 +205,13 @@ impl Server for Database {
     /// Two transactions of one connection are on two backends of a pooler if someone else has taken the first meanwhile; where it
     /// passes on what sessions ask for, this is what tells it.
     fn ensure_direct(&self) -> Result<(), Cause> {
+        if !self.0.others.is_empty() {
+            let why = format!(
+                "{}: an address of several hosts is of a cluster whose nodes all take calls, and PostgreSQL has none\nhint: give one host",
+                self.0.place()
+            );
+            return Err(Cause::other(why));
+        }
         let pid = "select pg_backend_pid()";
         let (first, second) = (self.open()?, self.open()?);
         let before = first.ask(pid)?;

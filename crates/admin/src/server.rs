@@ -55,6 +55,10 @@ pub(crate) trait Server: Send + Sync {
     fn hold(&self, shared: bool) -> Result<Held, Cause>;
     /// Finds out that one connection is one session of the server, before anything is done that counts on it.
     fn ensure_direct(&self) -> Result<(), Cause>;
+    /// See [`Engine::differing`].
+    fn differing(&self) -> Result<Option<Vec<String>>, Cause> {
+        Ok(None)
+    }
     /// A connection to its server that is not in the way of making or removing it.
     fn beside(&self) -> Result<Self::Session, Cause>;
     fn read_only(&self) -> Result<Self::Session, Cause>;
@@ -262,6 +266,10 @@ impl<S: Server> Engine for S {
 
     fn ensure_direct(&self) -> Result<(), Cause> {
         Server::ensure_direct(self)
+    }
+
+    fn differing(&self) -> Result<Option<Vec<String>>, Cause> {
+        Server::differing(self)
     }
 
     fn create(&self) -> Result<(), Error> {

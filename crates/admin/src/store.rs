@@ -100,6 +100,16 @@ impl Store {
         rows().map_err(|source| self.0.unread(source))
     }
 
+    /// The tables of which nodes of a cluster have other rows than the first, each with where: `accounts at 10.0.0.2:3306`. Each node first
+    /// applies what has been committed on the others; calls that are made meanwhile may look like a difference. Nothing where the
+    /// address is not of several nodes of which each keeps all rows.
+    ///
+    /// # Errors
+    /// A node cannot be reached or asked.
+    pub fn differing(&self) -> Result<Option<Vec<String>>, Error> {
+        self.0.differing().map_err(|source| self.0.unread(source))
+    }
+
     /// Runs every group through plain connections, up to `threads` at a time, and stops at `deadline` (a span from now) or
     /// when `stop` is set: running statements are ended at the engine too, and what is missing says so in its rows.
     ///

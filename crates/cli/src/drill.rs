@@ -80,6 +80,12 @@ pub(crate) fn drill<W: Driven>(
     }
     spec.chosen = chosen;
     spec.suits::<W>(subject.how)?;
+    if spec.settings.iter().any(|(name, value)| name == sql::WRITERS && value != "1") {
+        bail!(
+            "a drill makes calls on the first node of a cluster, which its faults hit\nhint: leave {} out",
+            sql::WRITERS
+        );
+    }
 
     let locked = trial::hold(false)?;
     let (folder, started, id) = Folder::create(&args.out.out, &format!("drill-{}", subject.path))?;

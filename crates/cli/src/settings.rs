@@ -239,6 +239,15 @@ fn of_server(url: &DbUrl, name: &str) -> Result<Found> {
         bail!("`{name}` is not the name of a setting");
     }
     let query = match url.dialect() {
+        Dialect::MySql if name == sql::WRITERS => {
+            let writers = if let DbUrl::Server(url) = url { url.writers().len() } else { 1 };
+            return Ok(Found { value: writers.to_string(), unit: String::new() });
+        }
+        Dialect::MySql if name == sql::GALERA => {
+            "select variable_value, '' from information_schema.global_status \
+                                                  where variable_name = 'WSREP_CLUSTER_SIZE'"
+                .to_owned()
+        }
         Dialect::MySql => format!("select cast(@@global.{name} as char), ''"),
         // The server knows it only as a name that someone has set.
         Dialect::Postgres if name == sql::postgres::FILLFACTOR => {

@@ -210,9 +210,8 @@ impl Deployment {
     /// The first process of each engine: of private ones, or of those on this machine that the user named; and where private
     /// ones write theirs, since they may come back under another.
     pub fn engines(&self) -> Vec<(u32, Option<PathBuf>)> {
-        let one = |host: &Host| Some((host.engine_pid()?, host.engine_pid_file()));
         let mut engines = Vec::new();
-        for engine in self.hosts.iter().filter_map(one) {
+        for engine in self.hosts.iter().flat_map(Host::engines) {
             // Two databases of the user's may be on one server.
             if !engines.contains(&engine) {
                 engines.push(engine);
@@ -233,7 +232,7 @@ impl Deployment {
 
     /// How often each private engine has met its limits, in the order of [`Deployment::engines`].
     pub fn engine_throttling(&self) -> Vec<Option<rig::Throttling>> {
-        self.hosts.iter().map(Host::engine_throttling).collect()
+        self.hosts.iter().flat_map(Host::engine_throttling).collect()
     }
 
     /// The broker that a relay publishes to, where there is one.

@@ -188,10 +188,23 @@ impl Host {
         }
     }
 
-    /// The first process of the engine: of the private one, or of one on this machine that the user named.
-    pub(crate) fn engine_pid(&self) -> Option<u32> {
+    /// The nodes of the private engine: one, unless it is a cluster.
+    fn nodes(&self) -> impl Iterator<Item = &rig::Running> {
+        self.engine.iter().flat_map(|engine| std::iter::once(engine).chain(engine.peers()))
+    }
+
+    /// The first process of each node of the private engine, and where it writes its number, since it may come back under another; or
+    /// of an engine on this machine that the user named.
+    pub(crate) fn engines(&self) -> Vec<(u32, Option<PathBuf>)> {
+        let pid_file = |engine: &rig::Running| {
+            (engine.engine() == rig::Engine::Postgres).then(|| engine.data().join("postmaster.pid"))
+        };
+        let named = self.named_pid().map(|pid| (pid, None));
+        self.nodes().map(|node| (node.pid(), pid_file(node))).chain(named).collect()
+    }
+
+    fn named_pid(&self) -> Option<u32> {
         match (&self.engine, &self.named) {
-            (Some(engine), _) => Some(engine.pid()),
             (None, Some(DbUrl::Server(url))) if !self.is_elsewhere() => {
                 let at = match &url.socket {
                     None => Listening::Port(url.port),
@@ -206,7 +219,7 @@ impl Host {
                 };
                 listener(at, if url.dialect == Dialect::Postgres { &POSTGRES } else { &MARIADB })
             }
-            (None, _) => None,
+            _ => None,
         }
     }
 
@@ -220,15 +233,10 @@ impl Host {
         self.limits
     }
 
-    /// How often the private engine has met its limits.
-    pub(crate) fn engine_throttling(&self) -> Option<rig::Throttling> {
-        self.engine.as_ref()?.throttling()
-    }
-
-    /// Where the private engine writes its process id: it may come back under another.
-    pub(crate) fn engine_pid_file(&self) -> Option<PathBuf> {
-        let engine = self.engine.as_ref()?;
-        (engine.engine() == rig::Engine::Postgres).then(|| engine.data().join("postmaster.pid"))
+    /// How often each has met its limits, in the order of [`Host::engines`].
+    pub(crate) fn engine_throttling(&self) -> Vec<Option<rig::Throttling>> {
+        let of_named = self.named_pid().map(|_| None);
+        self.nodes().map(rig::Running::throttling).chain(of_named).collect()
     }
 
     /// What a reader of a number must know about the private engine, a sentence each.

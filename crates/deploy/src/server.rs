@@ -4,7 +4,7 @@ use crate::group::{Group, LOOK};
 use crate::{DeployError, Manifest, RelayOptions};
 use measure::Monotonic;
 use model::{Clock, HttpOptions, Transport};
-use sql::{DbUrl, ServerUrl};
+use sql::{Address, DbUrl, ServerUrl};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -315,7 +315,17 @@ pub(crate) fn environment(order: &Order<'_>, settings: &ServerSettings) -> Vec<(
         let mut url = url.clone();
         match &mut url {
             DbUrl::Sqlite(url) => absolute(&mut url.path),
-            DbUrl::Server(url) => url.socket.iter_mut().chain(&mut url.authority).for_each(absolute),
+            DbUrl::Server(url) => {
+                // A server that knows no clusters is told of the one node that gets calls.
+                if let [one] = &url.writers()[..] {
+                    *url = one.clone();
+                }
+                let sockets = url.others.iter_mut().filter_map(|other| match other {
+                    Address::Socket(socket) => Some(socket),
+                    Address::Host(..) => None,
+                });
+                url.socket.iter_mut().chain(&mut url.authority).chain(sockets).for_each(absolute);
+            }
         }
         variables.push((variable(DATABASE, store), url.to_string()));
         if let DbUrl::Server(ServerUrl { password: Some(password), .. }) = &url {

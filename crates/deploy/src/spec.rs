@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use model::{Nanos, Tier};
 use serde::{Deserialize, Serialize};
 use sql::{DbUrl, Dialect, SqliteUrl};
-use targets::{Driven, How};
+use targets::{Driven, How, Style};
 use workload::Chosen;
 
 /// Where the data of a variant lies. Variants with equal specifications share one load and one private engine;
@@ -176,6 +176,17 @@ impl Spec {
         self.named.is_empty() && !self.is_private_file()
     }
 
+    /// Nodes of the private cluster that each of its stores is; 1 where that is one engine.
+    fn nodes(&self) -> usize {
+        let asked = self.settings.iter().find(|(name, _)| name == sql::GALERA);
+        asked.and_then(|(_, nodes)| nodes.parse().ok()).unwrap_or(1)
+    }
+
+    /// How many private engines are up for it.
+    pub fn private_engines(&self) -> usize {
+        if self.has_private_engine() { self.shards as usize * self.nodes() } else { 0 }
+    }
+
     /// Whether both can be up at once, each with a copy of the same data, and get the same calls: private engines that differ in
     /// settings, version, durability or limits, if at all.
     pub fn can_take_turns(&self, other: &Spec) -> bool {
@@ -186,10 +197,22 @@ impl Spec {
 
     /// Whether calls can be made on it as a subject makes them.
     pub fn suits<W: Driven>(&self, how: How) -> Result<()> {
+        self.can_be_replicated(how)?;
         match self.shards > 1 && self.is_private_file() {
             true => W::spans_private_files(how.style.name(), self.sqlite()?.journal),
             false => Ok(()),
         }
+    }
+
+    /// Whether a cluster that is asked for can do what a style needs.
+    fn can_be_replicated(&self, how: How) -> Result<()> {
+        if self.nodes() > 1 && matches!(how.style, Style::TwoPhase | Style::TwoPhaseLog) {
+            bail!(
+                "Galera replicates no XA transactions, so `{}` cannot run on a cluster of it\nhint: the style `saga` can",
+                how.path()
+            );
+        }
+        Ok(())
     }
 
     /// The settings of a private SQLite database, on a file that does not matter.
@@ -207,6 +230,7 @@ impl Spec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use targets::Driver;
 
     fn spec(dialect: Dialect, named: &[&str]) -> Spec {
         let named: Vec<DbUrl> = named.iter().map(|url| url.parse().expect("an address")).collect();
@@ -235,6 +259,20 @@ mod tests {
         for other in others {
             assert!(!one.can_take_turns(&other) && !other.can_take_turns(&one), "{other:?}");
         }
+    }
+
+    #[test]
+    fn a_cluster_has_so_many_engines_and_no_xa() {
+        let mut cluster = Spec { shards: 2, ..spec(Dialect::MySql, &[]) };
+        assert_eq!((cluster.private_engines(), spec(Dialect::Sqlite, &[]).private_engines()), (2, 0));
+        cluster.set(vec![(sql::GALERA.into(), "3".into())], None);
+        assert_eq!(cluster.private_engines(), 6);
+        let suits = |style| {
+            cluster.can_be_replicated(How { dialect: Dialect::MySql, driver: Driver::MySqlAsync, style })
+        };
+        assert!(suits(Style::Saga).is_ok());
+        let refused = suits(Style::TwoPhase).unwrap_err().to_string();
+        assert!(refused.contains("no XA transactions"), "{refused}");
     }
 
     #[test]

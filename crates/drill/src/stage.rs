@@ -200,6 +200,7 @@ impl<'a, W: Driven> Stage<'a, W> {
         let through = |url: DbUrl| match (url, ways.next()) {
             (DbUrl::Server(url), Some(way)) => {
                 let host = "127.0.0.1".to_owned();
+                let url = ServerUrl { others: Vec::new(), writers: None, ..url };
                 DbUrl::Server(ServerUrl { host, port: way.address().port(), socket: None, ..url })
             }
             (url, _) => url,

@@ -11,6 +11,7 @@ mod disk;
 mod error;
 mod find;
 pub mod for_tests;
+mod galera;
 mod home;
 mod kafka;
 mod limits;

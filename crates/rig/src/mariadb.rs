@@ -103,9 +103,10 @@ impl Technology for MariaDb {
     }
 
     fn arguments(&self, command: &mut Command, starting: &Starting<'_>) {
-        let Starting { home, init_file, .. } = starting;
+        let Starting { home, init_file, begins, .. } = starting;
         command.arg(format!("--defaults-file={}", home.join("engine.conf").display()));
         command.args(init_file.map(|path| format!("--init-file={}", path.display())));
+        command.args(begins.then_some("--wsrep-new-cluster"));
     }
 
     fn socket(&self, folder: &Path, _: u16) -> Option<PathBuf> {
@@ -127,7 +128,11 @@ impl Technology for MariaDb {
     fn file(&self, settings: &Settings) -> String {
         let quoted = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"");
         let line = |(key, value): &(String, String)| format!("{key} = \"{}\"\n", quoted(value));
-        std::iter::once("[mariadbd]\n".to_owned()).chain(settings.0.iter().map(line)).collect()
+        // What Stackmark carries out itself is none of its own.
+        let of_engine = |(key, _): &&(String, String)| !key.starts_with("stackmark.");
+        std::iter::once("[mariadbd]\n".to_owned())
+            .chain(settings.0.iter().filter(of_engine).map(line))
+            .collect()
     }
 
     fn client(&self, installation: &Installation, home: &Path, _: u16, database: &str) -> Option<Command> {
@@ -155,6 +160,11 @@ impl Technology for MariaDb {
             "skip_networking",
             "socket",
             "user",
+            "wsrep_cluster_address",
+            "wsrep_node_address",
+            "wsrep_provider",
+            "wsrep_provider_options",
+            "wsrep_sst_receive_address",
         ]
     }
 }

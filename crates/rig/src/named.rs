@@ -7,7 +7,7 @@ use crate::place::{Place, creating};
 use crate::running::{Running, prepare};
 use crate::state::State;
 use crate::technology::Sql;
-use crate::{Engine, Options, RigError, base};
+use crate::{Engine, Options, RigError, base, galera};
 use rustix::process::{Pid, WaitOptions};
 use sql::{Secret, ServerUrl};
 use std::path::{Path, PathBuf};
@@ -136,6 +136,9 @@ pub fn up(engines: &[Engine], options: &Options) -> Result<Vec<NamedEngine>, Rig
 
 fn one_up(engine: Engine, options: &Options) -> Result<NamedEngine, RigError> {
     let (installation, account, base) = prepare(engine, options)?;
+    if galera::asked(engine, &options.settings)?.is_some() {
+        return Err(RigError::Invalid("a cluster goes with the run that started it; it cannot stay".into()));
+    }
     let path = folder(&base, engine);
     let locked = base::hold(&base)?;
     let running = match NamedEngine::read(&path) {

@@ -3,6 +3,7 @@
 use crate::cgroup::{Cgroup, Throttling, gated};
 use crate::command::{Account, POLL, ended_within, signal, signal_family, within};
 use crate::disk::{Disk, flush_all};
+use crate::galera::Node;
 use crate::home::{Home, random_hex};
 use crate::place::{Place, creating};
 use crate::settings::{Settings, memory};
@@ -10,7 +11,7 @@ use crate::shared_memory::Orphaned;
 use crate::state::{self, State};
 use crate::technology::{Making, Starting};
 use crate::watchdog::Watchdog;
-use crate::{Engine, Installation, Options, RigError, base, find_in};
+use crate::{Engine, Installation, Options, RigError, base, find_in, galera};
 use measure::Monotonic;
 use model::{Clock, Nanos, Tier};
 use rustix::process::Signal;
@@ -24,6 +25,8 @@ use std::time::Duration;
 const TAIL_LINES: usize = 20;
 /// Ports tried, because another process may take a free one before the engine does.
 const PORTS_MAX: usize = 5;
+/// What the log of a start says that failed because another process took the port in the meantime.
+const PORT_TAKEN: &str = "Address already in use";
 /// How long an engine may take to end in an orderly way: it writes out everything that is only in memory.
 const HALT_MAX: Duration = Duration::from_secs(120);
 
@@ -31,8 +34,8 @@ const HALT_MAX: Duration = Duration::from_secs(120);
 #[derive(Debug)]
 pub struct Running {
     installation: Installation,
-    options: Options,
-    account: Account,
+    pub(crate) options: Options,
+    pub(crate) account: Account,
     pub(crate) home: Home,
     pub(crate) password: Secret,
     port: u16,
@@ -46,6 +49,10 @@ pub struct Running {
     disk: Option<Disk>,
     /// `None` once it has been dismissed, and for an engine that stays.
     watchdog: Option<Watchdog>,
+    /// Of a server that is the node of a cluster.
+    pub(crate) node: Option<Node>,
+    /// The other nodes of the cluster, which this one was the first of.
+    pub(crate) peers: Vec<Running>,
 }
 
 /// Makes and starts a private engine. Returns when it takes connections.
@@ -71,6 +78,12 @@ pub(crate) fn prepare(
         return Err(RigError::Invalid(format!("connections are 10 to 10000, not {}", options.connections)));
     }
     Settings::default().overlay(engine, &options.settings)?;
+    if galera::asked(engine, &options.settings)?.is_some() && options.own_disk {
+        return Err(RigError::Invalid(
+            "a cluster has no file system of its own here: cut the power of one server, or fill its disk"
+                .into(),
+        ));
+    }
     let installation = find_in(engine, options.programs.as_deref())?;
     let base = base::make(options)?;
     let account = match engine.about().account {
@@ -91,10 +104,12 @@ impl Running {
         account: Account,
         home: Home,
     ) -> Result<Running, RigError> {
+        let cluster = galera::asked(installation.engine, &options.settings)?;
         let mut running = Running::laid_out(installation, options, account, home)?;
         // From here on, dropping `running` removes everything.
+        running.node = cluster.map(Node::first).transpose()?;
         let started = running.make().and_then(|init_file| running.start_on_a_free_port(init_file.as_deref()));
-        match started.and_then(|()| running.count_statements()) {
+        match started.and_then(|()| running.join_others()).and_then(|()| running.count_statements()) {
             Ok(()) => Ok(running),
             Err(RigError::Failed { what, log, .. }) => {
                 Err(RigError::Failed { what, log, kept: running.home.keep_log() })
@@ -104,7 +119,7 @@ impl Running {
     }
 
     /// An engine that does not run yet, with everything that ends it.
-    fn laid_out(
+    pub(crate) fn laid_out(
         installation: Installation,
         options: &Options,
         account: Account,
@@ -133,6 +148,8 @@ impl Running {
             cgroup,
             disk: None,
             watchdog: Some(watchdog),
+            node: None,
+            peers: Vec::new(),
         })
     }
 
@@ -168,13 +185,13 @@ impl Running {
         })
     }
 
-    fn start_on_a_free_port(&mut self, init_file: Option<&Path>) -> Result<(), RigError> {
+    pub(crate) fn start_on_a_free_port(&mut self, init_file: Option<&Path>) -> Result<(), RigError> {
         let mut last = None;
         for _ in 0..PORTS_MAX {
             self.port = free_port()?;
             self.configure()?;
             match self.launch(init_file) {
-                Err(RigError::Failed { what, log, kept }) if lost_its_port(&log) => {
+                Err(RigError::Failed { what, log, kept }) if log.contains(PORT_TAKEN) => {
                     last = Some(RigError::Failed { what, log, kept });
                 }
                 started => {
@@ -191,6 +208,9 @@ impl Running {
     fn configure(&mut self) -> Result<(), RigError> {
         let technology = self.engine().technology();
         let mut settings = technology.settings(&self.options, &self.home.path, self.port, self.memory());
+        if let Some(node) = &self.node {
+            node.set(&mut settings);
+        }
         settings.overlay(self.engine(), &self.options.settings)?;
         let text = technology.file(&settings);
         // No secret is in it, and the engine's account must be able to read it.
@@ -207,7 +227,7 @@ impl Running {
     }
 
     /// Starts the engine on its data and waits until it takes connections; fails at once when it ends instead.
-    fn launch(&mut self, init_file: Option<&Path>) -> Result<(), RigError> {
+    pub(crate) fn launch(&mut self, init_file: Option<&Path>) -> Result<(), RigError> {
         let engine = self.installation.engine;
         let log = self.home.log()?;
         let began = log.metadata().map_or(0, |about| about.len());
@@ -221,6 +241,7 @@ impl Running {
             home: &self.home.path,
             settings: &self.settings,
             init_file,
+            begins: self.node.as_ref().is_some_and(|node| node.begins),
         };
         engine.technology().arguments(&mut command, &starting);
         command.stdout(log).stderr(error);
@@ -296,6 +317,8 @@ impl Running {
             orphaned: Orphaned::default(),
             disk: None,
             watchdog: None,
+            node: None,
+            peers: Vec::new(),
         };
         running.restart().map(|()| running)
     }
@@ -328,18 +351,18 @@ impl Running {
         &self.installation
     }
 
-    /// A database of it, through its unix socket, as its one user, who may do everything. The password is in the URL, and
-    /// nothing shows it.
+    /// A database of it, through its unix socket, as its one user, who may do everything; of a cluster with all nodes. The password is
+    /// in the URL, and nothing shows it.
     ///
     /// # Panics
     /// It has no databases: see [`Running::address`].
     pub fn url(&self, database: &str) -> ServerUrl {
-        self.place().url(database)
+        self.of_cluster(self.place().url(database))
     }
 
-    /// The same through its port on 127.0.0.1.
+    /// The same through its port on 127.0.0.1; of a cluster the first node alone.
     pub fn tcp_url(&self, database: &str) -> ServerUrl {
-        ServerUrl { socket: None, ..self.url(database) }
+        ServerUrl { socket: None, ..self.place().url(database) }
     }
 
     /// Where its clients reach it, and with which password its one user gets in: of an engine without databases, such as a broker.
@@ -393,15 +416,18 @@ impl Running {
     /// # Errors
     /// When a file cannot be read or flushed.
     pub fn flush(&self) -> Result<(), RigError> {
-        flush_all(&self.data())
+        flush_all(&self.data())?;
+        self.peers.iter().try_for_each(Running::flush)
     }
 
-    /// Whether its first process lives. An engine that died by itself is seen here.
+    /// Whether its first process lives, and that of each other node. An engine that died by itself is seen here.
     pub fn is_alive(&mut self) -> bool {
-        self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+        let lives = self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)));
+        lives && self.peers.iter_mut().all(Running::is_alive)
     }
 
-    /// Ends all of its processes by `SIGKILL`, as a crash would, and keeps the data for [`Running::restart`].
+    /// Ends all of its processes by `SIGKILL`, as a crash would, and keeps the data for [`Running::restart`]. The other nodes of a
+    /// cluster go on.
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             self.orphaned.note(self.pid);
@@ -452,16 +478,19 @@ impl Running {
         }
     }
 
-    /// Ends it in an orderly way, with all data written out, and keeps the data for [`Running::restart`].
+    /// Ends it in an orderly way, with all data written out, and keeps the data for [`Running::restart`]. The first node of a cluster
+    /// ends last, so that it has all that the others have.
     ///
     /// # Errors
     ///
     /// It does not end within two minutes; it is killed then.
     pub fn halt(&mut self) -> Result<(), RigError> {
-        let Some(mut child) = self.child.take() else { return Ok(()) };
+        let halted = self.peers.iter_mut().map(Running::halt).fold(Ok(()), Result::and);
+        let Some(mut child) = self.child.take() else { return halted };
         signal(self.pid, self.engine().about().halt);
         if ended_within(&mut child, HALT_MAX).is_some() {
-            return Ok(());
+            self.node.iter_mut().for_each(|node| node.has_all = halted.is_ok());
+            return halted;
         }
         self.child = Some(child);
         self.kill();
@@ -487,7 +516,7 @@ impl Running {
         let (clock, max) = (Monotonic::start(), Nanos::from(self.options.start_max));
         let waits = self.engine().about().old_processes;
         loop {
-            match self.launch(None) {
+            match self.rejoin() {
                 Err(RigError::Failed { log, .. })
                     if waits.is_some_and(|words| log.contains(words)) && clock.now() < max =>
                 {
@@ -526,6 +555,7 @@ impl Running {
     /// Ends the engine without care for its data.
     fn end(&mut self) {
         let Some(mut child) = self.child.take() else { return };
+        self.end_transfers();
         signal(self.pid, self.engine().about().end.0);
         if ended_within(&mut child, Duration::from_secs(10)).is_none() {
             self.orphaned.note(self.pid);
@@ -562,11 +592,6 @@ pub(crate) fn free_port() -> Result<u16, RigError> {
     taken
         .map(|address| address.port())
         .map_err(|error| RigError::NotPermitted(format!("no port on 127.0.0.1 can be had: {error}")))
-}
-
-/// Whether a start failed because another process took the port in the meantime.
-fn lost_its_port(log: &str) -> bool {
-    log.contains("Address already in use")
 }
 
 fn last_lines(log: &str) -> String {

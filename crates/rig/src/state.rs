@@ -61,6 +61,8 @@ pub(crate) fn url(engine: Engine, folder: &Path, port: u16, password: Secret, da
         dialect,
         host: "127.0.0.1".into(),
         port,
+        others: Vec::new(),
+        writers: None,
         socket: engine.technology().socket(folder, port),
         user: USER.into(),
         password: Some(password),

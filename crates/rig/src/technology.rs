@@ -73,6 +73,8 @@ pub(crate) struct Starting<'a> {
     pub(crate) settings: &'a Settings,
     /// First statements.
     pub(crate) init_file: Option<&'a Path>,
+    /// Whether it begins a cluster.
+    pub(crate) begins: bool,
 }
 
 pub(crate) trait Technology: Sync {

@@ -80,7 +80,7 @@ impl Experiment {
                 specs.push(&variant.spec);
             }
         }
-        let engines = specs.iter().filter(|spec| spec.has_private_engine()).count();
+        let engines = specs.iter().map(|spec| spec.private_engines()).sum();
         specs.len() <= PLACES_MAX && deploy::fit_in_memory(engines)
     }
 

@@ -34,12 +34,12 @@ pub use conn::{ColumnError, Columns, Grouping, Param, Read, SqlConn, SqlOpener, 
 pub use db_url::{DbUrl, split_name};
 pub use many_rows::ManyRowsError;
 pub use mysql::{
-    MySqlFlushing, durability as mysql_durability, fault as mysql_fault, is_mariadb,
+    GALERA, MySqlFlushing, WRITERS, durability as mysql_durability, fault as mysql_fault, is_mariadb,
     open_error as mysql_open_error, unsupported as mysql_unsupported,
 };
 pub use mysql_settings::{MYSQL_SETTINGS, MySqlSettings};
 pub use placeholders::{Positional, dollars, positional};
-pub use server_url::{CONNECT_MAX, Isolation, Secret, ServerUrl, Tls, is_keyword_string};
+pub use server_url::{Address, CONNECT_MAX, Isolation, Secret, ServerUrl, Tls, is_keyword_string};
 pub use session::{Use, check_setting, is_direct, is_hidden_from_control, is_set_by_sessions};
 pub use sqlite::{
     Journal, SqliteUrl, Synchronous, UrlError, durability as sqlite_durability, fault as sqlite_fault,

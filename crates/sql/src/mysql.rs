@@ -3,6 +3,13 @@
 use crate::{ServerUrl, encryption};
 use model::{Conflict, DefectKind, Doubt, Durability, Fault, OpenError, Refusal, Said, Tier};
 
+/// The setting of a private MariaDB that makes it a Galera cluster of so many nodes, all of which have all data.
+pub const GALERA: &str = "stackmark.galera";
+/// The setting that says how many nodes of a cluster get calls; the others only apply what those commit.
+pub const WRITERS: &str = "stackmark.writers";
+/// Nodes that a private cluster has at most.
+pub(crate) const NODES_MAX: u32 = 7;
+
 /// The settings that decide what an acknowledged commit survives, as the server reads them back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MySqlFlushing {
@@ -18,6 +25,8 @@ pub struct MySqlFlushing {
     pub doublewrite: String,
     /// `innodb_flush_method`, by the server's own word for it.
     pub flush_method: String,
+    /// `wsrep_cluster_size`: nodes of the Galera cluster that it is one of; 0 where it is of none.
+    pub nodes: u32,
 }
 
 /// What an acknowledged commit survives under these settings.
@@ -65,12 +74,19 @@ pub fn durability(flushing: &MySqlFlushing) -> Durability {
             _ => (Tier::Volatile, "a value that this version does not know".to_owned()),
         }
     };
+    // Galera's documentation: a transaction is certified in the same order on all nodes, and applied on the others later.
+    let others = match flushing.nodes {
+        0 | 1 => String::new(),
+        nodes => format!(
+            "; a Galera cluster of {nodes}: the other nodes have received it then, and may not have flushed or applied it"
+        ),
+    };
     let binary_log = if log_bin { format!("sync_binlog={sync_binlog}") } else { "log_bin=off".to_owned() };
     Durability {
         tier,
         detail: format!(
             "innodb_flush_log_at_trx_commit={at_commit}, {binary_log}, innodb_doublewrite={doublewrite}, \
-             innodb_flush_method={method}: {note}"
+             innodb_flush_method={method}: {note}{others}"
         ),
     }
 }
@@ -97,6 +113,14 @@ pub fn fault(code: u16, at_commit: bool, message: &str) -> Fault {
     match code {
         // ER_LOCK_DEADLOCK: the engine has rolled the transaction back. XA_RBDEADLOCK is the same in a distributed one.
         1213 | 1614 => Fault::Conflict(Conflict::Deadlock),
+        // TiDB: the lock of a `select … for update` was lost, the commit was rolled back and can be repeated, the schema has changed, a write
+        // conflict; each has rolled the transaction back (its list of error codes).
+        8002 | 8022 | 8028 | 9007 => Fault::Conflict(Conflict::Serialization),
+        // TiDB: a timeout of the placement driver or of the storage, or no leader of a region.
+        9001 | 9002 | 9005 if at_commit => Fault::InDoubt(Doubt::CommitUnanswered),
+        9001 | 9002 | 9005 => Fault::Conflict(Conflict::Busy),
+        // ER_UNKNOWN_COM_ERROR of Galera: the node is cut off from its cluster, or has not got all data yet, and executes nothing.
+        1047 if message.contains("WSREP") => Fault::Refused(Refusal::NoSession),
         // ER_CHECKREAD: the row has changed since the snapshot (innodb_snapshot_isolation).
         1020 => Fault::Conflict(Conflict::Serialization),
         // ER_LOCK_WAIT_TIMEOUT, ER_LOCK_NOWAIT, ER_LOCK_TABLE_FULL.
@@ -147,8 +171,8 @@ pub fn open_error(url: &ServerUrl, number: u16, message: &str) -> OpenError {
             what: url.place(),
             why: format!("all of its max_connections are in use: {message}"),
         },
-        // ER_SERVER_SHUTDOWN and what it says while it goes.
-        1053 | 1927 => OpenError::Unreachable { what: url.place(), why: message.to_owned() },
+        // ER_SERVER_SHUTDOWN and what it says while it goes; a node of Galera that is cut off, or has not got all data yet.
+        1053 | 1927 | 1047 => OpenError::Unreachable { what: url.place(), why: message.to_owned() },
         // ER_SECURE_TRANSPORT_REQUIRED.
         3159 => unusable(format!("{message}{}", encryption::demanded(url))),
         number => unusable(format!("error {number}: {message}")),
@@ -213,6 +237,12 @@ mod tests {
             (2013, false, "lost"),
             (2013, true, "commit unanswered"),
             (1927, true, "commit unanswered"),
+            (9007, true, "serialization"),
+            (8002, false, "serialization"),
+            (8022, true, "serialization"),
+            (8028, true, "serialization"),
+            (9005, false, "busy"),
+            (9005, true, "commit unanswered"),
             (1040, false, "no session"),
             (1203, false, "no session"),
             (1290, false, "unwritable"),
@@ -231,6 +261,9 @@ mod tests {
         }
         assert_eq!(kind(1030, false, "Got error 28 \"No space left on device\""), "unwritable");
         assert_eq!(kind(1030, false, "Got error 5"), "defect");
+        let cut_off = "WSREP has not yet prepared node for application use";
+        assert_eq!([kind(1047, false, cut_off), kind(1047, true, cut_off)], ["no session"; 2]);
+        assert_eq!(kind(1047, false, "Unknown command"), "defect");
     }
 
     #[test]
@@ -242,6 +275,7 @@ mod tests {
             sync_binlog: 0,
             doublewrite: "ON".into(),
             flush_method: "O_DIRECT".into(),
+            nodes: 0,
         };
         let logged = MySqlFlushing { log_bin: true, ..base.clone() };
         let table = [
@@ -255,8 +289,11 @@ mod tests {
             (MySqlFlushing { sync_binlog: 100, ..logged }, Tier::Delayed),
             (MySqlFlushing { doublewrite: "OFF".into(), ..base.clone() }, Tier::Volatile),
             (MySqlFlushing { flush_method: "nosync".into(), ..base.clone() }, Tier::Volatile),
-            (MySqlFlushing { flush_method: "fsync".into(), ..base }, Tier::Durable),
+            (MySqlFlushing { flush_method: "fsync".into(), ..base.clone() }, Tier::Durable),
         ];
+        let clustered = durability(&MySqlFlushing { nodes: 3, ..base.clone() });
+        assert_eq!(clustered.tier, Tier::Durable);
+        assert!(clustered.detail.contains("a Galera cluster of 3: the other nodes"), "{}", clustered.detail);
         for (flushing, tier) in table {
             let found = durability(&flushing);
             assert_eq!(found.tier, tier, "{}", found.detail);

@@ -1,5 +1,6 @@
 //! What a server that speaks MySQL's protocol reports, read alike by every adapter.
 
+use crate::mysql::{GALERA, WRITERS};
 use crate::{MySqlFlushing, ServerUrl, is_mariadb, mysql_durability};
 use model::{Durability, Stack};
 use std::collections::BTreeMap;
@@ -45,20 +46,28 @@ impl MySqlSettings {
     pub fn question() -> String {
         let wanted = MYSQL_SETTINGS.map(|name| format!("'{name}'")).join(", ");
         let others = "'innodb_flush_log_at_timeout', 'tx_isolation', 'transaction_isolation', 'version', 'read_only', 'innodb_read_only', \
-             'max_execution_time'";
+             'max_execution_time', 'wsrep_sync_wait', 'wsrep_slave_threads'";
         format!("show session variables where variable_name in ({wanted}, {others})")
     }
 
     /// The question for the isolation of a session: MySQL ignores what is in the first comment, and MariaDB what is in the second.
     pub const ISOLATION: &str = "/*M! select @@tx_isolation *//*!50720 select @@transaction_isolation */";
 
-    /// The question for the session's cipher: a name and a value, empty without encryption.
-    pub const CIPHER: &str = "show session status like 'Ssl_cipher'";
+    /// The question for the session's cipher, which is empty without encryption, and for the size of the cluster: names and values.
+    pub const STATUS: &str =
+        "show session status where variable_name in ('Ssl_cipher', 'wsrep_cluster_size')";
 
-    /// From what a server answers over a connection to `url`.
-    pub fn of(variables: Vec<(String, String)>, cipher: &str, url: &ServerUrl) -> MySqlSettings {
-        let found: BTreeMap<String, String> =
-            variables.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)).collect();
+    /// From what a server answers over a connection to a node of `url`: to [`MySqlSettings::question`] and to [`MySqlSettings::STATUS`].
+    pub fn of(
+        variables: Vec<(String, String)>,
+        status: Vec<(String, String)>,
+        url: &ServerUrl,
+    ) -> MySqlSettings {
+        let found: BTreeMap<String, String> = variables
+            .into_iter()
+            .chain(status)
+            .map(|(name, value)| (name.to_ascii_lowercase(), value))
+            .collect();
         let text = |name: &str| found.get(name).cloned().unwrap_or_default();
         let number = |name: &str| text(name).parse().unwrap_or(0);
         let on = |name: &str| matches!(text(name).to_ascii_uppercase().as_str(), "ON" | "1");
@@ -70,15 +79,21 @@ impl MySqlSettings {
             sync_binlog: number("sync_binlog"),
             doublewrite: text("innodb_doublewrite"),
             flush_method: text("innodb_flush_method"),
+            nodes: number("wsrep_cluster_size"),
         };
-        let transport = match (&url.socket, cipher) {
+        let transport = match (&url.socket, text("ssl_cipher").as_str()) {
             (Some(_), _) => "unix socket".to_owned(),
             (None, "") => "TCP".to_owned(),
             (None, cipher) => format!("TCP, {cipher}"),
         };
         let known = |name: &&str| Some(((*name).to_owned(), found.get(*name)?.clone()));
-        // MySQL's alone, so that no server of ours for MariaDB has to report it.
-        let listed = MYSQL_SETTINGS.iter().chain(&["max_execution_time"]).filter_map(known).chain([
+        let cluster = [(GALERA, flushing.nodes), (WRITERS, url.writers().len() as u32)];
+        let cluster = cluster.into_iter().filter(|_| flushing.nodes > 0);
+        // MySQL's alone, so that no server of ours for MariaDB has to report it; and those of a cluster.
+        let others = ["max_execution_time", "wsrep_sync_wait", "wsrep_slave_threads"];
+        let others = if flushing.nodes > 0 { &others[..] } else { &others[..1] };
+        let listed = MYSQL_SETTINGS.iter().chain(others).filter_map(known);
+        let listed = listed.chain(cluster.map(|(name, value)| (name.to_owned(), value.to_string()))).chain([
             ("transport".to_owned(), transport),
             ("protocol".to_owned(), "prepared, binary".to_owned()),
         ]);
@@ -133,7 +148,7 @@ mod tests {
     #[test]
     fn what_the_server_says_is_listed_in_the_order_of_the_report() {
         let url: ServerUrl = "mysql://stackmark@127.0.0.1:3306/bench".parse().unwrap();
-        let found = MySqlSettings::of(variables(), "TLS_AES_256", &url);
+        let found = MySqlSettings::of(variables(), vec![("Ssl_cipher".into(), "TLS_AES_256".into())], &url);
         assert_eq!((found.version.as_str(), found.isolation.as_str()), ("10.11.6-MariaDB", "read-committed"));
         assert!(found.read_only && found.durability.tier == Tier::Durable, "{found:?}");
         let names: Vec<&str> = found.listed.iter().map(|(name, _)| name.as_str()).collect();
@@ -142,8 +157,23 @@ mod tests {
         assert_eq!(names[3..], ["max_connections", "log_bin", "transport", "protocol"]);
         assert_eq!(found.listed[5].1, "TCP, TLS_AES_256");
         assert!(MySqlSettings::question().contains("'tx_isolation'"));
-        let silent = MySqlSettings::of(Vec::new(), "", &url);
+        let silent = MySqlSettings::of(Vec::new(), Vec::new(), &url);
         assert_eq!((silent.durability.tier, silent.read_only), (Tier::Volatile, false));
         assert_eq!(silent.stack(("mysql_async", "1")).settings[0], ("transport".into(), "TCP".into()));
+    }
+
+    #[test]
+    fn a_node_of_a_cluster_says_so_and_how_many_nodes_get_calls() {
+        let url: ServerUrl = "mysql://stackmark@127.0.0.1:3306,127.0.0.1:3307/bench".parse().unwrap();
+        let own = vec![("wsrep_sync_wait".to_owned(), "0".to_owned())];
+        let status = vec![("wsrep_cluster_size".to_owned(), "3".to_owned())];
+        let found = MySqlSettings::of([variables(), own.clone()].concat(), status, &url);
+        let has = |name: &str, value: &str| found.listed.contains(&(name.to_owned(), value.to_owned()));
+        assert!(has(GALERA, "3") && has(WRITERS, "2") && has("wsrep_sync_wait", "0"), "{found:?}");
+        assert!(found.durability.detail.contains("a Galera cluster of 3"), "{found:?}");
+        let status = vec![("wsrep_cluster_size".to_owned(), "0".to_owned())];
+        let alone = MySqlSettings::of([variables(), own].concat(), status, &url);
+        let names: Vec<&str> = alone.listed.iter().map(|(name, _)| name.as_str()).collect();
+        assert!(!names.iter().any(|name| name.contains("wsrep") || name.contains("stackmark")), "{names:?}");
     }
 }

@@ -5,9 +5,12 @@ mod parse;
 use crate::{Dialect, UrlError};
 use model::OpenError;
 pub use parse::is_keyword_string;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// How long a server may take to let a client in.
@@ -113,6 +116,23 @@ impl Isolation {
     }
 }
 
+/// Where a further node of a cluster is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    Host(String, u16),
+    /// A unix socket, as [`ServerUrl::socket`] names it.
+    Socket(PathBuf),
+}
+
+impl Address {
+    fn of_socket(&self) -> Option<String> {
+        match self {
+            Address::Host(..) => None,
+            Address::Socket(socket) => Some(socket.display().to_string()),
+        }
+    }
+}
+
 /// A database on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerUrl {
@@ -122,6 +142,10 @@ pub struct ServerUrl {
     pub host: String,
     /// Port; with a PostgreSQL socket it is a part of the socket's name.
     pub port: u16,
+    /// Further nodes of one cluster. Sessions that make calls are spread over nodes; whoever loads, audits or samples uses the first.
+    pub others: Vec<Address>,
+    /// How many of the nodes get calls, from the first on; all where it is not said.
+    pub writers: Option<usize>,
     /// PostgreSQL: the folder of the unix socket. MySQL: the socket itself.
     pub socket: Option<PathBuf>,
     pub user: String,
@@ -161,13 +185,57 @@ impl ServerUrl {
         }
     }
 
-    /// Where the server is, for messages: `127.0.0.1:5432` or a socket's path.
+    /// Where the server is, for messages: `127.0.0.1:5432`, `a:5432,b:5432` of a cluster, or a socket's path.
     pub fn place(&self) -> String {
-        match &self.socket {
-            Some(socket) => socket.display().to_string(),
-            None if self.host.contains(':') => format!("[{}]:{}", self.host, self.port),
-            None => format!("{}:{}", self.host, self.port),
+        self.sockets().unwrap_or_else(|| self.hosts())
+    }
+
+    fn hosts(&self) -> String {
+        let first = Address::Host(self.host.clone(), self.port);
+        let one = |address: &Address| match address {
+            Address::Host(host, port) if host.contains(':') => Some(format!("[{host}]:{port}")),
+            Address::Host(host, port) => Some(format!("{host}:{port}")),
+            Address::Socket(_) => None,
+        };
+        std::iter::once(&first).chain(&self.others).filter_map(one).collect::<Vec<_>>().join(",")
+    }
+
+    fn sockets(&self) -> Option<String> {
+        let first = Address::Socket(self.socket.clone()?);
+        let all = std::iter::once(&first).chain(&self.others);
+        Some(all.filter_map(Address::of_socket).collect::<Vec<_>>().join(","))
+    }
+
+    /// Its nodes, each by itself: one, unless it is a cluster.
+    pub fn nodes(&self) -> Vec<ServerUrl> {
+        let first = ServerUrl { others: Vec::new(), writers: None, ..self.clone() };
+        let others = self.others.iter().map(|address| match address.clone() {
+            Address::Host(host, port) => ServerUrl { host, port, socket: None, ..first.clone() },
+            Address::Socket(socket) => ServerUrl { socket: Some(socket), ..first.clone() },
+        });
+        std::iter::once(first.clone()).chain(others).collect()
+    }
+
+    /// Those of its nodes that get calls.
+    pub fn writers(&self) -> Vec<ServerUrl> {
+        let mut nodes = self.nodes();
+        nodes.truncate(self.writers.unwrap_or(nodes.len()).max(1));
+        nodes
+    }
+
+    /// The node for the next session of this process that makes calls: each of the writers in turn.
+    pub fn next_node(&self) -> Cow<'_, ServerUrl> {
+        /// By address: sessions of two clusters may be opened in turn.
+        static OPENED: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
+        if self.others.is_empty() {
+            return Cow::Borrowed(self);
         }
+        let mut nodes = self.writers();
+        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = opened.entry(self.place()).or_default();
+        let next = *count % nodes.len();
+        *count += 1;
+        Cow::Owned(nodes.swap_remove(next))
     }
 }
 
@@ -207,15 +275,16 @@ impl fmt::Display for ServerUrl {
             let easy = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte));
             if easy { text.to_owned() } else { encoded(text) }
         };
-        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
         let (scheme, user, database) = (self.dialect.scheme(), plain(&self.user), plain(&self.database));
         let (user, database) = (user.replace('/', "%2F"), database.replace('/', "%2F"));
-        write!(f, "{scheme}://{user}@{host}:{}/{database}?sslmode={}", self.port, self.tls.name())?;
+        write!(f, "{scheme}://{user}@{}/{database}?sslmode={}", self.hosts(), self.tls.name())?;
         write!(f, "&isolation={}", self.isolation.name())?;
-        if let Some(socket) = &self.socket {
+        if let Some(socket) = self.sockets() {
             let key = if self.dialect == Dialect::MySql { "socket" } else { "host" };
-            let socket = socket.display().to_string();
             write!(f, "&{key}={}", plain(&socket))?;
+        }
+        if let Some(writers) = self.writers {
+            write!(f, "&writers={writers}")?;
         }
         if let Some(authority) = &self.authority {
             let authority = authority.display().to_string();
@@ -319,6 +388,37 @@ mod tests {
     }
 
     #[test]
+    fn a_cluster_has_several_nodes_and_its_sessions_are_spread_over_them() {
+        let cluster = url("mysql://b:x@one:1,two,[::1]:3/d?isolation=read-committed");
+        assert_eq!(cluster.place(), "one:1,two:3306,[::1]:3");
+        assert_eq!(url(&cluster.to_string()), ServerUrl { password: None, ..cluster.clone() });
+        let places: Vec<String> = cluster.nodes().iter().map(ServerUrl::place).collect();
+        assert_eq!(places, ["one:1", "two:3306", "[::1]:3"]);
+        let next = || cluster.next_node().into_owned();
+        let mut drawn: Vec<String> = (0..6).map(|_| next().place()).collect();
+        assert_eq!(drawn[..3], drawn[3..], "each in turn");
+        drawn.sort();
+        assert_eq!(drawn, ["[::1]:3", "[::1]:3", "one:1", "one:1", "two:3306", "two:3306"]);
+        assert!(next().password.is_some() && next().isolation == Isolation::ReadCommitted);
+        let near = url("mysql://b@/d?socket=/one/s,/two/s");
+        let places: Vec<String> = near.nodes().iter().map(ServerUrl::place).collect();
+        assert_eq!(
+            (near.place().as_str(), &places[..]),
+            ("/one/s,/two/s", &["/one/s".into(), "/two/s".into()][..])
+        );
+        assert_eq!((url(&near.to_string()), near.tls), (near.clone(), Tls::Off));
+        let one = url("mysql://b@one,two/d?writers=1");
+        assert_eq!((one.nodes().len(), one.writers().len(), url(&one.to_string())), (2, 1, one.clone()));
+        assert_eq!([one.next_node().place(), one.next_node().place()], ["one:3306", "one:3306"]);
+        assert_eq!(url("mysql://b@/d?socket=/srv/a,b/m.sock").nodes().len(), 1);
+        // Not taken for near because its first node is.
+        assert_eq!(
+            (url("mysql://b@localhost,far/d").tls, url("mysql://b@localhost/d").tls),
+            (Tls::Prefer, Tls::Off)
+        );
+    }
+
+    #[test]
     fn a_url_survives_being_printed_but_for_its_password() {
         let given = "postgres://b:secret@[::1]:5433/t p?host=/a b/c&isolation=repeatable-read&statement_timeout_ms=70";
         let given = url(&given.replace(' ', "%20"));
@@ -342,7 +442,16 @@ mod tests {
             ("host=h user=u password='secret dbname=d", "a quote is not closed"),
             ("host=h user=u password=secret", "the database is missing"),
             ("host=h user=u password=secret dbname=d hosts=1", "no option `hosts`"),
-            ("postgres://u:secret@h,i/d", "several are named"),
+            ("host=h,i user=u password=secret dbname=d", "postgres://USER@HOST,HOST/DATABASE"),
+            ("mysql://u:secret@h,,i/d", "a host is missing"),
+            ("mysql://u:secret@h,i:x/d", "the port is 1 to 65535"),
+            ("mysql://u:secret@h,%2Frun%2Fi/d", "sockets of several nodes"),
+            ("postgres://u:secret@%2Frun%2Fh,%2Frun%2Fi/d", "sockets of several nodes"),
+            ("mysql://u:secret@h,i/d?port=3", "each host has its own"),
+            ("mysql://u:secret@h,i/d?host=k", "each host has its own"),
+            ("mysql://u:secret@h,i/d?socket=/m.sock", "has no socket"),
+            ("mysql://u:secret@h,i/d?writers=3", "writers is 1 to 2"),
+            ("mysql://u:secret@h,i/d?writers=0", "writers is 1 to 2"),
             ("postgres://u:secret@h/d?sslcert=c.pem", "client certificates are not supported"),
             (
                 "postgres://u:secret@h/d?channel_binding=require&sslmode=disable",

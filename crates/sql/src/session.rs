@@ -4,9 +4,9 @@
 //! Left as they are: what a reader of a result compares (planner settings, memory, `synchronous_commit`, lock waits of InnoDB), the
 //! schema in which tables are looked for as long as there is one, and how long a measured session may be idle.
 
-use crate::postgres::FILLFACTOR;
-use crate::{Dialect, Isolation, ServerUrl};
+use crate::{Dialect, Isolation, ServerUrl, mysql, postgres};
 use model::OpenError;
+use std::ops::RangeInclusive;
 
 /// What a session is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,26 +77,33 @@ pub fn is_set_by_sessions(dialect: Dialect, name: &str) -> bool {
     }
 }
 
+/// Settings that begin with `stackmark.`, which engines do not have and Stackmark carries out: for which engine, what a value is, and
+/// its range.
+const OWN: [(&str, Dialect, &str, RangeInclusive<u32>); 3] = [
+    (postgres::FILLFACTOR, Dialect::Postgres, "a whole number of percent", 10..=100),
+    (mysql::GALERA, Dialect::MySql, "a number of nodes", 2..=mysql::NODES_MAX),
+    (mysql::WRITERS, Dialect::MySql, "a number of nodes", 1..=mysql::NODES_MAX),
+];
+
 /// What is wrong with a value for a setting of a private engine, as far as that is ours to know; the engine itself says the rest when it
 /// starts.
 ///
 /// # Errors
-/// A name that begins with `stackmark.` and is not [`FILLFACTOR`], another engine's, or a value outside of 10 to 100.
+/// A name that begins with `stackmark.` and is not one of ours, one of another engine's, or a value outside of its range.
 pub fn check_setting(dialect: Dialect, name: &str, value: &str) -> Result<(), String> {
     if !name.starts_with("stackmark.") {
         return Ok(());
     }
-    if name != FILLFACTOR {
-        return Err(format!("there is no setting {name}; Stackmark has one of its own, {FILLFACTOR}"));
+    let Some((_, engine, what, range)) = OWN.iter().find(|(known, ..)| *known == name) else {
+        let known = OWN.map(|(name, ..)| name).join(", ");
+        return Err(format!("there is no setting {name}; Stackmark has {known} of its own"));
+    };
+    if dialect != *engine {
+        return Err(format!("{name} is for {}, and not for {}", engine.name(), dialect.name()));
     }
-    if dialect != Dialect::Postgres {
-        return Err(format!("{FILLFACTOR} is for PostgreSQL, and not for {}", dialect.name()));
-    }
-    match value.parse::<u8>() {
-        Ok(10..=100) => Ok(()),
-        _ => Err(format!(
-            "{FILLFACTOR} is a whole number of percent from 10 to 100, such as 70; `{value}` is not"
-        )),
+    match value.parse() {
+        Ok(value) if range.contains(&value) => Ok(()),
+        _ => Err(format!("{name} is {what} from {} to {}; `{value}` is not", range.start(), range.end())),
     }
 }
 
@@ -184,13 +191,15 @@ impl ServerUrl {
             // A load waits for no one for ever, and an audit may pause between its questions.
             false => ", lock_wait_timeout = 30, wait_timeout = 2147483",
         };
+        // Whoever loads, copies or audits on a Galera cluster sees what has been committed on any node.
+        let caught_up = if measured || self.others.is_empty() { "" } else { ", wsrep_sync_wait = 15" };
         [
             // What the other does not know is in comments: MySQL skips `M!`, MariaDB those for MySQL from 5.7 to 50999.
             format!(
                 "set session autocommit = 1, sql_mode = '{mode}', time_zone = '+00:00', completion_type = 'NO_CHAIN', \
                  character_set_client = utf8mb4, character_set_results = utf8mb4, collation_connection = utf8mb4_general_ci, \
                  sql_select_limit = 18446744073709551615, sql_big_selects = 1, sql_safe_updates = 0, sql_auto_is_null = 0, \
-                 foreign_key_checks = 1, unique_checks = 1{more} /*M! , max_statement_time = {seconds:.3} *//*!50708 , max_execution_time = {milliseconds} */"
+                 foreign_key_checks = 1, unique_checks = 1{more} /*M! , max_statement_time = {seconds:.3}{caught_up} *//*!50708 , max_execution_time = {milliseconds} */"
             ),
             format!("set session transaction isolation level {}, read write", isolation.sql()),
         ]

@@ -147,6 +147,8 @@ fn hold<W: Driven>(target: &TrialTarget<W>, size: &W::Extent) -> Result<Conforma
     })
 }
 
+/// The audit of what the nodes of a cluster keep.
+const NODES_AGREE: &str = "nodes-agree";
 /// How long all audits together may take before they are given up.
 const AUDITS_MAX: Nanos = Nanos::from_secs(600);
 
@@ -217,7 +219,34 @@ fn audits_of<W: Driven>(
     let audited = store(url).audit_all(&groups, threads, AUDITS_MAX, stop)?;
     let chance_tells = past.fresh || !W::CHANCE_NEEDS_FRESH;
     let all = audits.iter().flat_map(|group| &group.audits).zip(audited.rows);
-    Ok(all.map(|(audit, rows)| judged(audit, rows, &context, when, chance_tells)).collect())
+    let mut all: Vec<_> =
+        all.map(|(audit, rows)| judged(audit, rows, &context, when, chance_tells)).collect();
+    all.extend(nodes_agree(url, when));
+    Ok(all)
+}
+
+/// Whether all nodes of a cluster have the same rows; nothing where there are not several that keep all.
+fn nodes_agree(url: &DbUrl, when: AuditWhen) -> Option<result::Audit> {
+    let clock = Monotonic::start();
+    let (check, sentence, violations) = match store(url).differing() {
+        Ok(None) => return None,
+        Ok(Some(found)) if found.is_empty() => (Check::Passed, "All nodes have the same rows.".into(), found),
+        Ok(Some(found)) => (Check::Failed, "Nodes of the cluster have different rows.".into(), found),
+        Err(error) => {
+            (Check::NotRun, format!("The rows of the nodes were not compared: {error}."), Vec::new())
+        }
+    };
+    Some(result::Audit {
+        name: NODES_AGREE.into(),
+        store: None,
+        family: AuditFamily::Consistency,
+        when,
+        clause: None,
+        check,
+        sentence,
+        violations,
+        duration_s: clock.now().as_secs_f64(),
+    })
 }
 
 fn to_ask<C>(group: &sql::audit::Group<C>, params: Vec<i64>) -> AuditGroup {

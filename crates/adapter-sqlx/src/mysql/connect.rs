@@ -12,6 +12,7 @@ pub(super) async fn connect(url: &ServerUrl) -> Result<MySqlConnection, OpenErro
     if url.dialect != Dialect::MySql {
         return Err(unusable(url, "the URL is of another engine; one of MariaDB begins with `mysql://`"));
     }
+    let url = &*url.next_node();
     in_time(url, async {
         let mut conn = options(url).connect().await.map_err(|error| open_error(url, &error))?;
         settle(url, &mut conn).await?;

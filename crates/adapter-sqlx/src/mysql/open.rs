@@ -39,8 +39,8 @@ impl SqlxMySql {
 
 async fn read_back(conn: &mut MySqlConnection, url: &ServerUrl) -> Result<MySqlSettings, Error> {
     let variables = pairs(conn, MySqlSettings::question()).await?;
-    let cipher = pairs(conn, MySqlSettings::CIPHER.to_owned()).await?;
-    Ok(MySqlSettings::of(variables, cipher.first().map_or("", |(_, cipher)| cipher), url))
+    let status = pairs(conn, MySqlSettings::STATUS.to_owned()).await?;
+    Ok(MySqlSettings::of(variables, status, url))
 }
 
 /// The answer to `show`: names and values.

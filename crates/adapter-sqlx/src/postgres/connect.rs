@@ -24,6 +24,7 @@ pub(crate) async fn connect(url: &ServerUrl) -> Result<(PgConnection, Facts), Op
         let why = "the URL is of another engine; one of PostgreSQL begins with `postgres://`".into();
         return Err(OpenError::Unusable { what: url.place(), why });
     }
+    let url = &*url.next_node();
     let options = options(url)?;
     in_time(url, async {
         let mut conn = options.connect().await.map_err(|error| open_error(url, &error))?;

@@ -1,6 +1,7 @@
 //! A loaded database copied to another one on the same server. The record is copied last.
 //!
-//! Where the server's data folder is ours, as that of a private one is, tables are copied as files. Elsewhere they are copied
+//! On a private server, whose data folder is ours, tables are copied as files, and on each node of a private cluster those of that node:
+//! what is done to a tablespace is not replicated. Elsewhere, also where we could write to a folder of someone's server, they are copied
 //! side by side by `insert … select` into empty ones without checks, which InnoDB builds from sorted pages with their indexes.
 
 use super::Database;
@@ -27,9 +28,9 @@ pub(crate) fn complete_in(template: &Database) -> Result<Box<Contents>, Error> {
 /// Copies over what was loaded at `to` before. What was copied when this fails is an incomplete load.
 pub(crate) fn copy(
     claimed: &mut Claimed<'_, Database>,
-    template: &ServerUrl,
-    to: &ServerUrl,
+    (template, to): (&ServerUrl, &ServerUrl),
     contents: &Contents,
+    ours: bool,
 ) -> Result<(), Cause> {
     let mut tables: Vec<(&str, u64)> =
         contents.tables.iter().map(|table| (table.name.as_str(), table.rows)).collect();
@@ -46,16 +47,33 @@ pub(crate) fn copy(
     }
     tables.sort_by_key(|(_, rows)| std::cmp::Reverse(*rows));
     let largest_first: Vec<&str> = tables.iter().map(|(name, _)| *name).collect();
-    match Folders::open(session, template, to, &largest_first)? {
-        Some(folders) => folders.copy(session, template, to, &largest_first)?,
-        None => {
-            let next = AtomicUsize::new(0);
-            side_by_side(|| copy_rows(template, to, &largest_first, &next))?;
-        }
+    if !(ours && copy_files(template, to, &largest_first)?) {
+        let next = AtomicUsize::new(0);
+        side_by_side(|| copy_rows(template, to, &largest_first, &next))?;
     }
     let names: Vec<String> = names.into_iter().map(ident).collect();
     session.batch(&format!("analyze table {}", names.join(", ")))?;
     record::complete(session, contents)
+}
+
+/// Copies tables as files, on each node; false where that cannot be done.
+fn copy_files(template: &ServerUrl, to: &ServerUrl, tables: &[&str]) -> Result<bool, Cause> {
+    let nodes: Vec<(ServerUrl, ServerUrl)> = template.nodes().into_iter().zip(to.nodes()).collect();
+    let mut opened = Vec::new();
+    for (template, to) in &nodes {
+        // The database and its tables were made on the first node, and may come later to another: a question waits for them.
+        let mut session = Session::open(to, false)?;
+        session.batch("/*M! set session wsrep_sync_wait = 15 */")?;
+        session.batch("select 1")?;
+        session.batch(&format!("use {}", ident(&to.database)))?;
+        session.batch("set session foreign_key_checks = 0")?;
+        let Some(folders) = Folders::open(&mut session, template, to, tables)? else { return Ok(false) };
+        opened.push((session, folders, template, to));
+    }
+    for (session, folders, template, to) in &mut opened {
+        folders.copy(session, template, to, tables)?;
+    }
+    Ok(true)
 }
 
 fn copy_rows(template: &ServerUrl, to: &ServerUrl, tables: &[&str], next: &AtomicUsize) -> Result<(), Cause> {

@@ -127,8 +127,9 @@ fn is_same(one: &DbUrl, other: &DbUrl) -> bool {
             real(&one.path).is_ok_and(|one| real(&other.path).is_ok_and(|other| one == other))
         }
         (DbUrl::Server(one), DbUrl::Server(other)) => {
-            let at = |url: &ServerUrl| (url.host.clone(), url.port, url.socket.clone(), url.database.clone());
-            at(one) == at(other)
+            let places = |url: &ServerUrl| url.nodes().iter().map(ServerUrl::place).collect::<Vec<_>>();
+            let others = places(other);
+            one.database == other.database && places(one).iter().any(|place| others.contains(place))
         }
         (DbUrl::Sqlite(_), DbUrl::Server(_)) | (DbUrl::Server(_), DbUrl::Sqlite(_)) => false,
     }

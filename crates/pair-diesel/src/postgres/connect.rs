@@ -60,6 +60,7 @@ pub(super) fn connect(url: &ServerUrl) -> Result<(PgConnection, Facts), OpenErro
         );
         return Err(unusable(why));
     }
+    let url = &*url.next_node();
     let mut conn = PgConnection::establish(&address(url)).map_err(|error| not_let_in(url, &error))?;
     let facts = settle(&mut conn, url).map_err(|error| failed(url, &error))?;
     postgres::supported(url, i64::from(facts.version_num), &facts.version)?;

@@ -4,4 +4,5 @@
 
 mod ends;
 mod engines;
+mod galera;
 mod kafka;

@@ -3,7 +3,7 @@
 //! The grammar of the URL standard does not fit: libpq allows an empty host (`postgres://me@/db?host=/run/postgresql`), and a `+` in a
 //! value stands for itself.
 
-use super::{Isolation, Secret, ServerUrl, Tls, dialect_of, port_of};
+use super::{Address, Isolation, Secret, ServerUrl, Tls, dialect_of, port_of};
 use crate::{Dialect, UrlError};
 use std::path::{Path, PathBuf};
 
@@ -86,13 +86,26 @@ fn url(dialect: Dialect, text: &str) -> Result<ServerUrl, String> {
         Some((user, password)) => (user, Some(Secret::new(decoded(password)?))),
         None => (who, None),
     };
-    let (host, port) = host_and_port(place).ok_or_else(|| format!("the address is wrong; {example}"))?;
     let mut parsed = Parsed::new(dialect, decoded(user)?, password);
-    parsed.set("host", &decoded(host)?)?;
-    parsed.set("port", port)?;
+    // The first node of a cluster last: it is the one that others begin with.
+    let several = place.contains(',');
+    for node in place.rsplit(',') {
+        let (host, port) = host_and_port(node).ok_or_else(|| format!("the address is wrong; {example}"))?;
+        let host = decoded(host)?;
+        if several {
+            parsed.another_node(&host)?;
+        }
+        parsed.set("host", &host)?;
+        parsed.set("port", port)?;
+    }
     parsed.url.database = decoded(path.trim_start_matches('/'))?;
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        if several && matches!(key, "host" | "hostaddr" | "port") {
+            return Err(format!(
+                "{key} is for an address of one host; each host has its own: HOST:PORT,HOST:PORT"
+            ));
+        }
         parsed.set(&decoded(key)?, &decoded(value)?)?;
     }
     parsed.finished(&example)
@@ -160,6 +173,8 @@ impl Parsed {
             dialect,
             host: String::new(),
             port: port_of(dialect),
+            others: Vec::new(),
+            writers: None,
             socket: None,
             user,
             password,
@@ -210,7 +225,7 @@ impl Parsed {
                 })?;
             }
             ("host" | "hostaddr", value) if value.contains(',') => {
-                return Err("one host is measured, and several are named".into());
+                return Err("several hosts are taken in a URL: postgres://USER@HOST,HOST/DATABASE".into());
             }
             ("host" | "hostaddr", value) if value.starts_with('/') => url.socket = Some(value.into()),
             ("host" | "hostaddr", value) => {
@@ -220,7 +235,18 @@ impl Parsed {
                 let (folder, port) = postgres_socket(Path::new(value));
                 (url.socket, url.port) = (Some(folder), port.unwrap_or(url.port));
             }
-            ("socket" | "unix_socket", value) => url.socket = Some(value.into()),
+            ("socket" | "unix_socket", value) => {
+                // A path may have a comma in it.
+                let mut sockets = value.split(",/");
+                url.socket = sockets.next().map(PathBuf::from);
+                let sockets = sockets.map(|rest| PathBuf::from(format!("/{rest}")));
+                url.others.retain(|address| matches!(address, Address::Host(..)));
+                url.others.extend(sockets.map(Address::Socket));
+            }
+            ("writers", value) => {
+                // Below one it is out of range, which is told when all nodes are known.
+                url.writers = Some(value.parse().unwrap_or(0));
+            }
             ("user" | "username", value) => value.clone_into(&mut url.user),
             ("dbname" | "database", value) => value.clone_into(&mut url.database),
             ("password", value) => url.password = Some(Secret::new(value)),
@@ -244,6 +270,22 @@ impl Parsed {
         Ok(())
     }
 
+    /// Moves the node that was set last to the others, so that another is set.
+    fn another_node(&mut self, host: &str) -> Result<(), String> {
+        if host.is_empty() {
+            return Err("a host is missing between the commas".into());
+        }
+        if host.starts_with('/') {
+            return Err("sockets of several nodes are given as socket=/FILE,/FILE, for MariaDB".into());
+        }
+        let url = &mut self.url;
+        if !url.host.is_empty() {
+            url.others.insert(0, Address::Host(std::mem::take(&mut url.host), url.port));
+            url.port = port_of(url.dialect);
+        }
+        Ok(())
+    }
+
     fn finished(mut self, example: &str) -> Result<ServerUrl, String> {
         let url = &mut self.url;
         // The socket of MySQL is a file, and no folder of one.
@@ -256,7 +298,21 @@ impl Parsed {
         if url.database.is_empty() {
             return Err(format!("the database is missing; {example}"));
         }
-        let near = url.socket.is_some() || matches!(url.host.as_str(), "localhost" | "127.0.0.1" | "::1");
+        let nodes = url.others.len() + 1;
+        if url.writers.is_some_and(|writers| !(1..=nodes).contains(&writers)) {
+            return Err(format!("writers is 1 to {nodes}, the number of nodes"));
+        }
+        let by_host = |address: &Address| matches!(address, Address::Host(..));
+        if url.socket.is_some() && url.others.iter().any(by_host) {
+            return Err("an address of several hosts has no socket".into());
+        }
+        let is_near = |host: &str| matches!(host, "localhost" | "127.0.0.1" | "::1");
+        let near = url.socket.is_some()
+            || (is_near(&url.host)
+                && url
+                    .others
+                    .iter()
+                    .all(|address| matches!(address, Address::Host(host, _) if is_near(host))));
         if near && !self.tls_given {
             url.tls = if url.channel_binding { Tls::Require } else { Tls::Off };
         }

@@ -1,0 +1,79 @@
+//! Clusters of MariaDB: each node has all data, and one that ends comes back.
+
+use crate::engines::{base, leftovers, living_in};
+use rig::{Engine, Options, RigError, Running};
+
+fn start(base: &tempfile::TempDir, settings: &[(&str, &str)]) -> Result<Running, RigError> {
+    let small = Options::small(Engine::MariaDb);
+    let more = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let settings = small.settings.iter().cloned().chain(more).collect();
+    rig::start(Engine::MariaDb, &Options { base: Some(base.path().to_owned()), settings, ..small })
+}
+
+/// The rows of the table on a node, which first applies what the others have committed.
+fn rows(node: &Running) -> String {
+    node.client("shop", "set session wsrep_sync_wait = 15; select x from t order by x")
+        .unwrap()
+        .replace('\n', " ")
+}
+
+#[test]
+fn all_nodes_of_a_cluster_have_all_data_also_one_that_was_gone_for_a_while() {
+    let base = base();
+    let mut cluster = start(&base, &[("stackmark.galera", "3"), ("stackmark.writers", "2")]).unwrap();
+    cluster.create_database("shop").unwrap();
+    cluster.client("shop", "create table t (x integer primary key); insert into t values (1)").unwrap();
+    let [second, third] = cluster.peers() else { panic!("{:?}", cluster.peers()) };
+    third.client("shop", "insert into t values (2)").unwrap();
+    assert_eq!([rows(&cluster), rows(second), rows(third)], ["1 2 "; 3]);
+    let url = cluster.url("shop");
+    assert_eq!((url.nodes().len(), url.writers().len()), (3, 2));
+    assert!(url.nodes().iter().all(|node| node.socket.is_some() && node.password == url.password));
+    // Without its first node.
+    cluster.kill();
+    assert!(!cluster.is_alive());
+    cluster.peers()[0].client("shop", "insert into t values (3)").unwrap();
+    cluster.restart().unwrap();
+    assert!(cluster.is_alive());
+    assert_eq!([rows(&cluster), rows(&cluster.peers()[1])], ["1 2 3 "; 2]);
+    // All of it, in an orderly way.
+    cluster.halt().unwrap();
+    cluster.restart().unwrap();
+    assert_eq!([rows(&cluster), rows(&cluster.peers()[0]), rows(&cluster.peers()[1])], ["1 2 3 "; 3]);
+    let size = |node: &Running| node.client("mysql", "show status like 'wsrep_cluster_size'").unwrap();
+    assert!(
+        size(&cluster).ends_with("\t3\n") && size(&cluster.peers()[1]).ends_with("\t3\n"),
+        "{}",
+        size(&cluster)
+    );
+    // Nothing but loopback.
+    for node in [&cluster, &cluster.peers()[0]] {
+        let far = node
+            .settings()
+            .iter()
+            .filter(|(name, value)| name.contains("addr") && !value.contains("127.0.0.1"));
+        assert_eq!(far.count(), 0, "{:?}", node.settings());
+    }
+    drop(cluster);
+    assert!(
+        leftovers(base.path()).is_empty() && living_in(base.path()).is_empty(),
+        "{:?}",
+        leftovers(base.path())
+    );
+}
+
+#[test]
+fn a_cluster_that_cannot_be_is_refused_before_anything_starts() {
+    let base = base();
+    for (settings, why) in [
+        (&[("stackmark.galera", "1")][..], "a number of nodes from 2 to 7"),
+        (&[("stackmark.galera", "two")], "a number of nodes from 2 to 7"),
+        (&[("stackmark.writers", "2")], "set stackmark.galera as well"),
+        (&[("stackmark.galera", "2"), ("stackmark.writers", "3")], "the cluster has 2 nodes"),
+        (&[("stackmark.galera", "2"), ("wsrep_provider", "none")], "wsrep_provider"),
+    ] {
+        let error = start(&base, settings).unwrap_err().to_string();
+        assert!(error.contains(why), "{settings:?}: {error}");
+    }
+    assert!(leftovers(base.path()).is_empty());
+}
