@@ -263,7 +263,7 @@ impl Server for Database {
         to.create()?;
         let contents = copy::complete_in(self)?;
         let mut claimed = claimed(to, "copy to")?;
-        copy::copy(&mut claimed, (&self.url, &to.url), &contents, ours)
+        copy::copy(&mut claimed, &self.url, &to.url, &contents, ours)
             .map_err(|source| to.failed("copy to", source))
     }
 

@@ -18,7 +18,7 @@ const PROVIDERS: [&str; 4] = [
     "/usr/lib64/galera/libgalera_smm.so",
     "/usr/local/lib/galera/libgalera_smm.so",
 ];
-/// How long a node that takes connections may take until it is one of the cluster.
+/// How long a node may take from its first connection until it takes part in the cluster.
 const JOIN_MAX: Duration = Duration::from_secs(60);
 /// Below the ports that Linux and macOS hand out to outgoing connections.
 const LASTING: std::ops::Range<u16> = 16_000..32_000;
@@ -96,7 +96,7 @@ impl Node {
         (1..self.ports.len()).map(|number| Node { number, begins: false, ..self.clone() })
     }
 
-    /// What a node is set to besides what a server is set to that is alone.
+    /// Adds what a node needs to the settings of a single server.
     pub(crate) fn set(&self, settings: &mut Settings) {
         let [group, missing, all] = self.ports[self.number];
         let address = |[group, ..]: &[u16; 3]| format!("127.0.0.1:{group}");

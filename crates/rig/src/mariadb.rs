@@ -128,7 +128,7 @@ impl Technology for MariaDb {
     fn file(&self, settings: &Settings) -> String {
         let quoted = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"");
         let line = |(key, value): &(String, String)| format!("{key} = \"{}\"\n", quoted(value));
-        // What Stackmark carries out itself is none of its own.
+        // Settings that Stackmark carries out itself are not MariaDB's.
         let of_engine = |(key, _): &&(String, String)| !key.starts_with("stackmark.");
         std::iter::once("[mariadbd]\n".to_owned())
             .chain(settings.0.iter().filter(of_engine).map(line))

@@ -1,7 +1,8 @@
 //! Several nodes of one address: whether they are of one Galera cluster, and have the same rows.
 
 use super::session::{Session, ident};
-use crate::error::{Cause, Kind};
+use crate::engine::Conn as _;
+use crate::error::Cause;
 use mysql_async::prelude::Queryable;
 use sql::ServerUrl;
 use std::collections::BTreeMap;
@@ -30,10 +31,9 @@ pub(super) fn ensure_one(url: &ServerUrl) -> Result<(), Cause> {
                 _ => "it is in no Galera cluster".to_owned(),
             };
             let place = node.place();
-            return Err(Cause::new(
-                Kind::Other,
-                format!("{place}: {why}\nhint: several hosts of one address are the nodes of one cluster"),
-            ));
+            return Err(Cause::other(format!(
+                "{place}: {why}\nhint: several hosts of one address are the nodes of one cluster"
+            )));
         }
         first.get_or_insert((node.place(), cluster));
     }
@@ -42,14 +42,13 @@ pub(super) fn ensure_one(url: &ServerUrl) -> Result<(), Cause> {
 
 /// The tables of which some node has other rows than the first, each with where; nothing where there is one node.
 pub(super) fn differing(url: &ServerUrl) -> Result<Option<Vec<String>>, Cause> {
-    let nodes = url.nodes();
-    let [first, others @ ..] = &nodes[..] else { return Ok(None) };
-    if others.is_empty() {
+    if url.others.is_empty() {
         return Ok(None);
     }
-    let expected = checksums(first)?;
+    let nodes = url.nodes();
+    let expected = checksums(&nodes[0])?;
     let mut found = Vec::new();
-    for node in others {
+    for node in &nodes[1..] {
         let stored = checksums(node)?;
         let names = expected.keys().chain(stored.keys().filter(|name| !expected.contains_key(*name)));
         let other = names.filter(|name| expected.get(*name) != stored.get(*name));
@@ -58,10 +57,20 @@ pub(super) fn differing(url: &ServerUrl) -> Result<Option<Vec<String>>, Cause> {
     Ok(Some(found))
 }
 
+/// A connection to the database on a node of a cluster, which first applies what the others have committed: also the database itself may
+/// have been made on another.
+pub(super) fn caught_up(node: &ServerUrl) -> Result<Session, Cause> {
+    let mut session = Session::open(node, false)?;
+    session.batch("set session wsrep_sync_wait = 15")?;
+    // It is the question that waits.
+    session.batch("select 1")?;
+    session.batch(&format!("use {}", ident(&node.database)))?;
+    Ok(session)
+}
+
 /// A checksum of each table, once the node has applied what the others have committed.
 fn checksums(node: &ServerUrl) -> Result<BTreeMap<String, Option<u64>>, Cause> {
-    let mut session = Session::open(node, true)?;
-    session.wait(async |conn| conn.query_drop("set session wsrep_sync_wait = 15").await)?;
+    let mut session = caught_up(node)?;
     let tables: Vec<String> = session.wait(async |conn| conn.query(TABLES).await)?;
     if tables.is_empty() {
         return Ok(BTreeMap::new());

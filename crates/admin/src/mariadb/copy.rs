@@ -4,9 +4,9 @@
 //! what is done to a tablespace is not replicated. Elsewhere, also where we could write to a folder of someone's server, they are copied
 //! side by side by `insert … select` into empty ones without checks, which InnoDB builds from sorted pages with their indexes.
 
-use super::Database;
 use super::files::{Folders, side_by_side};
 use super::session::{Session, ident};
+use super::{Database, cluster};
 use crate::engine::{Conn as _, Engine as _};
 use crate::error::{Cause, Error};
 use crate::server::Claimed;
@@ -28,7 +28,8 @@ pub(crate) fn complete_in(template: &Database) -> Result<Box<Contents>, Error> {
 /// Copies over what was loaded at `to` before. What was copied when this fails is an incomplete load.
 pub(crate) fn copy(
     claimed: &mut Claimed<'_, Database>,
-    (template, to): (&ServerUrl, &ServerUrl),
+    template: &ServerUrl,
+    to: &ServerUrl,
     contents: &Contents,
     ours: bool,
 ) -> Result<(), Cause> {
@@ -61,11 +62,8 @@ fn copy_files(template: &ServerUrl, to: &ServerUrl, tables: &[&str]) -> Result<b
     let nodes: Vec<(ServerUrl, ServerUrl)> = template.nodes().into_iter().zip(to.nodes()).collect();
     let mut opened = Vec::new();
     for (template, to) in &nodes {
-        // The database and its tables were made on the first node, and may come later to another: a question waits for them.
-        let mut session = Session::open(to, false)?;
-        session.batch("/*M! set session wsrep_sync_wait = 15 */")?;
-        session.batch("select 1")?;
-        session.batch(&format!("use {}", ident(&to.database)))?;
+        // The database and its tables were made on the first node.
+        let mut session = if nodes.len() > 1 { cluster::caught_up(to)? } else { Session::open(to, true)? };
         session.batch("set session foreign_key_checks = 0")?;
         let Some(folders) = Folders::open(&mut session, template, to, tables)? else { return Ok(false) };
         opened.push((session, folders, template, to));
