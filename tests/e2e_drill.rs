@@ -127,7 +127,7 @@ fn what_cannot_be_struck_is_said_before_anything_starts() {
     refused(
         &workdir,
         "drill tpcb --only disk",
-        &["no component `disk`", "generator, server, engine, relay, broker, consumer, storage"],
+        &["no component `disk`", "generator, server, engine, node, head, relay, broker, consumer, storage"],
     );
     refused(&workdir, "drill tpcb --only server", &["has nothing that `server` names", "generator:kill"]);
     refused(

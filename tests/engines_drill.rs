@@ -65,6 +65,22 @@ fn a_log_on_kafka_before_a_saga_outlives_its_broker_and_a_shard() {
 }
 
 #[test]
+fn nodes_of_a_cluster_are_killed_and_cut_off_from_each_other() {
+    let cluster = "--setting stackmark.galera=2 --setting stackmark.writers=2";
+    assert_passed(&format!(
+        "tpcb/mariadb/mysql-async {cluster} --only node-1:cut-off,node-2:kill --faults 2"
+    ));
+}
+
+#[test]
+fn data_nodes_and_the_head_of_spider_are_killed_and_cut_off() {
+    if rig::for_tests::has_spider() {
+        let only = "--only head:kill,node:cut-off,node:kill --faults 5";
+        assert_passed(&format!("tpcb/mariadb/mysql-async --setting stackmark.spider=2 {only}"));
+    }
+}
+
+#[test]
 fn dual_writes_lose_money_when_a_shard_dies() {
     // The rate is above capacity: whenever a shard is killed, all clients are busy, about half of them between debit and credit.
     let busy = "--mix cross-transfer=1 --rate 3000 --clients 16";

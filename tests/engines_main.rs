@@ -17,6 +17,7 @@ mod engines_languages;
 mod engines_mysql;
 mod engines_private;
 mod engines_readme;
+mod engines_spider;
 mod engines_subjects;
 mod engines_tls;
 mod engines_transfer;

@@ -326,6 +326,10 @@ fn an_engine_stays_up_until_it_is_told_to_go() {
     let workdir = Workdir::empty();
     let _swept = Swept(&workdir);
     run(&workdir, "rig up kafka --database bench").refused(&["Kafka has no databases"]);
+    for line in ["rig up postgres --nodes 3", "rig up mariadb --setting stackmark.galera=3"] {
+        run(&workdir, line).refused(&["--nodes", "`stackmark rig up galera --nodes 3`"]);
+    }
+    run(&workdir, "rig up galera postgres").refused(&["a cluster is started by itself"]);
     run(&workdir, "rig up postgres --database Bench").refused(&["`Bench` is not a name for a database"]);
     let asked = "rig up postgres --database bench --setting work_mem=5MB --json";
     let up = run(&workdir, asked);

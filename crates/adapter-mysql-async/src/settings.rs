@@ -13,7 +13,8 @@ pub const ADAPTER: (&str, &str) = ("mysql_async", "0.37.1");
 pub async fn read_back(conn: &mut Conn, url: &ServerUrl) -> Result<MySqlSettings, OpenError> {
     let fail = |error| refused(url, error);
     let variables = conn.query(MySqlSettings::question()).await.map_err(fail)?;
-    let status = conn.query(MySqlSettings::STATUS).await.map_err(fail)?;
+    let mut status: Vec<(String, String)> = conn.query(MySqlSettings::STATUS).await.map_err(fail)?;
+    status.extend(conn.query::<(String, String), _>(MySqlSettings::SPREAD).await.map_err(fail)?);
     Ok(MySqlSettings::of(variables, status, url))
 }
 

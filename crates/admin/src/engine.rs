@@ -183,6 +183,17 @@ impl Fill<'_> {
     }
 }
 
+/// Tables that have been made.
+pub(crate) struct Making<'a> {
+    pub(crate) tables: &'a [Table],
+    /// The statements that make their indexes.
+    pub(crate) indexes: &'a [&'a str],
+    /// Whether foreign keys are to be made.
+    pub(crate) references: bool,
+    /// See [`Dataset::not_on_spider`].
+    pub(crate) not_on_spider: Option<&'a str>,
+}
+
 /// A connection of the control plane: used by one thread at a time, and waited for.
 pub(crate) trait Conn: Send {
     /// Executes statements whose rows no one wants.
@@ -204,9 +215,10 @@ pub(crate) trait Conn: Send {
     /// Answers a group of audits.
     fn audit(&mut self, group: &AuditGroup, asking: &Asking<'_>) -> Vec<AuditRows>;
 
-    /// Changes tables that have been made and are still empty as a setting of the engine asks.
-    fn prepare(&mut self, _tables: &[&str]) -> Result<(), Cause> {
-        Ok(())
+    /// Changes tables that have been made and are still empty as a setting of the engine asks, or spreads them over its data nodes. Whether
+    /// it has made the indexes, too.
+    fn prepare(&mut self, _making: &Making<'_>) -> Result<bool, Cause> {
+        Ok(false)
     }
     /// Stores all rows of an empty table, in the order of its key.
     fn fill(&mut self, fill: &Fill<'_>) -> Result<Checksum, Cause>;

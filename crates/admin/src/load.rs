@@ -4,7 +4,7 @@
 
 use crate::Found;
 use crate::checksum::Checksum;
-use crate::engine::{Claim, Conn, Engine, Fill};
+use crate::engine::{Claim, Conn, Engine, Fill, Making};
 use crate::error::{Cause, Error, Kind};
 use crate::loading::{
     Crew, Expected, Watching, expect, largest_first, progress, schema_print, share_out, table_of, threads,
@@ -280,11 +280,17 @@ impl Load<'_> {
         for statement in self.statements("table_") {
             conns[0].batch(statement).when("make tables in")?;
         }
-        conns[0].prepare(&self.names()).when("make tables in")?;
+        let making = Making {
+            tables: self.plan.dataset.tables(),
+            indexes: &self.statements("index_"),
+            references: self.plan.references,
+            not_on_spider: self.plan.dataset.not_on_spider(),
+        };
+        let indexed = conns[0].prepare(&making).when("make tables in")?;
         let sums = self.store_rows(&mut conns).when("write")?;
         lap(&mut times.rows);
         signals.enter(Phase::Indexes);
-        self.build_indexes(&mut conns).when("index")?;
+        self.build_indexes(&mut conns, indexed).when("index")?;
         self.crew.leave(conns);
         lap(&mut times.indexes);
         // Waited for here, and not while rows are read back, so that the time of storing is whole.
@@ -365,7 +371,7 @@ impl Load<'_> {
     /// Builds indexes side by side, those over most rows first; then references one by one, since two may want the same
     /// tables in different orders; then makes the statistics. Empty tables get none: PostgreSQL would plan full scans of them, and sessions
     /// would keep these plans while the tables grow, until autovacuum looks at them. Without statistics it assumes ten pages.
-    fn build_indexes(&self, conns: &mut [Box<dyn Conn>]) -> Result<(), Cause> {
+    fn build_indexes(&self, conns: &mut [Box<dyn Conn>], indexed: bool) -> Result<(), Cause> {
         let names = self.names();
         let weight = |statement: &str| {
             let over = table_of(statement);
@@ -374,7 +380,7 @@ impl Load<'_> {
                 .position(|name| Some(*name) == over)
                 .map_or(0.0, |table| self.expected[table].weight())
         };
-        let mut indexes = self.statements("index_");
+        let mut indexes = if indexed { Vec::new() } else { self.statements("index_") };
         indexes.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
         share_out(self.crew, conns, &indexes, |conn, statement| conn.batch(statement))?;
         for statement in self.statements("reference_").into_iter().filter(|_| self.plan.references) {

@@ -3,7 +3,7 @@
 //!
 //! In reading order: `session` (a connection that is waited for), `conn` (what it does for loads and audits, with values in
 //! the form of `layout`; `writer` stores rows), `copy` (databases copied; `files` where their files are ours), `cluster` (several
-//! nodes), and `sample` (what the server reports).
+//! nodes), `spider` (rows on other servers), and `sample` (what the server reports).
 
 mod cluster;
 mod conn;
@@ -12,6 +12,7 @@ mod files;
 mod layout;
 mod sample;
 mod session;
+mod spider;
 mod writer;
 
 use crate::engine::{Auditors, Conn, Engine as _, Queries};
@@ -116,7 +117,8 @@ impl Server for Database {
     const RECORD: &'static str = "create table stackmark_load (name varchar(64) not null primary key, value longtext not null) \
          engine = InnoDB, character set = utf8mb4, collate = utf8mb4_bin";
     const STORED: &'static str = "select cast(coalesce(sum(data_length + index_length), 0) as signed) \
-                                  from information_schema.tables where table_schema = database()";
+                                  from information_schema.tables \
+                                  where table_schema = database() and coalesce(engine, '') <> 'SPIDER'";
     // Without checks InnoDB builds an empty table from sorted pages; and checks of references would copy each table. That all
     // of them lead somewhere follows from the rows, which are read back.
     const STORING: &'static str = "set session unique_checks = 0, foreign_key_checks = 0";
@@ -158,6 +160,13 @@ impl Server for Database {
     /// Each connection is looked at when it is opened.
     fn ensure_direct(&self) -> Result<(), Cause> {
         cluster::ensure_one(&self.url)
+    }
+
+    fn ensure_alike(&self) -> Result<(), Cause> {
+        match self.open() {
+            Err(cause) if cause.kind == Kind::Missing => Ok(()),
+            session => spider::ensure_alike(&mut session?, &self.url),
+        }
     }
 
     fn differing(&self) -> Result<Option<Vec<String>>, Cause> {
@@ -207,6 +216,14 @@ impl Server for Database {
         format!("create database if not exists {name} character set utf8mb4 collate utf8mb4_bin")
     }
 
+    fn bytes_elsewhere(session: &mut Session, query: &str) -> Result<u64, Cause> {
+        spider::bytes(session, query)
+    }
+
+    fn before_removal(&self, session: &mut Session) -> Result<(), Cause> {
+        spider::remove(session, &self.url.database)
+    }
+
     fn removal(&self) -> String {
         format!("drop database if exists {}", ident(&self.url.database))
     }
@@ -221,6 +238,7 @@ impl Server for Database {
 
     /// The record last: as long as it stands, they can be told from others.
     fn drop_tables(&self, session: &mut Session, tables: &[String]) -> Result<(), Cause> {
+        spider::drop_tables(session, &self.url.database, tables)?;
         session.batch("set session foreign_key_checks = 0")?;
         for table in tables.iter().map(String::as_str).chain([TABLE]) {
             session.batch(&format!("drop table if exists {}", ident(table)))?;
@@ -243,16 +261,26 @@ impl Server for Database {
         if self.way.get().is_some() {
             return Ok(Vec::new());
         }
+        let hidden = match spider::head(session)? {
+            spider::Head::Of(_) => {
+                // To Spider `LOAD DATA LOCAL` is one row after the other: it leaves out what is there already.
+                let _ = self.way.set(Way::Inserts);
+                return Ok(Vec::new());
+            }
+            spider::Head::Hidden => Some(
+                "the server has Spider and does not show its servers (`select` on mysql.servers), so all rows are on the server itself"
+                    .to_owned(),
+            ),
+            spider::Head::No => None,
+        };
         let way = session.wait(async |conn| writer::way(conn).await)?;
         // No one else loads meanwhile.
         let _ = self.way.set(way);
-        Ok(match way {
-            Way::LoadData => Vec::new(),
-            Way::Inserts => vec![
-                "the server forbids LOAD DATA LOCAL (`local_infile`), so rows were inserted, which is slower"
-                    .to_owned(),
-            ],
-        })
+        let slower = (way == Way::Inserts).then(|| {
+            "the server forbids LOAD DATA LOCAL (`local_infile`), so rows were inserted, which is slower"
+                .to_owned()
+        });
+        Ok(hidden.into_iter().chain(slower).collect())
     }
 
     fn flush(&self, _: &mut Session) -> Result<(), Cause> {

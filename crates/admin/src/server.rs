@@ -55,6 +55,10 @@ pub(crate) trait Server: Send + Sync {
     fn hold(&self, shared: bool) -> Result<Held, Cause>;
     /// Finds out that one connection is one session of the server, before anything is done that counts on it.
     fn ensure_direct(&self) -> Result<(), Cause>;
+    /// Finds out that all servers that have rows of it keep them as this one does, whose settings are shown.
+    fn ensure_alike(&self) -> Result<(), Cause> {
+        Ok(())
+    }
     /// See [`Engine::differing`].
     fn differing(&self) -> Result<Option<Vec<String>>, Cause> {
         Ok(None)
@@ -64,6 +68,14 @@ pub(crate) trait Server: Send + Sync {
     fn read_only(&self) -> Result<Self::Session, Cause>;
     fn auditing(&self, groups: &[AuditGroup], threads: usize, deadline: Nanos) -> Result<Auditors, Cause>;
     fn creation(&self) -> String;
+    /// The sum of what other servers answer to a question for bytes that have rows of the database.
+    fn bytes_elsewhere(_: &mut Self::Session, _query: &str) -> Result<u64, Cause> {
+        Ok(0)
+    }
+    /// Removes what the database has elsewhere.
+    fn before_removal(&self, _: &mut Self::Session) -> Result<(), Cause> {
+        Ok(())
+    }
     fn removal(&self) -> String;
     /// Executes a statement; false where it fails, or is not answered within `max`.
     fn answers(session: &mut Self::Session, statement: &str, max: Duration) -> bool;
@@ -213,9 +225,10 @@ impl<S: Server> Claim for Claimed<'_, S> {
 
     fn complete(&mut self, contents: &Contents) -> Result<u64, Cause> {
         let bytes = self.session.rows(S::STORED, &[], 1)?;
+        let elsewhere = S::bytes_elsewhere(&mut self.session, S::STORED)?;
         record::complete(&mut self.session, contents)?;
         let bytes = bytes.first().and_then(|row| row.first()?.int()).unwrap_or(0);
-        Ok(bytes.unsigned_abs())
+        Ok(bytes.unsigned_abs() + elsewhere)
     }
 
     fn abandon(&mut self, tables: &[&str]) {
@@ -265,7 +278,8 @@ impl<S: Server> Engine for S {
     }
 
     fn ensure_direct(&self) -> Result<(), Cause> {
-        Server::ensure_direct(self)
+        Server::ensure_direct(self)?;
+        self.ensure_alike()
     }
 
     fn differing(&self) -> Result<Option<Vec<String>>, Cause> {
@@ -278,7 +292,11 @@ impl<S: Server> Engine for S {
     }
 
     fn remove(&self) -> Result<(), Error> {
-        let remove = || self.beside()?.batch(&self.removal());
+        let remove = || {
+            let mut session = self.beside()?;
+            self.before_removal(&mut session)?;
+            session.batch(&self.removal())
+        };
         remove().map_err(|source| self.failed("remove", source))
     }
 
@@ -287,6 +305,12 @@ impl<S: Server> Engine for S {
             return Ok(());
         }
         claimed(self, "remove")?.clear().map_err(|source| self.failed("remove", source))
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        let rows = self.reader().ok()?.rows(S::QUERIES.bytes, &[], 1).ok()?;
+        let here = u64::try_from(rows.first()?.first()?.int()?).ok()?;
+        Some(here + S::bytes_elsewhere(&mut self.opened_to_read().ok()?, S::QUERIES.bytes).ok()?)
     }
 
     fn copy_to(&self, to: &DbUrl, ours: bool) -> Result<(), Error> {

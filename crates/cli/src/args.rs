@@ -509,8 +509,11 @@ pub(crate) enum RigCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct RigUp {
-    /// `postgres`, `mariadb`, `kafka` [default: the two databases].
+    /// `postgres`, `mariadb`, `kafka`, or a cluster of MariaDB: `galera`, `spider` [default: `postgres` and `mariadb`].
     pub(crate) engines: Vec<String>,
+    /// Nodes of `galera` [default: 3], or data nodes of `spider` [default: 2]; 2 to 7.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=sql::NODES_MAX as i64))]
+    pub(crate) nodes: Option<u32>,
     /// Create an empty database of this name where there is none.
     #[arg(long, value_name = "NAME")]
     pub(crate) database: Option<String>,
@@ -520,7 +523,7 @@ pub(crate) struct RigUp {
 
 #[derive(Debug, Args)]
 pub(crate) struct RigDown {
-    /// `postgres`, `mariadb`, `kafka` [default: all].
+    /// `postgres`, `mariadb`, `galera`, `spider`, `kafka` [default: all].
     pub(crate) engines: Vec<String>,
 }
 

@@ -52,7 +52,20 @@ pub(crate) fn drill<W: Driven>(
     if limits(Limited::Broker).is_some() && !has_broker {
         bail!("--limit broker:… needs --sink kafka");
     }
-    let parts = Parts { subject, shards: shards as usize, has_broker, has_consumer: args.consumer };
+    let choice = Choice::single(&args.engine)?;
+    settings::check(&args.engine, &[subject.how.dialect], &[])?;
+    let number = |wanted: &str| {
+        let found = choice.settings.iter().rev().find(|(name, _)| name == wanted);
+        found.and_then(|(_, number)| number.parse().ok())
+    };
+    let parts = Parts {
+        subject,
+        shards: shards as usize,
+        nodes: number(sql::GALERA).unwrap_or(1),
+        data_nodes: number(sql::SPIDER).unwrap_or(0),
+        has_broker,
+        has_consumer: args.consumer,
+    };
     let among = among(args, &parts)?;
     let mix = MixArgs { mix: args.mix.clone(), ..MixArgs::default() }.of::<W>()?;
     let mut spec = Spec::of_wishes(subject.how.dialect, shards, &[], &args.engine.engine_options());
@@ -65,8 +78,6 @@ pub(crate) fn drill<W: Driven>(
     if spec.power_cut {
         rig::can_have_own_disk()?;
     }
-    let choice = Choice::single(&args.engine)?;
-    settings::check(&args.engine, &[subject.how.dialect], &[])?;
     choice.put_into(&mut spec);
     if has_broker {
         let limits = limits(Limited::Broker).map(|limits| limits.to_string());
@@ -80,12 +91,6 @@ pub(crate) fn drill<W: Driven>(
     }
     spec.chosen = chosen;
     spec.suits::<W>(subject.how)?;
-    if spec.settings.iter().any(|(name, value)| name == sql::WRITERS && value != "1") {
-        bail!(
-            "a drill makes calls on the first node of a cluster, which its faults hit\nhint: leave {} out",
-            sql::WRITERS
-        );
-    }
 
     let locked = trial::hold(false)?;
     let (folder, started, id) = Folder::create(&args.out.out, &format!("drill-{}", subject.path))?;
@@ -203,16 +208,29 @@ fn among(args: &args::Drill, parts: &Parts) -> Result<Vec<(Component, FaultActio
             Some((component, action)) => (component, Some(action_of(action)?)),
             None => (wanted.as_str(), None),
         };
-        if !COMPONENTS.contains(&component) {
+        // `node-2` is that of any store.
+        let is_named = |of: &Component| {
+            let name = of.name(parts.shards);
+            let is_of_store = component == "head" || component.starts_with("node-");
+            of.group() == component
+                || name == component
+                || is_of_store && name.ends_with(&format!("-{component}"))
+        };
+        if !COMPONENTS.contains(&component) && !all.iter().any(|(of, _)| is_named(of)) {
             bail!("there is no component `{component}`\nhint: there are {}", COMPONENTS.join(", "));
         }
         let before = among.len();
         let meant = |of: &&(Component, FaultAction)| {
-            of.0.group() == component && action.map_or_else(|| is_usual(of), |action| action == of.1)
+            is_named(&of.0) && action.map_or_else(|| is_usual(of), |action| action == of.1)
         };
         among
             .extend(all.iter().filter(meant).copied().filter(|one| !among.contains(one)).collect::<Vec<_>>());
         if among.len() == before && !all.iter().any(|one| meant(&one)) {
+            let is_single = parts.nodes < 2 && parts.data_nodes == 0 && subject.how.dialect == Dialect::MySql;
+            if is_single && (component == "head" || component.starts_with("node")) {
+                let setting = if component == "head" { sql::SPIDER } else { sql::GALERA };
+                bail!("{} has no `{component}` without a cluster\nhint: --setting {setting}=3", subject.path);
+            }
             bail!("{} has nothing that `{wanted}` names\nhint: of it {}", subject.path, named(&all));
         }
     }

@@ -4,7 +4,7 @@ use crate::args::{self, RigCommand, Setting};
 use crate::settings::Choice;
 use crate::ui::Ui;
 use anyhow::{Result, bail};
-use rig::{Engine, NamedEngine, Options};
+use rig::{Engine, Kind, NamedEngine, Options};
 use schedule::CommandOutcome;
 use serde::Serialize;
 use std::fmt::Write;
@@ -25,7 +25,10 @@ struct Row {
 pub(crate) fn rig(args: &args::Rig, ui: &Ui) -> Result<CommandOutcome> {
     match &args.command {
         RigCommand::Up(up) => {
-            let Choice { settings, programs } = Choice::single(&up.engine)?;
+            let Choice { mut settings, programs } = Choice::single(&up.engine)?;
+            // A broker is fetched when it is named, and a cluster is started when it is; not before.
+            let kinds = named(&up.engines, &Engine::DATABASES.map(Kind::Single))?;
+            settings.extend(nodes(&kinds, up.nodes, &settings)?);
             let options = Options {
                 durability: up.engine.durability.tier(),
                 limits: up.engine.limits_of(args::Limited::Engine),
@@ -34,27 +37,25 @@ pub(crate) fn rig(args: &args::Rig, ui: &Ui) -> Result<CommandOutcome> {
                 programs: programs.map(PathBuf::from),
                 ..Options::default()
             };
-            // A broker is fetched when it is named, and not before.
-            let engines = named(&up.engines, &Engine::DATABASES)?;
-            if engines.len() > 1 && (!options.settings.is_empty() || options.programs.is_some()) {
+            if kinds.len() > 1 && (!options.settings.is_empty() || options.programs.is_some()) {
                 bail!(
                     "each engine has settings and programs of its own\nhint: name one, as in `stackmark rig up postgres --setting …`"
                 );
             }
             if let Some(name) = &up.database {
-                engines.iter().try_for_each(|engine| rig::can_have_database(*engine, name))?;
+                kinds.iter().try_for_each(|kind| rig::can_have_database(kind.engine(), name))?;
             }
-            let standing = rig::up(&engines, &options)?;
+            let standing = rig::up(&kinds, &options)?;
             for engine in &standing {
-                is_as_asked(engine, &options)?;
+                is_as_asked(engine, &options, up.nodes)?;
                 up.database.iter().try_for_each(|name| engine.create_database(name))?;
             }
             show(&standing, up.database.as_deref(), ui)
         }
         RigCommand::Status => show(&rig::status(&Options::default()), None, ui),
         RigCommand::Down(down) => {
-            let gone = rig::down(&named(&down.engines, &Engine::ALL)?, &Options::default())?;
-            let names: Vec<_> = gone.iter().map(|engine| engine.name()).collect();
+            let gone = rig::down(&named(&down.engines, &Kind::ALL)?, &Options::default())?;
+            let names: Vec<_> = gone.iter().map(|kind| kind.name()).collect();
             if ui.json {
                 ui.data(&(serde_json::to_string_pretty(&names)? + "\n"));
             } else if names.is_empty() {
@@ -68,27 +69,50 @@ pub(crate) fn rig(args: &args::Rig, ui: &Ui) -> Result<CommandOutcome> {
 }
 
 /// The engines by their names; where none is named `otherwise`.
-fn named(names: &[String], otherwise: &[Engine]) -> Result<Vec<Engine>> {
+fn named(names: &[String], otherwise: &[Kind]) -> Result<Vec<Kind>> {
     if names.is_empty() {
         return Ok(otherwise.to_vec());
     }
     names
         .iter()
-        .map(|name| match Engine::named(name) {
-            Some(engine) => Ok(engine),
+        .map(|name| match Kind::named(name) {
+            Some(kind) => Ok(kind),
             None => {
-                let all: Vec<_> = Engine::ALL.iter().map(|engine| engine.name()).collect();
+                let all: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
                 bail!("no engine `{name}` to start; there are {}", all.join(", "))
             }
         })
         .collect()
 }
 
+/// The setting that says how many nodes a cluster has, where one is to be started.
+fn nodes(kinds: &[Kind], asked: Option<u32>, settings: &[Setting]) -> Result<Option<Setting>> {
+    let of_all: Vec<(&str, u32)> = Kind::ALL.iter().filter_map(|kind| kind.nodes()).collect();
+    if let Some((name, _)) = settings.iter().find(|(name, _)| of_all.iter().any(|(known, _)| known == name)) {
+        bail!(
+            "{name} is set by --nodes here\nhint: `stackmark rig up galera --nodes 3`, `stackmark rig up spider --nodes 2`"
+        );
+    }
+    match (kinds.iter().find_map(|kind| kind.nodes()), asked) {
+        (None, Some(_)) => bail!("--nodes is for a cluster\nhint: `stackmark rig up galera --nodes 3`"),
+        (None, None) => Ok(None),
+        (Some(_), _) if kinds.len() > 1 => {
+            bail!("a cluster is started by itself\nhint: name it alone, as in `stackmark rig up galera`")
+        }
+        (Some((name, otherwise)), asked) => {
+            Ok(Some((name.to_owned(), asked.unwrap_or(otherwise).to_string())))
+        }
+    }
+}
+
 /// Fails where an engine was up before and has another version or other settings than those that are asked for.
-fn is_as_asked(engine: &NamedEngine, asked: &Options) -> Result<()> {
-    let has = |asked: &&Setting| engine.settings.contains(asked);
+fn is_as_asked(engine: &NamedEngine, asked: &Options, nodes: Option<u32>) -> Result<()> {
+    // How many nodes there are is said by who has started it, unless it is asked for.
+    let is_default =
+        |name: &str| nodes.is_none() && engine.kind.nodes().is_some_and(|(known, _)| known == name);
+    let has = |asked: &&Setting| is_default(&asked.0) || engine.settings.contains(asked);
     let wanted = match &asked.programs {
-        Some(programs) => Some(rig::find_in(engine.engine, Some(programs))?.version),
+        Some(programs) => Some(rig::find_in(engine.kind.engine(), Some(programs))?.version),
         None => None,
     };
     let otherwise = match (wanted, asked.settings.iter().find(|setting| !has(setting))) {
@@ -100,7 +124,7 @@ fn is_as_asked(engine: &NamedEngine, asked: &Options) -> Result<()> {
     };
     bail!(
         "{} is already running {otherwise}\nhint: `stackmark rig down {0}` removes it and its data",
-        engine.engine.name()
+        engine.kind.name()
     )
 }
 
@@ -109,8 +133,8 @@ fn show(standing: &[NamedEngine], database: Option<&str>, ui: &Ui) -> Result<Com
     let rows: Vec<Row> = standing
         .iter()
         .map(|standing| Row {
-            engine: standing.engine.name(),
-            url: match standing.engine {
+            engine: standing.kind.name(),
+            url: match standing.kind.engine() {
                 Engine::Kafka => format!("kafka://stackmark@{}", standing.address().0),
                 _ => standing.url(database.unwrap_or("DATABASE")).to_string(),
             },

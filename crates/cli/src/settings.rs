@@ -248,6 +248,14 @@ fn of_server(url: &DbUrl, name: &str) -> Result<Found> {
                                                   where variable_name = 'WSREP_CLUSTER_SIZE'"
                 .to_owned()
         }
+        Dialect::MySql if name == sql::SPIDER => {
+            // Of a database that is not loaded yet, those that a load would spread it over.
+            format!(
+                "select if(value = '0', (select cast(count(*) as char) from mysql.servers where wrapper = 'mysql' \
+                 and server_name like 'stackmark\\_%'), value), '' from ({}) found",
+                sql::MySqlSettings::SPREAD
+            )
+        }
         Dialect::MySql => format!("select cast(@@global.{name} as char), ''"),
         // The server knows it only as a name that someone has set.
         Dialect::Postgres if name == sql::postgres::FILLFACTOR => {

@@ -176,15 +176,24 @@ impl Spec {
         self.named.is_empty() && !self.is_private_file()
     }
 
-    /// Nodes of the private cluster that each of its stores is; 1 where that is one engine.
+    fn number(&self, wanted: &str) -> Option<usize> {
+        let asked = self.settings.iter().find(|(name, _)| name == wanted);
+        asked.and_then(|(_, number)| number.parse().ok())
+    }
+
+    /// Nodes of the private Galera cluster that each of its stores is; 1 where that is one engine.
     fn nodes(&self) -> usize {
-        let asked = self.settings.iter().find(|(name, _)| name == sql::GALERA);
-        asked.and_then(|(_, nodes)| nodes.parse().ok()).unwrap_or(1)
+        self.number(sql::GALERA).unwrap_or(1)
+    }
+
+    /// Data nodes that Spider spreads the rows of each of its stores over, if it does.
+    fn data_nodes(&self) -> usize {
+        self.number(sql::SPIDER).unwrap_or(0)
     }
 
     /// How many private engines are up for it.
     pub fn private_engines(&self) -> usize {
-        if self.has_private_engine() { self.shards as usize * self.nodes() } else { 0 }
+        if self.has_private_engine() { self.shards as usize * (self.nodes() + self.data_nodes()) } else { 0 }
     }
 
     /// Whether both can be up at once, each with a copy of the same data, and get the same calls: private engines that differ in
@@ -198,6 +207,16 @@ impl Spec {
     /// Whether calls can be made on it as a subject makes them.
     pub fn suits<W: Driven>(&self, how: How) -> Result<()> {
         self.can_be_replicated(how)?;
+        if self.data_nodes() > 0 {
+            let dataset = W::dataset(&W::standard(W::SCALE_DEFAULT), 0);
+            let is_spread = dataset.tables().iter().any(|table| table.spread_by.is_some());
+            let why = dataset
+                .not_on_spider()
+                .or_else(|| (!is_spread).then_some("its tables have no column to spread rows by"));
+            if let Some(why) = why {
+                bail!("{} cannot run on Spider: {why}\nhint: tpcb can", W::NAME);
+            }
+        }
         match self.shards > 1 && self.is_private_file() {
             true => W::spans_private_files(how.style.name(), self.sqlite()?.journal),
             false => Ok(()),

@@ -2,9 +2,10 @@
 //! end is held to what was acknowledged.
 //!
 //! The load generator is a process of its own, so that it can be killed too: it tells its parent by a pipe of each call that it
-//! begins and of each answer (`lines`, `generator`). The parent draws the same calls and keeps the ledger (`load`). What is
-//! struck, and how, is in `stage`; a fault from the first call to the last audit in `rounds`; connections are cut in `proxy`.
+//! begins and of each answer (`lines`, `generator`). The parent draws the same calls and keeps the ledger (`load`). What can be
+//! struck is in `component`, and how in `stage`; a fault from the first call to the last audit in `rounds`; connections are cut in `proxy`.
 
+mod component;
 mod generator;
 mod lines;
 mod load;
@@ -12,6 +13,7 @@ mod proxy;
 mod rounds;
 mod stage;
 
+pub use component::{COMPONENTS, Component, Parts};
 pub use generator::{Order, generate};
 pub use rounds::{Asked, drill};
-pub use stage::{COMPONENTS, Component, ENDED_AFTER_PUBLISHING, ENDS_AFTER_PUBLISHING, Parts};
+pub use stage::{ENDED_AFTER_PUBLISHING, ENDS_AFTER_PUBLISHING};

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result};
 use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -36,8 +36,8 @@ impl State {
 }
 
 impl Proxy {
-    pub(crate) fn start(behind: Option<SocketAddr>) -> Result<Proxy> {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).context("no port on 127.0.0.1 can be had")?;
+    pub(crate) fn start(at: IpAddr, behind: Option<SocketAddr>) -> Result<Proxy> {
+        let listener = TcpListener::bind((at, 0)).with_context(|| format!("no port on {at} can be had"))?;
         let address = listener.local_addr()?;
         let state = Arc::new(Mutex::new(State { behind, is_cut: false, connections: Vec::new() }));
         let served = Arc::downgrade(&state);
@@ -55,9 +55,12 @@ impl Proxy {
         locked(&self.state).behind = behind;
     }
 
-    /// Ends all connections and refuses others, or takes them again.
+    /// Ends all connections and refuses others, or takes them again. What is as it is to be stays as it is.
     pub(crate) fn cut(&self, is_cut: bool) {
         let mut state = locked(&self.state);
+        if state.is_cut == is_cut {
+            return;
+        }
         state.is_cut = is_cut;
         for end in state.connections.drain(..).flatten() {
             // One that has ended already is as good.
@@ -162,12 +165,14 @@ mod tests {
 
     #[test]
     fn a_cut_ends_connections_and_lasts_until_it_is_mended() {
-        let proxy = Proxy::start(None).unwrap();
+        let proxy = Proxy::start(IpAddr::from([127, 0, 0, 1]), None).unwrap();
         assert!(!is_there(&proxy, false), "there is nothing behind it yet");
         proxy.leads_to(Some(echo()));
         assert!(is_there(&proxy, true));
         let mut first = TcpStream::connect(proxy.address()).unwrap();
         assert!(asked(&mut first));
+        proxy.cut(false);
+        assert!(asked(&mut first), "it was not cut");
         proxy.cut(true);
         assert!(!asked(&mut first) && !is_there(&proxy, false));
         proxy.cut(false);

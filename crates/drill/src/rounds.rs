@@ -1,8 +1,9 @@
 //! A drill: one fault after the other, each from the first call before it to the last audit after it.
 
+use crate::component::Component;
 use crate::generator::Order;
 use crate::load::{Aftermath, Load, Struck};
-use crate::stage::{Component, Stage};
+use crate::stage::Stage;
 use admin::store;
 use anyhow::{Context, Result, bail};
 use deploy::{Databases, Deployment, Interrupt, ServerSettings, Subject, announce};
@@ -19,9 +20,8 @@ use trial::{After, Interval, Recorded, RunReporter};
 
 /// The first call is answered within this, or the subject cannot be drilled.
 const FIRST_MAX: Duration = Duration::from_secs(60);
-/// A fault comes after so many milliseconds under load, and lasts so many.
+/// A fault comes after so many milliseconds under load.
 const BEFORE_MS: (i64, i64) = (300, 1_200);
-const AWAY_MS: (i64, i64) = (50, 1_000);
 /// Range of the ext4 mount option `commit`, in seconds: it changes how much the kernel has written unasked before a power cut.
 const COMMIT_S: (i64, i64) = (1, 30);
 /// Within this a call is committed again once all is mended.
@@ -134,6 +134,8 @@ struct Moments {
     struck: Nanos,
     mended: Nanos,
     back: Nanos,
+    /// What it had left undecided then.
+    left: Option<u64>,
     /// Of a power cut.
     lost_writes: Option<u64>,
 }
@@ -213,17 +215,21 @@ impl<W: Driven> Rounds<'_, W> {
     ) -> Result<Struckdown<W>> {
         let mut random = Random::stream(self.asked.seed, &[1, number]);
         let mut span = |(low, high)| Duration::from_millis(random.range(low, high).unsigned_abs());
-        let [lead, away] = [BEFORE_MS, AWAY_MS].map(&mut span);
+        let [lead, away] = [BEFORE_MS, self.stage.away_ms(component, action)].map(&mut span);
         let mut load = self.stage.generator(self.order(number, 0), self.clock)?;
         let started = self.until_first(&mut load, &mut None)?;
         load.listen(lead, &mut None, &mut |load, _| load.ended.is_some())?;
         let store = match component {
-            Component::Engine(store) if self.stage.databases.each.len() > 1 => Some(store),
+            Component::Engine(store) | Component::Node { store, .. }
+                if self.stage.databases.each.len() > 1 =>
+            {
+                Some(store)
+            }
             _ => None,
         };
         let struck = self.clock.now();
         let mut after = Some((Struck { at: struck, done: struck, store }, Aftermath::default()));
-        let moments = |mended, back| Moments { started, struck, mended, back, lost_writes: None };
+        let moments = |mended, back| Moments { started, struck, mended, back, left: None, lost_writes: None };
         if matches!(component, Component::Generator | Component::Storage) {
             load.process.kill();
             load.gone(&mut after)?;
@@ -250,9 +256,11 @@ impl<W: Driven> Rounds<'_, W> {
         let heard = load.listen(away, &mut after, &mut |_, _| false);
         // Whatever was heard: nothing stays as it was struck.
         let mended = self.clock.now();
+        let not_injected = not_injected.or(self.stage.without_effect(component, action)?);
         let back = self.stage.mend(component, action);
         heard?;
-        let moments = moments(mended, self.clock.now() - mended);
+        let mut moments = moments(mended, self.clock.now() - mended);
+        moments.left = back.as_ref().ok().copied().flatten();
         if let Err(error) = back {
             let mut fault = self.fault((component, action), moments, load.calls, after);
             fault.line = line(started, &load.ends);
@@ -281,6 +289,21 @@ impl<W: Driven> Rounds<'_, W> {
             committed || load.ended.is_some() || interrupt.requested()
         };
         load.listen(AGAIN_MAX, &mut after, &mut is_over)?;
+        if let Component::Node { .. } = component {
+            // The others may have gone on without it: calls are committed also now that it is back.
+            let back = moments.mended + moments.back;
+            let store = after.as_ref().and_then(|(struck, _)| struck.store);
+            let mut since = Some((Struck { at: back, done: back, store }, Aftermath::default()));
+            load.listen(AGAIN_MAX, &mut since, &mut is_over)?;
+            if let (Some((_, all)), Some((_, since))) = (&mut after, &since) {
+                all.longest = all.longest.max(since.longest);
+                all.refused += since.refused;
+            }
+            if since.is_some_and(|(_, since)| since.first_commit.is_none()) {
+                after =
+                    after.map(|(struck, aftermath)| (struck, Aftermath { first_commit: None, ..aftermath }));
+            }
+        }
         load.listen(GOES_ON, &mut after, &mut |load, _| load.ended.is_some())?;
         let mut ledger = W::new_ledger(&self.stage.databases.size);
         let mut calls = DrillCalls::default();
@@ -291,7 +314,7 @@ impl<W: Driven> Rounds<'_, W> {
             ends = dead.ends;
         }
         let mut fault = self.fault((component, action), moments, calls, after);
-        fault.left = left;
+        fault.left = left.or(moments.left);
         if fault.first_commit_s.is_none() {
             let sentence =
                 format!("no call was committed within {} s after it was mended", AGAIN_MAX.as_secs());

@@ -1,5 +1,6 @@
 //! What a drill strikes: the processes of a subject, and the ways between them.
 
+use crate::component::Component;
 use crate::generator::Order;
 use crate::load::Load;
 use crate::proxy::Proxy;
@@ -8,13 +9,13 @@ use deploy::{
     Consuming, Databases, Deployment, Generator, Interrupt, Route, Server, ServerSettings, Subject,
 };
 use measure::Monotonic;
-use model::{Clock as _, Nanos, store_name};
+use model::{Clock as _, Nanos};
 use result::FaultAction;
-use sql::{DbUrl, Dialect, ServerUrl};
-use std::net::SocketAddr;
+use sql::{Address, DbUrl, Dialect};
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use targets::{Driven, Style};
+use targets::Driven;
 use trial::Destination;
 
 /// Environment variable of a relay: it logs [`ENDED_AFTER_PUBLISHING`] when the sink has acknowledged a batch, and ends by SIGKILL.
@@ -26,105 +27,14 @@ pub const ENDED_AFTER_PUBLISHING: &str =
 const PUBLISHED_MAX: Nanos = Nanos::from_secs(30);
 /// How long a broker may take to exit when its disk is full.
 const FULL_MAX: Nanos = Nanos::from_secs(10);
+/// How long a fault lasts.
+const AWAY_MS: (i64, i64) = (50, 1_000);
+/// The others of a Galera cluster go on without a node when they have missed it for 5 s (`evs.suspect_timeout`).
+const NODE_AWAY_MS: (i64, i64) = (1_000, 9_000);
+const ISOLATED_MS: (i64, i64) = (7_000, 9_000);
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// How often the state of a process is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
-
-/// Something that a subject stands on or runs in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Component {
-    /// Which makes the calls; on the direct route it is the coordinator of their transactions, and an embedded engine is in it.
-    Generator,
-    /// The HTTP server, which is the coordinator on its route.
-    Server,
-    /// The engine of a store.
-    Engine(usize),
-    /// What brings to one store what calls have left in another, or to a sink what they have left in an outbox.
-    Relay,
-    /// The broker that a relay publishes to.
-    Broker,
-    /// The consumer of what a relay publishes.
-    Consumer,
-    /// What the files of an embedded engine lie on, with all processes that write there.
-    Storage,
-}
-
-/// How components are called by whoever chooses among them: `engine` stands for those of all stores.
-pub const COMPONENTS: [&str; 7] = ["generator", "server", "engine", "relay", "broker", "consumer", "storage"];
-
-/// What there is to strike.
-#[derive(Debug, Clone, Copy)]
-pub struct Parts {
-    /// What calls go through.
-    pub subject: &'static Subject,
-    /// Over so many stores.
-    pub shards: usize,
-    /// Whether it publishes to a private broker.
-    pub has_broker: bool,
-    /// Whether a consumer reads what it publishes.
-    pub has_consumer: bool,
-}
-
-impl Component {
-    /// What it is called among [`COMPONENTS`].
-    #[must_use]
-    pub fn group(self) -> &'static str {
-        match self {
-            Component::Generator => "generator",
-            Component::Server => "server",
-            Component::Engine(_) => "engine",
-            Component::Relay => "relay",
-            Component::Broker => "broker",
-            Component::Consumer => "consumer",
-            Component::Storage => "storage",
-        }
-    }
-
-    /// Its name where the data is split over so many stores.
-    pub(crate) fn name(self, shards: usize) -> String {
-        match self {
-            Component::Engine(store) if shards > 1 => store_name(store),
-            component => component.group().to_owned(),
-        }
-    }
-
-    /// Everything that can be struck, and how. A power cut of engines and a full disk need [`rig::can_have_own_disk`].
-    pub fn faults_of(parts: &Parts) -> Vec<(Component, FaultAction)> {
-        use FaultAction::{CutOff, DiskFull, Kill, KillAfterPublishing, Pause, PowerCut};
-        let Parts { subject, shards, has_broker, has_consumer } = *parts;
-        let all = |component, actions: &[FaultAction]| {
-            actions.iter().map(|action| (component, *action)).collect::<Vec<_>>()
-        };
-        let mut faults = all(Component::Generator, &[Kill]);
-        if subject.route() == Route::Http {
-            faults.extend(all(Component::Server, &[Kill, Pause, CutOff]));
-        }
-        if subject.how.dialect != Dialect::Sqlite {
-            let actions = [Kill, Pause, CutOff, PowerCut];
-            faults.extend((0..shards).flat_map(|store| all(Component::Engine(store), &actions)));
-        }
-        if subject.has_relay(shards) {
-            faults.extend(all(Component::Relay, &[Kill, Pause]));
-            if subject.how.style.has_outbox() {
-                faults.push((Component::Relay, KillAfterPublishing));
-            }
-            // A file is not a way that could be cut.
-            if subject.how.dialect != Dialect::Sqlite {
-                faults.push((Component::Relay, CutOff));
-            }
-        }
-        if has_broker {
-            faults.extend(all(Component::Broker, &[Kill, Pause, DiskFull]));
-        }
-        if has_consumer {
-            faults.extend(all(Component::Consumer, &[Kill, Pause]));
-        }
-        let is_recorded = subject.how.style != Style::Attached && subject.speaks_through_ours();
-        if subject.how.dialect == Dialect::Sqlite && is_recorded {
-            faults.extend(all(Component::Storage, &[PowerCut]));
-        }
-        faults
-    }
-}
 
 /// The processes of a subject, with proxies on the ways that can be cut.
 pub(crate) struct Stage<'a, W: Driven> {
@@ -135,10 +45,12 @@ pub(crate) struct Stage<'a, W: Driven> {
     pub(crate) settings: ServerSettings,
     pub(crate) folder: &'a Path,
     pub(crate) interrupt: &'a Interrupt,
-    /// In front of each engine.
-    engines: Vec<Proxy>,
-    /// From the relay to each of these.
-    relay_ways: Vec<Proxy>,
+    /// In front of each node of each engine: one, unless it is a cluster.
+    engines: Vec<Vec<Proxy>>,
+    /// From the head of each engine to its data nodes, if it is Spider.
+    data_ways: Vec<Vec<Proxy>>,
+    /// From the relay to the first node of each of these.
+    relay_ways: Vec<Vec<Proxy>>,
     /// In front of the server.
     server_way: Option<Proxy>,
     server: Option<Server>,
@@ -160,21 +72,31 @@ impl<'a, W: Driven> Stage<'a, W> {
         folder: &'a Path,
         interrupt: &'a Interrupt,
     ) -> Result<Stage<'a, W>> {
-        let mut engines = Vec::new();
+        let (mut engines, mut data_ways) = (Vec::new(), Vec::new());
         if subject.how.dialect != Dialect::Sqlite {
             for store in 0..databases.each.len() {
-                let engine = deployment.engine(store).context("a drill needs private engines")?;
-                let port = engine.tcp_url("any").port;
-                engines.push(Proxy::start(Some(SocketAddr::from(([127, 0, 0, 1], port))))?);
+                let engine: &rig::Running =
+                    deployment.engine(store).context("a drill needs private engines")?;
+                let before = |server: &rig::Running| Proxy::start(server.ip(), Some(server.tcp()));
+                let is_spider = engine.has_data_nodes();
+                let nodes = engine.peers().iter().filter(|_| !is_spider);
+                engines.push(std::iter::once(engine).chain(nodes).map(before).collect::<Result<Vec<_>>>()?);
+                let data_nodes = engine.peers().iter().filter(|_| is_spider);
+                data_ways.push(data_nodes.map(before).collect::<Result<Vec<_>>>()?);
+                for (number, way) in (1..).zip(&data_ways[store]) {
+                    engine.lead_to_data_node(number, way.address().port())?;
+                }
             }
         }
         let relay_ways = match subject.has_relay(databases.each.len()) {
-            true => {
-                engines.iter().map(|engine| Proxy::start(Some(engine.address()))).collect::<Result<_>>()?
-            }
+            true => engines
+                .iter()
+                .map(|nodes| Ok(vec![Proxy::start(LOOPBACK, Some(nodes[0].address()))?]))
+                .collect::<Result<_>>()?,
             false => Vec::new(),
         };
-        let server_way = (subject.route() == Route::Http).then(|| Proxy::start(None)).transpose()?;
+        let server_way =
+            (subject.route() == Route::Http).then(|| Proxy::start(LOOPBACK, None)).transpose()?;
         let (server, relay) = (None, None);
         Ok(Stage {
             subject,
@@ -184,6 +106,7 @@ impl<'a, W: Driven> Stage<'a, W> {
             folder,
             interrupt,
             engines,
+            data_ways,
             relay_ways,
             server_way,
             server,
@@ -195,13 +118,12 @@ impl<'a, W: Driven> Stage<'a, W> {
     }
 
     /// The databases as those reach them who can be cut off, by these ways.
-    fn urls(&self, ways: &[Proxy]) -> Vec<DbUrl> {
+    fn urls(&self, ways: &[Vec<Proxy>]) -> Vec<DbUrl> {
         let mut ways = ways.iter();
         let through = |url: DbUrl| match (url, ways.next()) {
-            (DbUrl::Server(url), Some(way)) => {
-                let host = "127.0.0.1".to_owned();
-                let url = ServerUrl { others: Vec::new(), writers: None, ..url };
-                DbUrl::Server(ServerUrl { host, port: way.address().port(), socket: None, ..url })
+            (DbUrl::Server(url), Some(ways)) => {
+                let address = |way: &Proxy| Address::Host("127.0.0.1".to_owned(), way.address().port());
+                DbUrl::Server(url.through(ways.iter().take(url.writers().len()).map(address)))
             }
             (url, _) => url,
         };
@@ -360,8 +282,24 @@ impl<'a, W: Driven> Stage<'a, W> {
     ) -> Result<Option<String>> {
         match (component, action) {
             (Component::Generator | Component::Storage, _) => {}
-            (Component::Engine(store), FaultAction::CutOff) => self.engines[store].cut(true),
+            (Component::Engine(store), FaultAction::CutOff) => self.cut_clients(store, true),
             (Component::Engine(store), FaultAction::Pause) => self.engine(store)?.pause(true),
+            (Component::Node { store, server, .. }, FaultAction::CutOff) => {
+                match self.data_way(store, server) {
+                    Some(way) => way.cut(true),
+                    None => self
+                        .engine(store)?
+                        .isolate_node(server, true)
+                        .context("could not isolate the node")?,
+                }
+            }
+            (Component::Node { store, server, .. }, FaultAction::Pause) => {
+                self.engine(store)?.pause_node(server, true);
+            }
+            (Component::Node { store, server, .. }, _) => {
+                self.engine(store)?.kill_node(server);
+                self.cut_server(store, server, true);
+            }
             (Component::Engine(store), action) => {
                 let engine = self.engine(store)?;
                 match action {
@@ -370,7 +308,7 @@ impl<'a, W: Driven> Stage<'a, W> {
                     }
                     _ => engine.kill(),
                 }
-                self.engines[store].cut(true);
+                self.cut_clients(store, true);
             }
             (Component::Server, FaultAction::CutOff) => self.way()?.cut(true),
             (Component::Server | Component::Relay | Component::Consumer, FaultAction::Pause) => {
@@ -399,20 +337,70 @@ impl<'a, W: Driven> Stage<'a, W> {
                 return self.kill_relay_after_publishing();
             }
             (Component::Broker, _) => self.broker()?.kill(),
-            (Component::Relay, FaultAction::CutOff) => self.relay_ways.iter().for_each(|way| way.cut(true)),
+            (Component::Relay, FaultAction::CutOff) => self.cut_relay(true),
             (Component::Relay | Component::Consumer, _) => self.process(component)?.kill(),
         }
         Ok(None)
     }
 
-    pub(crate) fn mend(&mut self, component: Component, action: FaultAction) -> Result<()> {
+    /// How long a fault lasts, in ms.
+    pub(crate) fn away_ms(&self, component: Component, action: FaultAction) -> (i64, i64) {
+        match (component, action) {
+            (Component::Node { store, .. }, action) if self.data_ways[store].is_empty() => match action {
+                FaultAction::CutOff => ISOLATED_MS,
+                _ => NODE_AWAY_MS,
+            },
+            _ => AWAY_MS,
+        }
+    }
+
+    /// Why a fault that is to end now has had no effect, if that is known.
+    pub(crate) fn without_effect(
+        &mut self,
+        component: Component,
+        action: FaultAction,
+    ) -> Result<Option<String>> {
+        match (component, action) {
+            (Component::Node { store, server, .. }, FaultAction::CutOff)
+                if self.data_ways[store].is_empty() =>
+            {
+                let is_alone = self.engine(store)?.is_isolated(server);
+                Ok((!is_alone)
+                    .then(|| "fault not injected: the node did not find out that it was cut off".to_owned()))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Puts a component back. Returns how many transactions it had left undecided, where that is known.
+    pub(crate) fn mend(&mut self, component: Component, action: FaultAction) -> Result<Option<u64>> {
+        let mut left = None;
         match (component, action) {
             (Component::Generator | Component::Storage, _) => {}
-            (Component::Engine(store), FaultAction::CutOff) => self.engines[store].cut(false),
-            (Component::Engine(store), FaultAction::Pause) => self.engine(store)?.pause(false),
-            (Component::Engine(store), _) => {
-                self.engine(store)?.restart().context("the engine did not come back")?;
-                self.engines[store].cut(false);
+            (Component::Engine(store), FaultAction::CutOff) => self.cut_clients(store, false),
+            (Component::Engine(store), action) => {
+                let engine = self.engine(store)?;
+                match action {
+                    FaultAction::Pause => engine.pause(false),
+                    _ => engine.restart().context("the engine did not come back")?,
+                }
+                left = engine.wait_for_nodes().context("the cluster did not come back")?;
+                self.cut_clients(store, false);
+            }
+            (Component::Node { store, server, .. }, action) => {
+                let is_spider = self.data_way(store, server).is_some();
+                if action == FaultAction::CutOff && is_spider {
+                    self.cut_server(store, server, false);
+                }
+                let engine = self.engine(store)?;
+                match action {
+                    FaultAction::Pause => engine.pause_node(server, false),
+                    FaultAction::CutOff if is_spider => {}
+                    FaultAction::CutOff => engine.isolate_node(server, false)?,
+                    _ => engine.restart_node(server).context("the node did not come back")?,
+                }
+                left = engine.wait_for_nodes().context("the cluster did not come back")?;
+                self.cut_server(store, server, false);
             }
             (Component::Server, FaultAction::CutOff) => self.way()?.cut(false),
             (Component::Server | Component::Relay | Component::Consumer, FaultAction::Pause) => {
@@ -421,14 +409,34 @@ impl<'a, W: Driven> Stage<'a, W> {
             (Component::Server, _) => self.start_server()?,
             (Component::Broker, FaultAction::Pause) => self.broker()?.pause(false),
             (Component::Broker, _) => self.broker()?.restart().context("the broker did not come back")?,
-            (Component::Relay, FaultAction::CutOff) => self.relay_ways.iter().for_each(|way| way.cut(false)),
+            (Component::Relay, FaultAction::CutOff) => self.cut_relay(false),
             (Component::Relay, _) => self.start_relay()?,
             (Component::Consumer, _) => {
                 let consumer = self.consumer.as_mut().context("there is no consumer to restart")?;
                 consumer.restart(self.interrupt)?;
             }
         }
-        Ok(())
+        Ok(left)
+    }
+
+    /// Cuts clients off from all nodes of an engine, or lets them reach it again.
+    fn cut_clients(&self, store: usize, is_cut: bool) {
+        self.engines[store].iter().for_each(|way| way.cut(is_cut));
+    }
+
+    /// Cuts those off from one server of a cluster who reach it, clients or the head, or lets them reach it again.
+    fn cut_server(&self, store: usize, server: usize, is_cut: bool) {
+        let ways = self.engines[store].get(server).into_iter().chain(self.data_way(store, server));
+        ways.for_each(|way| way.cut(is_cut));
+    }
+
+    /// From the head to a data node, the servers from 1 on.
+    fn data_way(&self, store: usize, server: usize) -> Option<&Proxy> {
+        server.checked_sub(1).and_then(|node| self.data_ways[store].get(node))
+    }
+
+    fn cut_relay(&self, is_cut: bool) {
+        self.relay_ways.iter().flatten().for_each(|way| way.cut(is_cut));
     }
 
     fn engine(&mut self, store: usize) -> Result<&mut rig::Running> {

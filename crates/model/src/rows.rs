@@ -11,12 +11,19 @@ pub struct Table {
     pub chunks: u32,
     /// Rows in all, as far as known before they are made.
     pub rows: u64,
+    /// The column by whose value rows are spread over the data nodes of a distributed engine, so that rows that are used together are on
+    /// one; nothing of a table that is small and mostly read, which is kept whole.
+    pub spread_by: Option<&'static str>,
 }
 
 /// The initial data of a workload at some scale and seed.
 pub trait Dataset: Send + Sync + 'static {
     /// The tables, in the order in which they are loaded.
     fn tables(&self) -> &[Table];
+    /// Why statements on these tables do not work on Spider although they have a column to spread rows by; nothing where they do.
+    fn not_on_spider(&self) -> Option<&'static str> {
+        None
+    }
     /// Gives the rows of one chunk of one table, in key order.
     fn fill(&self, table: usize, chunk: u32, sink: &mut dyn RowSink);
 }

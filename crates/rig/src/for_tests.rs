@@ -7,7 +7,7 @@
 
 use crate::place::{Place, creating};
 use crate::state::USER;
-use crate::{Engine, Installation, Options, RigError, Running, base, find, start, status};
+use crate::{Engine, Installation, Kind, Options, RigError, Running, base, find, start, status};
 use model::Tier;
 use rustix::fs::{FlockOperation, flock};
 use sql::{Secret, ServerUrl};
@@ -108,7 +108,7 @@ pub fn broker() -> Option<(String, &'static str, Secret)> {
         LazyLock::new(|| start(Engine::Kafka, &Options::small(Engine::Kafka)));
     let up = env::var_os(ENGINES).map(PathBuf::from).and_then(|base| {
         let options = Options { base: Some(base), ..Options::default() };
-        status(&options).into_iter().find(|up| up.engine == Engine::Kafka && up.alive)
+        status(&options).into_iter().find(|up| up.kind == Kind::Single(Engine::Kafka) && up.alive)
     });
     let (address, password) = match (up, find(Engine::Kafka)) {
         (Some(up), _) => up.address(),
@@ -155,7 +155,7 @@ impl Shared {
     fn of(engine: Engine) -> Result<Shared, RigError> {
         let up = env::var_os(ENGINES).map(PathBuf::from).and_then(|base| {
             let options = Options { base: Some(base.clone()), ..Options::default() };
-            let up = status(&options).into_iter().find(|up| up.engine == engine && up.alive)?;
+            let up = status(&options).into_iter().find(|up| up.kind == Kind::Single(engine) && up.alive)?;
             Some((base, up))
         });
         let options = Options { durability: Tier::Delayed, ..Options::small(engine) };
@@ -323,6 +323,12 @@ pub fn is_corrupted(engine: Engine, text: &str) -> bool {
         not_run(format_args!("{} could not recover after SIGKILL: {CORRUPTED}", engine.title()));
     }
     is_corrupted
+}
+
+/// Whether the engine Spider is installed; otherwise the test says why it did not run.
+pub fn has_spider() -> bool {
+    let installed = find(Engine::MariaDb).and_then(|found| crate::spider::ensure_installed(&found.server));
+    installed.map_err(not_run).is_ok()
 }
 
 /// Says that the test that calls this could not run, or not all of it: to its reader, and to who counts the tests.

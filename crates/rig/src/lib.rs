@@ -6,6 +6,7 @@
 
 mod base;
 mod cgroup;
+mod cluster;
 mod command;
 mod disk;
 mod error;
@@ -23,6 +24,7 @@ mod postgres;
 mod running;
 mod settings;
 mod shared_memory;
+mod spider;
 mod state;
 mod technology;
 mod watchdog;
@@ -33,7 +35,7 @@ pub use disk::can_have_own_disk;
 pub use error::RigError;
 pub use find::{Installation, find, find_in};
 pub use limits::Limits;
-pub use named::{NamedEngine, can_have_database, down, status, up};
+pub use named::{Kind, NamedEngine, can_have_database, down, status, up};
 pub use options::{Engine, Options};
 pub use running::{Running, start};
 pub use settings::fit_in_memory;

@@ -103,10 +103,10 @@ impl Technology for MariaDb {
     }
 
     fn arguments(&self, command: &mut Command, starting: &Starting<'_>) {
-        let Starting { home, init_file, begins, .. } = starting;
+        let Starting { home, init_file, more, .. } = starting;
         command.arg(format!("--defaults-file={}", home.join("engine.conf").display()));
         command.args(init_file.map(|path| format!("--init-file={}", path.display())));
-        command.args(begins.then_some("--wsrep-new-cluster"));
+        command.args(*more);
     }
 
     fn socket(&self, folder: &Path, _: u16) -> Option<PathBuf> {
@@ -158,6 +158,7 @@ impl Technology for MariaDb {
             "port",
             "skip_grant_tables",
             "skip_networking",
+            "plugin_load_add",
             "socket",
             "user",
             "wsrep_cluster_address",

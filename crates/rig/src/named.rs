@@ -1,15 +1,16 @@
 //! Engines that stay when the process that started them ends, one of a kind in a base folder: `stackmark rig`.
 
-use crate::command::lives_in;
+use crate::cluster::{Role, Shape, stays_as};
+use crate::command::{Account, lives_in};
 use crate::find::find_in;
 use crate::home::{Home, discard, is_abandoned};
 use crate::place::{Place, creating};
 use crate::running::{Running, prepare};
 use crate::state::State;
 use crate::technology::Sql;
-use crate::{Engine, Options, RigError, base, galera};
+use crate::{Engine, Options, RigError, base, cluster, spider};
 use rustix::process::{Pid, WaitOptions};
-use sql::{Secret, ServerUrl};
+use sql::{Address, GALERA, NODES_MAX, SPIDER, Secret, ServerUrl};
 use std::path::{Path, PathBuf};
 
 /// The file with the password alone, as other programs read it.
@@ -36,17 +37,83 @@ pub fn can_have_database(engine: Engine, name: &str) -> Result<(), RigError> {
     creates_database(engine, name).map(|_| ())
 }
 
+/// What can stay: one server, or a cluster of them, at most one of each kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// One server.
+    Single(Engine),
+    /// A Galera cluster of MariaDB.
+    Galera,
+    /// A MariaDB whose tables have their rows on others.
+    Spider,
+}
+
+impl Kind {
+    /// All, in the order of lists.
+    pub const ALL: [Kind; 5] = [
+        Kind::Single(Engine::Postgres),
+        Kind::Single(Engine::MariaDb),
+        Kind::Galera,
+        Kind::Spider,
+        Kind::Single(Engine::Kafka),
+    ];
+
+    /// The name in commands and folders: `postgres`, `mariadb`, `galera`, `spider`, `kafka`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Single(engine) => engine.name(),
+            Kind::Galera => "galera",
+            Kind::Spider => "spider",
+        }
+    }
+
+    /// What its servers are.
+    #[must_use]
+    pub fn engine(self) -> Engine {
+        match self {
+            Kind::Single(engine) => engine,
+            Kind::Galera | Kind::Spider => Engine::MariaDb,
+        }
+    }
+
+    /// The setting that says how many nodes it has, of a cluster, and how many it has where nothing is said.
+    #[must_use]
+    pub fn nodes(self) -> Option<(&'static str, u32)> {
+        match self {
+            Kind::Single(_) => None,
+            // A majority is left when one ends.
+            Kind::Galera => Some((GALERA, 3)),
+            Kind::Spider => Some((SPIDER, 2)),
+        }
+    }
+
+    fn of(engine: Engine, shape: Option<Shape>) -> Kind {
+        match shape {
+            None => Kind::Single(engine),
+            Some(Shape::Galera { .. }) => Kind::Galera,
+            Some(Shape::Spider { .. }) => Kind::Spider,
+        }
+    }
+
+    /// The kind by the name that a user types.
+    pub fn named(name: &str) -> Option<Kind> {
+        let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+        found.or_else(|| Engine::named(name).map(Kind::Single))
+    }
+}
+
 /// An engine that stays.
 #[derive(Debug, Clone)]
 pub struct NamedEngine {
-    pub engine: Engine,
+    pub kind: Kind,
     /// What it says of its version.
     pub version: String,
     /// What its programs were looked for by, as [`Options::programs`].
     pub programs: Option<PathBuf>,
-    /// Whether it runs; one that does not is started again, on its data, by [`up`].
+    /// Whether it runs, with all of its nodes; what does not is started again, on its data, by [`up`].
     pub alive: bool,
-    /// Number of its first process, or of the last one.
+    /// Number of its first process, or of the last one; of a cluster that of its first node.
     pub pid: u32,
     /// The folder with everything of it.
     pub folder: PathBuf,
@@ -54,17 +121,24 @@ pub struct NamedEngine {
     pub settings: Vec<(String, String)>,
     port: u16,
     password: Secret,
+    /// Of a cluster how many nodes get calls.
+    writers: Option<usize>,
+    /// The other nodes of a cluster.
+    others: Vec<NamedEngine>,
 }
 
 impl NamedEngine {
-    /// A database of it, through its unix socket; the password is in it, and nothing shows it.
+    /// A database of it, through its unix socket, or those of all nodes; the password is in it, and nothing shows it.
     pub fn url(&self, database: &str) -> ServerUrl {
-        self.place().url(database)
+        let socket = |node: &NamedEngine| node.place().url(database).socket.map(Address::Socket);
+        let is_reached = |_: &&NamedEngine| self.kind == Kind::Galera;
+        let others = self.others.iter().filter(is_reached).filter_map(socket).collect();
+        ServerUrl { others, writers: self.writers, ..self.place().url(database) }
     }
 
-    /// The same through its port on 127.0.0.1.
+    /// The same through its port on 127.0.0.1; of a cluster the first node alone.
     pub fn tcp_url(&self, database: &str) -> ServerUrl {
-        ServerUrl { socket: None, ..self.url(database) }
+        ServerUrl { socket: None, ..self.place().url(database) }
     }
 
     /// As [`Running::address`].
@@ -83,8 +157,8 @@ impl NamedEngine {
     ///
     /// Those of [`can_have_database`], or the engine refuses.
     pub fn create_database(&self, name: &str) -> Result<(), RigError> {
-        let (sql, statement) = creates_database(self.engine, name)?;
-        let (installation, place) = (find_in(self.engine, self.programs.as_deref())?, self.place());
+        let (sql, statement) = creates_database(self.kind.engine(), name)?;
+        let (installation, place) = (find_in(self.kind.engine(), self.programs.as_deref())?, self.place());
         let existing = place.client(&installation, sql.system_database, sql.databases)?;
         if existing.lines().all(|line| line.trim() != name) {
             place.client(&installation, sql.system_database, &statement)?;
@@ -92,80 +166,160 @@ impl NamedEngine {
         Ok(())
     }
 
-    pub(crate) fn place(&self) -> Place {
-        let NamedEngine { engine, folder, port, password, .. } = self.clone();
-        Place { engine, folder, port, password }
+    /// Decides what was left prepared on data nodes of Spider.
+    fn settle(&self) -> Result<(), RigError> {
+        let installation = &find_in(self.kind.engine(), self.programs.as_deref())?;
+        let ask = |server: &NamedEngine| {
+            let place = server.place();
+            move |statement: &str| place.client(installation, "mysql", statement)
+        };
+        let nodes: Vec<_> =
+            self.others.iter().map(|node| Box::new(ask(node)) as Box<spider::Asked<'_>>).collect();
+        spider::settle(&ask(self), &nodes).map(drop)
     }
 
-    fn of(folder: &Path, state: State) -> Option<NamedEngine> {
+    pub(crate) fn place(&self) -> Place {
+        let NamedEngine { kind, folder, port, password, .. } = self.clone();
+        Place { engine: kind.engine(), folder, port, password }
+    }
+
+    /// What a folder has by itself.
+    fn of(folder: &Path, state: &State) -> Option<NamedEngine> {
         let text = std::fs::read_to_string(folder.join("client.conf")).ok()?;
         // The only word of 32 hexadecimal digits, whatever the client's format.
         let password =
             text.split(|letter: char| !letter.is_ascii_hexdigit()).find(|word| word.len() == 32)?;
         Some(NamedEngine {
-            engine: state.engine,
-            version: state.version,
-            programs: state.programs,
+            kind: match &state.role {
+                None => Kind::Single(state.engine),
+                Some(Role::Galera(_)) => Kind::Galera,
+                Some(Role::Head { .. } | Role::DataNode { .. }) => Kind::Spider,
+            },
+            version: state.version.clone(),
+            programs: state.programs.clone(),
             alive: lives_in(state.pid, folder),
             pid: state.pid,
             folder: folder.to_owned(),
-            settings: state.settings,
+            settings: state.settings.clone(),
             port: state.port,
             password: Secret::new(password),
+            writers: match &state.role {
+                Some(Role::Galera(node)) => Some(node.writers()),
+                _ => None,
+            },
+            others: Vec::new(),
         })
     }
 
+    /// What stays in a folder, with all of its nodes.
     fn read(folder: &Path) -> Option<NamedEngine> {
-        State::read(folder).filter(|state| state.stays).and_then(|state| NamedEngine::of(folder, state))
+        let state = staying(folder)?;
+        let mut first = NamedEngine::of(folder, &state)?;
+        for folder in others(folder, state.role.as_ref()) {
+            // One whose start failed has not said that it stays.
+            let other = State::read(&folder).and_then(|state| NamedEngine::of(&folder, &state));
+            first.alive &= other.as_ref().is_some_and(|other| other.alive);
+            first.others.extend(other);
+        }
+        Some(first)
     }
 }
 
-fn folder(base: &Path, engine: Engine) -> PathBuf {
-    base.join(format!("{}-up", engine.name()))
+fn staying(folder: &Path) -> Option<State> {
+    State::read(folder).filter(|state| state.stays)
+}
+
+fn folder(base: &Path, kind: Kind) -> PathBuf {
+    base.join(format!("{}-up", kind.name()))
+}
+
+/// The folders of the further servers of a cluster.
+fn others(first: &Path, role: Option<&Role>) -> Vec<PathBuf> {
+    let others = role.map_or(Vec::new(), Role::others);
+    others.iter().filter_map(|other| stays_as(first, other.number())).collect()
 }
 
 /// Starts engines that stay until [`down`]. One that runs is left as it is; one whose process is gone, after a restart of
-/// the machine, is started again on its data and with its settings, whatever `options` say.
+/// the machine, is started again on its data and with its settings, whatever `options` say. How many nodes a cluster has is a
+/// setting ([`Kind::nodes`]).
 ///
 /// # Errors
 ///
 /// As for [`crate::start`]. Engines named before the one that failed stay up.
-pub fn up(engines: &[Engine], options: &Options) -> Result<Vec<NamedEngine>, RigError> {
-    engines.iter().map(|engine| one_up(*engine, options)).collect()
+pub fn up(kinds: &[Kind], options: &Options) -> Result<Vec<NamedEngine>, RigError> {
+    kinds.iter().map(|kind| one_up(*kind, options)).collect()
 }
 
-fn one_up(engine: Engine, options: &Options) -> Result<NamedEngine, RigError> {
-    let (installation, account, base) = prepare(engine, options)?;
-    if galera::asked(engine, &options.settings)?.is_some() {
-        return Err(RigError::Invalid("a cluster goes with the run that started it; it cannot stay".into()));
+fn one_up(kind: Kind, options: &Options) -> Result<NamedEngine, RigError> {
+    let (installation, account, base) = prepare(kind.engine(), options)?;
+    let of_settings = Kind::of(kind.engine(), cluster::asked(kind.engine(), &options.settings)?);
+    if of_settings != kind {
+        let (wanted, found) = (kind.name(), of_settings.name());
+        return Err(RigError::Invalid(format!(
+            "these settings are of the kind {found}, and not of {wanted}"
+        )));
     }
-    let path = folder(&base, engine);
+    let path = folder(&base, kind);
     let locked = base::hold(&base)?;
-    let running = match NamedEngine::read(&path) {
+    match NamedEngine::read(&path) {
         Some(standing) if standing.alive => return Ok(standing),
-        Some(standing) => {
-            let state = State::read(&path).filter(|state| state.stays);
-            let home = Home::open(path.clone())?;
-            drop(locked);
-            let state = state.ok_or_else(|| RigError::folder(&path, "another process changed its state"))?;
-            crate::cgroup::remove(&state.groups);
-            reap(state.pid);
-            let installation = find_in(engine, state.programs.as_deref())?;
-            Running::resumed(installation, options, account, home, standing.password, &state)?
-        }
+        Some(standing) => resume(&standing, account, options, locked)?,
         None if path.exists() && !is_abandoned(&path) => {
             return Err(RigError::folder(&path, "another process is starting an engine in it"));
         }
         None => {
-            discard(&path);
-            let home = Home::lay_out(path.clone(), engine, account)?;
+            discard_with_others(&path);
+            let home = Home::lay_out(path.clone(), kind.engine(), account)?;
             drop(locked);
-            Running::begin(installation, options, account, home)?
+            let running = Running::begin(installation, options, account, home)?;
+            running.home.write_private(PASSWORD_FILE, &format!("{}\n", running.password.reveal()))?;
+            running.leave()?;
         }
-    };
-    running.home.write_private(PASSWORD_FILE, &format!("{}\n", running.password.reveal()))?;
-    let state = running.leave()?;
-    NamedEngine::of(&path, state).ok_or_else(|| RigError::folder(&path, "another process removed it"))
+    }
+    let standing =
+        NamedEngine::read(&path).ok_or_else(|| RigError::folder(&path, "another process removed it"))?;
+    match standing.alive {
+        true => Ok(standing),
+        false => Err(RigError::folder(
+            &path,
+            format!(
+                "it does not run, or one of its nodes is gone\nhint: `stackmark rig down {}` removes it",
+                kind.name()
+            ),
+        )),
+    }
+}
+
+/// Starts what does not run of an engine that stays. The base folder is let go as soon as the folders are ours.
+fn resume(
+    standing: &NamedEngine,
+    account: Account,
+    options: &Options,
+    locked: std::fs::File,
+) -> Result<(), RigError> {
+    let nodes = || std::iter::once(standing).chain(&standing.others);
+    let lives = |node: &NamedEngine| lives_in(node.pid, &node.folder);
+    let ended: Vec<&NamedEngine> = nodes().filter(|node| !lives(node)).collect();
+    let homes = ended.iter().map(|node| Home::open(node.folder.clone())).collect::<Result<Vec<_>, _>>()?;
+    drop(locked);
+    let mut servers = Vec::new();
+    for (node, home) in ended.iter().zip(homes) {
+        let changed = || RigError::folder(&node.folder, "another process changed its state");
+        let state = staying(&node.folder).ok_or_else(changed)?;
+        crate::cgroup::remove(&state.groups);
+        reap(state.pid);
+        let installation = find_in(state.engine, state.programs.as_deref())?;
+        servers.push(Running::resumed(installation, options, account, home, node.password.clone(), &state)?);
+    }
+    let some_run = nodes().any(lives);
+    let started = cluster::start_servers(servers.iter_mut().collect(), some_run);
+    // Those that have come up stay, also if another one has not.
+    let left = servers.into_iter().filter_map(|mut server| server.is_alive().then(|| server.leave()));
+    left.fold(started, |result, left| result.and(left.map(drop)))?;
+    match standing.kind {
+        Kind::Spider => standing.settle(),
+        Kind::Single(_) | Kind::Galera => Ok(()),
+    }
 }
 
 /// Takes note of the end of an engine that this very process had started: PostgreSQL does not start next to a number that
@@ -181,11 +335,11 @@ fn reap(pid: u32) {
 pub fn status(options: &Options) -> Vec<NamedEngine> {
     let base = base::path(options);
     let base = base.canonicalize().unwrap_or(base);
-    Engine::ALL.into_iter().filter_map(|engine| NamedEngine::read(&folder(&base, engine))).collect()
+    Kind::ALL.into_iter().filter_map(|kind| NamedEngine::read(&folder(&base, kind))).collect()
 }
 
 /// Ends engines that stay and removes their folders, with their data; gives those that were there.
-pub fn down(engines: &[Engine], options: &Options) -> Result<Vec<Engine>, RigError> {
+pub fn down(kinds: &[Kind], options: &Options) -> Result<Vec<Kind>, RigError> {
     let base = base::path(options);
     if !base.exists() {
         return Ok(Vec::new());
@@ -193,16 +347,30 @@ pub fn down(engines: &[Engine], options: &Options) -> Result<Vec<Engine>, RigErr
     let base = base::make(options)?;
     let _held = base::hold(&base)?;
     let mut ended = Vec::new();
-    for engine in engines {
-        let path = folder(&base, *engine);
-        if NamedEngine::read(&path).is_none() {
+    for kind in kinds {
+        let path = folder(&base, *kind);
+        let others = (1..=NODES_MAX).filter_map(|number| stays_as(&path, number));
+        let there: Vec<PathBuf> =
+            std::iter::once(path.clone()).chain(others).filter(|path| path.exists()).collect();
+        // What has not said yet that it stays ends with its process.
+        if there.iter().all(|path| staying(path).is_none()) {
             continue;
         }
-        discard(&path);
-        if path.exists() {
-            return Err(RigError::folder(&path, "it could not be removed"));
+        if let Some(path) = there.iter().find(|path| !is_abandoned(path)) {
+            return Err(RigError::folder(path, "another process is starting an engine in it"));
         }
-        ended.push(*engine);
+        if let Some(left) = discard_with_others(&path) {
+            return Err(RigError::folder(&left, "it could not be removed"));
+        }
+        ended.push(*kind);
     }
     Ok(ended)
+}
+
+/// Removes an engine with all nodes that it may have, the first one last: what fails can be tried again. Gives a folder that is left.
+fn discard_with_others(first: &Path) -> Option<PathBuf> {
+    let others = (1..=NODES_MAX).rev().filter_map(|number| stays_as(first, number));
+    let found: Vec<PathBuf> =
+        others.chain([first.to_owned()]).filter(|path| path.exists()).inspect(|path| discard(path)).collect();
+    found.into_iter().find(|path| path.exists())
 }

@@ -1,9 +1,11 @@
-//! An engine that runs, from its making to its removal.
+//! An engine that runs, from its making to its removal; `faults` is how it ends and comes back in between.
+
+mod faults;
 
 use crate::cgroup::{Cgroup, Throttling, gated};
-use crate::command::{Account, POLL, ended_within, signal, signal_family, within};
+use crate::cluster::Role;
+use crate::command::{Account, ended_within, signal, within};
 use crate::disk::{Disk, flush_all};
-use crate::galera::Node;
 use crate::home::{Home, random_hex};
 use crate::place::{Place, creating};
 use crate::settings::{Settings, memory};
@@ -11,9 +13,8 @@ use crate::shared_memory::Orphaned;
 use crate::state::{self, State};
 use crate::technology::{Making, Starting};
 use crate::watchdog::Watchdog;
-use crate::{Engine, Installation, Options, RigError, base, find_in, galera};
-use measure::Monotonic;
-use model::{Clock, Nanos, Tier};
+use crate::{Engine, Installation, Options, RigError, base, cluster, find_in, galera};
+use model::Tier;
 use rustix::process::Signal;
 use sql::{Secret, ServerUrl};
 use std::net::TcpListener;
@@ -49,9 +50,9 @@ pub struct Running {
     disk: Option<Disk>,
     /// `None` once it has been dismissed, and for an engine that stays.
     watchdog: Option<Watchdog>,
-    /// Of a server that is the node of a cluster.
-    pub(crate) node: Option<Node>,
-    /// The other nodes of the cluster, which this one was the first of.
+    /// Of a server that belongs together with others.
+    pub(crate) role: Option<Role>,
+    /// The others, if it is the first.
     pub(crate) peers: Vec<Running>,
 }
 
@@ -78,7 +79,7 @@ pub(crate) fn prepare(
         return Err(RigError::Invalid(format!("connections are 10 to 10000, not {}", options.connections)));
     }
     Settings::default().overlay(engine, &options.settings)?;
-    if galera::asked(engine, &options.settings)?.is_some() && options.own_disk {
+    if cluster::asked(engine, &options.settings)?.is_some() && options.own_disk {
         return Err(RigError::Invalid(
             "a cluster has no file system of its own here: cut the power of one server, or fill its disk"
                 .into(),
@@ -104,10 +105,10 @@ impl Running {
         account: Account,
         home: Home,
     ) -> Result<Running, RigError> {
-        let cluster = galera::asked(installation.engine, &options.settings)?;
+        let shape = cluster::asked(installation.engine, &options.settings)?;
         let mut running = Running::laid_out(installation, options, account, home)?;
         // From here on, dropping `running` removes everything.
-        running.node = cluster.map(Node::first).transpose()?;
+        running.role = shape.map(|shape| Role::first(shape, &running.installation)).transpose()?;
         let started = running.make().and_then(|init_file| running.start_on_a_free_port(init_file.as_deref()));
         match started.and_then(|()| running.join_others()).and_then(|()| running.count_statements()) {
             Ok(()) => Ok(running),
@@ -148,7 +149,7 @@ impl Running {
             cgroup,
             disk: None,
             watchdog: Some(watchdog),
-            node: None,
+            role: None,
             peers: Vec::new(),
         })
     }
@@ -164,7 +165,7 @@ impl Running {
     }
 
     /// Makes the data; gives the file of first statements, where the engine takes one.
-    fn make(&mut self) -> Result<Option<PathBuf>, RigError> {
+    pub(crate) fn make(&mut self) -> Result<Option<PathBuf>, RigError> {
         let technology = self.engine().technology();
         if self.options.own_disk {
             self.disk = Some(Disk::make(&self.home.path, state::data(&self.home.path), self.account)?);
@@ -208,10 +209,19 @@ impl Running {
     fn configure(&mut self) -> Result<(), RigError> {
         let technology = self.engine().technology();
         let mut settings = technology.settings(&self.options, &self.home.path, self.port, self.memory());
-        if let Some(node) = &self.node {
-            node.set(&mut settings);
+        if let Some(role) = &self.role {
+            role.set(&mut settings);
         }
-        settings.overlay(self.engine(), &self.options.settings)?;
+        // Data nodes do not have the engine of the head.
+        let is_data_node = matches!(self.role, Some(Role::DataNode { .. }));
+        let given: Vec<_> = self
+            .options
+            .settings
+            .iter()
+            .filter(|(name, _)| !(is_data_node && name.starts_with("spider")))
+            .cloned()
+            .collect();
+        settings.overlay(self.engine(), &given)?;
         let text = technology.file(&settings);
         // No secret is in it, and the engine's account must be able to read it.
         let path = self.home.write_private("engine.conf", &text)?;
@@ -241,7 +251,7 @@ impl Running {
             home: &self.home.path,
             settings: &self.settings,
             init_file,
-            begins: self.node.as_ref().is_some_and(|node| node.begins),
+            more: self.role.as_ref().map_or(&[], Role::arguments),
         };
         engine.technology().arguments(&mut command, &starting);
         command.stdout(log).stderr(error);
@@ -253,23 +263,33 @@ impl Running {
         };
         self.pid = child.id();
         self.child = Some(child);
-        if let Some(watchdog) = &mut self.watchdog {
-            watchdog.watch(self.pid);
-        }
+        self.watch(self.pid);
         self.state(self.watchdog.is_none()).write(&self.home.path)?;
-        let answer = within(self.options.start_max, || self.has_come_up());
+        let joins = matches!(self.role, Some(Role::Galera(_)));
+        let max = self.options.start_max.max(if joins { galera::JOIN_MAX } else { Duration::ZERO });
+        let answer = within(max, || self.has_come_up());
+        if let Some(Role::Galera(node)) = &mut self.role {
+            node.has_started();
+        }
         let how = match answer {
             Some(Ok(())) => {
                 self.orphaned.clear();
                 return Ok(());
             }
             Some(Err(how)) => how,
-            None => format!("did not take connections within {:?}", self.options.start_max),
+            None => format!("did not take connections within {max:?}"),
         };
         self.end();
         let log = std::fs::read(self.home.path.join("log")).unwrap_or_default();
         let words = String::from_utf8_lossy(log.get(began as usize..).unwrap_or_default()).into_owned();
         Err(RigError::failed(format!("{} {how}", engine.title()), last_lines(&words)))
+    }
+
+    /// Has a process of it end with us.
+    pub(crate) fn watch(&mut self, pid: u32) {
+        if let Some(watchdog) = &mut self.watchdog {
+            watchdog.watch(pid);
+        }
     }
 
     fn has_come_up(&mut self) -> Option<Result<(), String>> {
@@ -290,11 +310,12 @@ impl Running {
             port: self.port,
             settings: self.settings.0.clone(),
             groups: self.cgroup.as_ref().map_or(Vec::new(), Cgroup::folders),
+            role: self.role.clone(),
             stays,
         }
     }
 
-    /// Starts an engine again that stays, on its data. Nothing removes these: if it fails, they are still there.
+    /// An engine that stays and does not run, on its data. Nothing removes these: they are still there if it cannot be started.
     pub(crate) fn resumed(
         installation: Installation,
         options: &Options,
@@ -303,7 +324,7 @@ impl Running {
         password: Secret,
         state: &State,
     ) -> Result<Running, RigError> {
-        let mut running = Running {
+        Ok(Running {
             installation,
             options: Options { programs: state.programs.clone(), ..options.clone() },
             account,
@@ -317,14 +338,16 @@ impl Running {
             orphaned: Orphaned::default(),
             disk: None,
             watchdog: None,
-            node: None,
+            role: state.role.clone(),
             peers: Vec::new(),
-        };
-        running.restart().map(|()| running)
+        })
     }
 
-    /// Lets the engine run on without us.
+    /// Lets the engine run on without us, with all of its nodes.
     pub(crate) fn leave(mut self) -> Result<State, RigError> {
+        for peer in std::mem::take(&mut self.peers) {
+            peer.leave()?;
+        }
         let state = self.state(true);
         state.write(&self.home.path)?;
         self.child = None;
@@ -360,9 +383,9 @@ impl Running {
         self.of_cluster(self.place().url(database))
     }
 
-    /// The same through its port on 127.0.0.1; of a cluster the first node alone.
+    /// The same through its port on the loopback; of a cluster the first node alone.
     pub fn tcp_url(&self, database: &str) -> ServerUrl {
-        ServerUrl { socket: None, ..self.place().url(database) }
+        ServerUrl { socket: None, host: self.ip().to_string(), ..self.place().url(database) }
     }
 
     /// Where its clients reach it, and with which password its one user gets in: of an engine without databases, such as a broker.
@@ -420,113 +443,6 @@ impl Running {
         self.peers.iter().try_for_each(Running::flush)
     }
 
-    /// Whether its first process lives, and that of each other node. An engine that died by itself is seen here.
-    pub fn is_alive(&mut self) -> bool {
-        let lives = self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)));
-        lives && self.peers.iter_mut().all(Running::is_alive)
-    }
-
-    /// Ends all of its processes by `SIGKILL`, as a crash would, and keeps the data for [`Running::restart`]. The other nodes of a
-    /// cluster go on.
-    pub fn kill(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            self.orphaned.note(self.pid);
-            signal_family(self.pid, Signal::KILL);
-            let _ = child.wait();
-        }
-    }
-
-    /// Flushes the file system of its data, so that a later power cut loses only what is written after this. Does nothing without
-    /// [`Options::own_disk`].
-    pub fn settle_disk(&self) -> Result<(), RigError> {
-        self.disk.as_ref().map_or(Ok(()), Disk::flush)
-    }
-
-    /// Cuts the power of what its data is on: all of its processes are ended, and what they had not flushed is lost. The data is
-    /// there again with [`Running::restart`]; from then on its file system writes its journal every `commit_s` seconds.
-    ///
-    /// # Errors
-    ///
-    /// It was not started with [`Options::own_disk`], or the file system could not be shut down or unmounted.
-    pub fn cut_power(&mut self, commit_s: u32) -> Result<(), RigError> {
-        let disk = self.own_disk()?;
-        // Before the processes end: what they still write is not to get anywhere.
-        disk.cut()?;
-        self.kill();
-        self.disk.as_mut().map_or(Ok(()), |disk| disk.unmount(commit_s))
-    }
-
-    fn own_disk(&self) -> Result<&Disk, RigError> {
-        self.disk.as_ref().ok_or_else(|| {
-            RigError::Invalid("this engine was not started with a file system of its own".into())
-        })
-    }
-
-    /// Fills what its data is on, until [`Running::restart`]: writes that need more space fail.
-    ///
-    /// # Errors
-    ///
-    /// It was not started with [`Options::own_disk`], or the file system cannot be filled.
-    pub fn fill_disk(&self) -> Result<(), RigError> {
-        self.own_disk()?.fill()
-    }
-
-    /// Stops all of its processes where they stand, or lets them go on.
-    pub fn pause(&self, is_paused: bool) {
-        if self.child.is_some() {
-            signal_family(self.pid, if is_paused { Signal::STOP } else { Signal::CONT });
-        }
-    }
-
-    /// Ends it in an orderly way, with all data written out, and keeps the data for [`Running::restart`]. The first node of a cluster
-    /// ends last, so that it has all that the others have.
-    ///
-    /// # Errors
-    ///
-    /// It does not end within two minutes; it is killed then.
-    pub fn halt(&mut self) -> Result<(), RigError> {
-        let halted = self.peers.iter_mut().map(Running::halt).fold(Ok(()), Result::and);
-        let Some(mut child) = self.child.take() else { return halted };
-        signal(self.pid, self.engine().about().halt);
-        if ended_within(&mut child, HALT_MAX).is_some() {
-            self.node.iter_mut().for_each(|node| node.has_all = halted.is_ok());
-            return halted;
-        }
-        self.child = Some(child);
-        self.kill();
-        let what = format!("{} did not end within {HALT_MAX:?} and was killed", self.engine().title());
-        Err(RigError::failed(what, self.log_tail()))
-    }
-
-    /// Starts it again on the same data, port and settings; it recovers first if it was killed. An engine that runs is
-    /// killed before.
-    ///
-    /// # Errors
-    ///
-    /// It does not come up within [`Options::start_max`].
-    pub fn restart(&mut self) -> Result<(), RigError> {
-        self.kill();
-        self.disk.as_ref().map_or(Ok(()), Disk::make_room)?;
-        if let Some(disk) = self.disk.as_mut().filter(|disk| !disk.is_mounted()) {
-            disk.mount()?;
-            let folder = &self.home.path;
-            let forgotten = self.installation.engine.technology().forget_process(folder, self.port);
-            forgotten.map_err(|error| RigError::folder(folder, error))?;
-        }
-        let (clock, max) = (Monotonic::start(), Nanos::from(self.options.start_max));
-        let waits = self.engine().about().old_processes;
-        loop {
-            match self.rejoin() {
-                Err(RigError::Failed { log, .. })
-                    if waits.is_some_and(|words| log.contains(words)) && clock.now() < max =>
-                {
-                    std::thread::sleep(POLL);
-                }
-                answer => return answer,
-            }
-        }
-    }
-
     /// Makes an empty database.
     ///
     /// # Errors
@@ -553,7 +469,7 @@ impl Running {
     }
 
     /// Ends the engine without care for its data.
-    fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         let Some(mut child) = self.child.take() else { return };
         self.end_transfers();
         signal(self.pid, self.engine().about().end.0);

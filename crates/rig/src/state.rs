@@ -1,5 +1,6 @@
 //! What is written next to an engine so that another process of ours can find, show and end it.
 
+use crate::cluster::Role;
 use crate::{Engine, RigError};
 use serde::{Deserialize, Serialize};
 use sql::Tls;
@@ -23,6 +24,9 @@ pub(crate) struct State {
     pub(crate) settings: Vec<(String, String)>,
     /// Control groups to remove with it.
     pub(crate) groups: Vec<PathBuf>,
+    /// Of a server that belongs together with others.
+    #[serde(default)]
+    pub(crate) role: Option<Role>,
     /// Whether it stays when the process that started it ends.
     pub(crate) stays: bool,
 }

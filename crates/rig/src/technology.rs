@@ -73,8 +73,8 @@ pub(crate) struct Starting<'a> {
     pub(crate) settings: &'a Settings,
     /// First statements.
     pub(crate) init_file: Option<&'a Path>,
-    /// Whether it begins a cluster.
-    pub(crate) begins: bool,
+    /// Further arguments.
+    pub(crate) more: &'a [String],
 }
 
 pub(crate) trait Technology: Sync {

@@ -34,8 +34,8 @@ pub use conn::{ColumnError, Columns, Grouping, Param, Read, SqlConn, SqlOpener, 
 pub use db_url::{DbUrl, split_name};
 pub use many_rows::ManyRowsError;
 pub use mysql::{
-    GALERA, MySqlFlushing, WRITERS, durability as mysql_durability, fault as mysql_fault, is_mariadb,
-    open_error as mysql_open_error, unsupported as mysql_unsupported,
+    GALERA, MySqlFlushing, NODES_MAX, SPIDER, WRITERS, durability as mysql_durability, fault as mysql_fault,
+    is_mariadb, open_error as mysql_open_error, unsupported as mysql_unsupported,
 };
 pub use mysql_settings::{MYSQL_SETTINGS, MySqlSettings};
 pub use placeholders::{Positional, dollars, positional};

@@ -7,8 +7,10 @@ use model::{Conflict, DefectKind, Doubt, Durability, Fault, OpenError, Refusal, 
 pub const GALERA: &str = "stackmark.galera";
 /// The setting that says how many nodes of a cluster get calls; the others only apply what those commit.
 pub const WRITERS: &str = "stackmark.writers";
+/// The setting of a private MariaDB that gives it so many data nodes, over which Spider spreads the rows of its tables.
+pub const SPIDER: &str = "stackmark.spider";
 /// Nodes that a private cluster has at most.
-pub(crate) const NODES_MAX: u32 = 7;
+pub const NODES_MAX: usize = 7;
 
 /// The settings that decide what an acknowledged commit survives, as the server reads them back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +29,10 @@ pub struct MySqlFlushing {
     pub flush_method: String,
     /// `wsrep_cluster_size`: nodes of the Galera cluster that it is one of; 0 where it is of none.
     pub nodes: u32,
+    /// Data nodes that Spider has spread tables over; 0 where it has not.
+    pub data_nodes: u32,
+    /// `spider_internal_xa`: whether a transaction on several data nodes is committed in two phases.
+    pub internal_xa: bool,
 }
 
 /// What an acknowledged commit survives under these settings.
@@ -81,12 +87,24 @@ pub fn durability(flushing: &MySqlFlushing) -> Durability {
             "; a Galera cluster of {nodes}: the other nodes have received it then, and may not have flushed or applied it"
         ),
     };
+    // Spider's documentation of `spider_internal_xa`; that readers may see it in part was measured here.
+    let spread = match (flushing.data_nodes, flushing.internal_xa) {
+        (0, _) => String::new(),
+        (nodes, true) => format!(
+            "; {nodes} data nodes of Spider, which flush in the same way: a transaction on several of them is committed in two \
+             phases, and others may see it on one before it is on the next"
+        ),
+        (nodes, false) => format!(
+            "; {nodes} data nodes of Spider, which flush in the same way: a transaction on several of them may be committed on \
+             some of them only (spider_internal_xa=off)"
+        ),
+    };
     let binary_log = if log_bin { format!("sync_binlog={sync_binlog}") } else { "log_bin=off".to_owned() };
     Durability {
         tier,
         detail: format!(
             "innodb_flush_log_at_trx_commit={at_commit}, {binary_log}, innodb_doublewrite={doublewrite}, \
-             innodb_flush_method={method}: {note}{others}"
+             innodb_flush_method={method}: {note}{others}{spread}"
         ),
     }
 }
@@ -121,6 +139,9 @@ pub fn fault(code: u16, at_commit: bool, message: &str) -> Fault {
         9001 | 9002 | 9005 => Fault::Conflict(Conflict::Busy),
         // ER_UNKNOWN_COM_ERROR of Galera: the node is cut off from its cluster, or has not got all data yet, and executes nothing.
         1047 if message.contains("WSREP") => Fault::Refused(Refusal::NoSession),
+        // Spider: a data node is gone or cannot be reached (ER_SPIDER_REMOTE_SERVER_GONE_AWAY, ER_CONNECT_TO_FOREIGN_DATA_SOURCE).
+        12701 | 1429 if at_commit => Fault::InDoubt(Doubt::CommitUnanswered),
+        12701 | 1429 => Fault::Refused(Refusal::NoSession),
         // ER_CHECKREAD: the row has changed since the snapshot (innodb_snapshot_isolation).
         1020 => Fault::Conflict(Conflict::Serialization),
         // ER_LOCK_WAIT_TIMEOUT, ER_LOCK_NOWAIT, ER_LOCK_TABLE_FULL.
@@ -171,8 +192,9 @@ pub fn open_error(url: &ServerUrl, number: u16, message: &str) -> OpenError {
             what: url.place(),
             why: format!("all of its max_connections are in use: {message}"),
         },
-        // ER_SERVER_SHUTDOWN and what it says while it goes; a node of Galera that is cut off, or has not got all data yet.
-        1053 | 1927 | 1047 => OpenError::Unreachable { what: url.place(), why: message.to_owned() },
+        // ER_SERVER_SHUTDOWN and what it says while it goes; a node of Galera that is cut off, has not got all data yet, or has
+        // not noticed that it is cut off and waits for what the others commit (`wsrep_sync_wait`).
+        1053 | 1927 | 1047 | 1205 => OpenError::Unreachable { what: url.place(), why: message.to_owned() },
         // ER_SECURE_TRANSPORT_REQUIRED.
         3159 => unusable(format!("{message}{}", encryption::demanded(url))),
         number => unusable(format!("error {number}: {message}")),
@@ -276,6 +298,8 @@ mod tests {
             doublewrite: "ON".into(),
             flush_method: "O_DIRECT".into(),
             nodes: 0,
+            data_nodes: 0,
+            internal_xa: false,
         };
         let logged = MySqlFlushing { log_bin: true, ..base.clone() };
         let table = [
@@ -291,6 +315,11 @@ mod tests {
             (MySqlFlushing { flush_method: "nosync".into(), ..base.clone() }, Tier::Volatile),
             (MySqlFlushing { flush_method: "fsync".into(), ..base.clone() }, Tier::Durable),
         ];
+        let spread = durability(&MySqlFlushing { data_nodes: 2, internal_xa: true, ..base.clone() });
+        assert!(
+            spread.tier == Tier::Durable && spread.detail.contains("2 data nodes of Spider"),
+            "{spread:?}"
+        );
         let clustered = durability(&MySqlFlushing { nodes: 3, ..base.clone() });
         assert_eq!(clustered.tier, Tier::Durable);
         assert!(clustered.detail.contains("a Galera cluster of 3: the other nodes"), "{}", clustered.detail);
@@ -298,5 +327,15 @@ mod tests {
             let found = durability(&flushing);
             assert_eq!(found.tier, tier, "{}", found.detail);
         }
+    }
+
+    #[test]
+    fn a_node_that_is_cut_off_is_out_of_reach_and_may_be_back_later() {
+        let url: ServerUrl = "mysql://b@h/d".parse().unwrap();
+        for number in [1047, 1205] {
+            let error = open_error(&url, number, "WSREP has not yet prepared node for application use");
+            assert!(matches!(error, OpenError::Unreachable { .. }), "{number}: {error}");
+        }
+        assert!(matches!(open_error(&url, 1049, "Unknown database"), OpenError::Unusable { .. }));
     }
 }

@@ -1,6 +1,6 @@
 //! What a server that speaks MySQL's protocol reports, read alike by every adapter.
 
-use crate::mysql::{GALERA, WRITERS};
+use crate::mysql::{GALERA, SPIDER, WRITERS};
 use crate::{MySqlFlushing, ServerUrl, is_mariadb, mysql_durability};
 use model::{Durability, Stack};
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ impl MySqlSettings {
     pub fn question() -> String {
         let wanted = MYSQL_SETTINGS.map(|name| format!("'{name}'")).join(", ");
         let others = "'innodb_flush_log_at_timeout', 'tx_isolation', 'transaction_isolation', 'version', 'read_only', 'innodb_read_only', \
-             'max_execution_time', 'wsrep_sync_wait', 'wsrep_slave_threads'";
+             'max_execution_time', 'wsrep_sync_wait', 'wsrep_slave_threads', 'spider_internal_xa'";
         format!("show session variables where variable_name in ({wanted}, {others})")
     }
 
@@ -57,7 +57,12 @@ impl MySqlSettings {
     pub const STATUS: &str =
         "show session status where variable_name in ('Ssl_cipher', 'wsrep_cluster_size')";
 
-    /// From what a server answers over a connection to a node of `url`: to [`MySqlSettings::question`] and to [`MySqlSettings::STATUS`].
+    /// The question for the data nodes of Spider that tables of the database are spread over: a name and a value.
+    pub const SPREAD: &str = "select 'stackmark.spider' as name, cast(count(distinct partition_comment) as char) as value from information_schema.partitions \
+         where table_schema = database() and partition_comment like 'srv \"stackmark\\_%'";
+
+    /// From what a server answers over a connection to a node of `url`: to [`MySqlSettings::question`], and to [`MySqlSettings::STATUS`]
+    /// and [`MySqlSettings::SPREAD`].
     pub fn of(
         variables: Vec<(String, String)>,
         status: Vec<(String, String)>,
@@ -80,6 +85,8 @@ impl MySqlSettings {
             doublewrite: text("innodb_doublewrite"),
             flush_method: text("innodb_flush_method"),
             nodes: number("wsrep_cluster_size"),
+            data_nodes: number(SPIDER),
+            internal_xa: on("spider_internal_xa"),
         };
         let transport = match (&url.socket, text("ssl_cipher").as_str()) {
             (Some(_), _) => "unix socket".to_owned(),
@@ -93,7 +100,10 @@ impl MySqlSettings {
         let others = ["max_execution_time", "wsrep_sync_wait", "wsrep_slave_threads"];
         let others = if flushing.nodes > 0 { &others[..] } else { &others[..1] };
         let listed = MYSQL_SETTINGS.iter().chain(others).filter_map(known);
-        let listed = listed.chain(cluster.map(|(name, value)| (name.to_owned(), value.to_string()))).chain([
+        let spread =
+            ["spider_internal_xa", SPIDER].iter().filter(|_| flushing.data_nodes > 0).filter_map(known);
+        let listed = listed.chain(cluster.map(|(name, value)| (name.to_owned(), value.to_string())));
+        let listed = listed.chain(spread).chain([
             ("transport".to_owned(), transport),
             ("protocol".to_owned(), "prepared, binary".to_owned()),
         ]);

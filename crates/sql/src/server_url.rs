@@ -223,6 +223,19 @@ impl ServerUrl {
         nodes
     }
 
+    /// The same database by other addresses, all of which get calls: those of proxies in front of its nodes.
+    #[must_use]
+    pub fn through(&self, mut addresses: impl Iterator<Item = Address>) -> ServerUrl {
+        let url = ServerUrl { others: Vec::new(), writers: None, socket: None, ..self.clone() };
+        match addresses.next() {
+            Some(Address::Host(host, port)) => ServerUrl { host, port, others: addresses.collect(), ..url },
+            Some(Address::Socket(socket)) => {
+                ServerUrl { socket: Some(socket), others: addresses.collect(), ..url }
+            }
+            None => self.clone(),
+        }
+    }
+
     /// The node for the next session of this process that makes calls: each of the writers in turn.
     pub fn next_node(&self) -> Cow<'_, ServerUrl> {
         /// By address: sessions of two clusters may be opened in turn.
@@ -272,7 +285,7 @@ impl fmt::Display for ServerUrl {
         };
         // Names are mostly plain, and then read better as they are.
         let plain = |text: &str| {
-            let easy = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte));
+            let easy = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./,".contains(&byte));
             if easy { text.to_owned() } else { encoded(text) }
         };
         let (scheme, user, database) = (self.dialect.scheme(), plain(&self.user), plain(&self.database));
@@ -407,6 +420,10 @@ mod tests {
             ("/one/s,/two/s", &["/one/s".into(), "/two/s".into()][..])
         );
         assert_eq!((url(&near.to_string()), near.tls), (near.clone(), Tls::Off));
+        let address = |port| Address::Host("127.0.0.1".into(), port);
+        let through = near.through([address(4), address(5)].into_iter());
+        assert_eq!(through.place(), "127.0.0.1:4,127.0.0.1:5");
+        assert_eq!((through.writers().len(), &through.user), (2, &near.user));
         let one = url("mysql://b@one,two/d?writers=1");
         assert_eq!((one.nodes().len(), one.writers().len(), url(&one.to_string())), (2, 1, one.clone()));
         assert_eq!([one.next_node().place(), one.next_node().place()], ["one:3306", "one:3306"]);

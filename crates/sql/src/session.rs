@@ -79,10 +79,11 @@ pub fn is_set_by_sessions(dialect: Dialect, name: &str) -> bool {
 
 /// Settings that begin with `stackmark.`, which engines do not have and Stackmark carries out: for which engine, what a value is, and
 /// its range.
-const OWN: [(&str, Dialect, &str, RangeInclusive<u32>); 3] = [
+const OWN: [(&str, Dialect, &str, RangeInclusive<u32>); 4] = [
     (postgres::FILLFACTOR, Dialect::Postgres, "a whole number of percent", 10..=100),
-    (mysql::GALERA, Dialect::MySql, "a number of nodes", 2..=mysql::NODES_MAX),
-    (mysql::WRITERS, Dialect::MySql, "a number of nodes", 1..=mysql::NODES_MAX),
+    (mysql::GALERA, Dialect::MySql, "a number of nodes", 2..=mysql::NODES_MAX as u32),
+    (mysql::SPIDER, Dialect::MySql, "a number of data nodes", 2..=mysql::NODES_MAX as u32),
+    (mysql::WRITERS, Dialect::MySql, "a number of nodes", 1..=mysql::NODES_MAX as u32),
 ];
 
 /// What is wrong with a value for a setting of a private engine, as far as that is ours to know; the engine itself says the rest when it

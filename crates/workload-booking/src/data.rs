@@ -74,7 +74,13 @@ pub struct Data {
 impl Data {
     /// The data of a size.
     pub fn new(size: Cardinality) -> Data {
-        let table = |name, columns, chunks, rows: u32| Table { name, columns, chunks, rows: u64::from(rows) };
+        let table = |name, columns, chunks, rows: u32| Table {
+            name,
+            columns,
+            chunks,
+            rows: u64::from(rows),
+            spread_by: None,
+        };
         let chunks = size.events.div_ceil(EVENTS_A_CHUNK);
         let tables = vec![
             table("event", &["id", "stock", "available", "limited"], chunks, size.events),

@@ -234,7 +234,7 @@ impl Data {
     pub fn new(size: Cardinality) -> Data {
         let templates = u64::from(size.templates);
         let (days, meals) = (u64::from(size.days), u64::from(size.meals));
-        let table = |name, columns, chunks, rows| Table { name, columns, chunks, rows };
+        let table = |name, columns, chunks, rows| Table { name, columns, chunks, rows, spread_by: None };
         let of_templates = size.templates.div_ceil(TEMPLATES_A_CHUNK);
         let tables = vec![
             table("category", &["id", "name", "version"] as &[_], 1, size.categories.into()),

@@ -151,19 +151,26 @@ impl Data {
 }
 
 fn tables(size: Cardinality) -> Vec<Table> {
-    let table = |name, columns, chunks, rows: u32| Table { name, columns, chunks, rows: u64::from(rows) };
+    let table = |name, spread_by, columns, chunks, rows: u32| Table {
+        name,
+        columns,
+        chunks,
+        rows: u64::from(rows),
+        spread_by: Some(spread_by),
+    };
     let accounts = size.accounts_all();
     vec![
-        table("pgbench_branches", &["bid", "bbalance", "filler"], 1, size.branches),
-        table("pgbench_tellers", &["tid", "bid", "tbalance", "filler"], 1, size.tellers_all()),
+        table("pgbench_branches", "bid", &["bid", "bbalance", "filler"], 1, size.branches),
+        table("pgbench_tellers", "tid", &["tid", "bid", "tbalance", "filler"], 1, size.tellers_all()),
         table(
             "pgbench_accounts",
+            "aid",
             &["aid", "bid", "abalance", "filler"],
             accounts.div_ceil(ACCOUNTS_A_CHUNK),
             accounts,
         ),
         // Empty: it gets a row a call.
-        table("pgbench_history", &["tid", "bid", "aid", "delta", "mtime", "filler"], 1, 0),
+        table("pgbench_history", "aid", &["tid", "bid", "aid", "delta", "mtime", "filler"], 1, 0),
     ]
 }
 

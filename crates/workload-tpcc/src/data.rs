@@ -338,11 +338,19 @@ impl Data {
     }
 }
 
+/// The column with the warehouse that a row belongs to; items belong to none.
+fn warehouse(columns: &[&'static str]) -> Option<&'static str> {
+    const WAREHOUSE: [&str; 8] =
+        ["w_id", "d_w_id", "s_w_id", "c_w_id", "h_w_id", "o_w_id", "no_w_id", "ol_w_id"];
+    columns.iter().copied().find(|column| WAREHOUSE.contains(column))
+}
+
 fn tables(size: Cardinality) -> Vec<Table> {
     let districts = u64::from(size.warehouses) * u64::from(DISTRICTS);
     let per_district = size.warehouses * DISTRICTS;
     let item_chunks = size.items.div_ceil(ITEMS_A_CHUNK);
-    let table = |name, columns, chunks, rows| Table { name, columns, chunks, rows };
+    let table =
+        |name, columns, chunks, rows| Table { name, columns, chunks, rows, spread_by: warehouse(columns) };
     vec![
         table(ItemRow::TABLE, ItemRow::COLUMNS, item_chunks, u64::from(size.items)),
         table(WarehouseRow::TABLE, WarehouseRow::COLUMNS, 1, u64::from(size.warehouses)),
@@ -375,6 +383,12 @@ fn tables(size: Cardinality) -> Vec<Table> {
 impl Dataset for Data {
     fn tables(&self) -> &[Table] {
         &self.tables
+    }
+
+    fn not_on_spider(&self) -> Option<&'static str> {
+        Some(
+            "it reports 0 rows for each `delete` (10.11), and a delivery must know whether it took the oldest new order",
+        )
     }
 
     fn fill(&self, table: usize, chunk: u32, sink: &mut dyn RowSink) {

@@ -115,7 +115,13 @@ impl Data {
 }
 
 fn tables(size: Cardinality) -> Vec<Table> {
-    let table = |name, columns, chunks, rows: u32| Table { name, columns, chunks, rows: u64::from(rows) };
+    let table = |name, columns, chunks, rows: u32| Table {
+        name,
+        columns,
+        chunks,
+        rows: u64::from(rows),
+        spread_by: None,
+    };
     let accounts = size.accounts_all();
     vec![
         table("shard_range", &["first_account", "last_account"], 1, 1),

@@ -159,6 +159,7 @@ pub trait Benchmark: Wire<Extent: Size, Outcome: PartialEq + Clone> {
 
     /// The initial rows.
     fn dataset(size: &Self::Extent, seed: u64) -> Arc<dyn Dataset>;
+
     /// Tables and indexes.
     fn schema(dialect: Dialect) -> Result<Catalogue>;
     /// The statements of its calls in the plain style, each with its name: what a server makes plans for. None where there are no

@@ -26,7 +26,7 @@ pub(crate) struct Data {
 impl Data {
     /// The data of a size.
     pub(crate) fn new(Cardinality { boxes }: Cardinality) -> Data {
-        let table = |name, columns, rows| Table { name, columns, chunks: 1, rows };
+        let table = |name, columns, rows| Table { name, columns, chunks: 1, rows, spread_by: None };
         let tables = [
             table("boxes", &["id", "notes", "total"], u64::from(boxes)),
             // Empty: it gets a row a call.

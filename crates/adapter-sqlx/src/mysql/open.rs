@@ -39,11 +39,12 @@ impl SqlxMySql {
 
 async fn read_back(conn: &mut MySqlConnection, url: &ServerUrl) -> Result<MySqlSettings, Error> {
     let variables = pairs(conn, MySqlSettings::question()).await?;
-    let status = pairs(conn, MySqlSettings::STATUS.to_owned()).await?;
+    let mut status = pairs(conn, MySqlSettings::STATUS.to_owned()).await?;
+    status.extend(pairs(conn, MySqlSettings::SPREAD.to_owned()).await?);
     Ok(MySqlSettings::of(variables, status, url))
 }
 
-/// The answer to `show`: names and values.
+/// An answer of names and values.
 async fn pairs(conn: &mut MySqlConnection, question: String) -> Result<Vec<(String, String)>, Error> {
     let rows = sqlx::raw_sql(AssertSqlSafe(question)).fetch_all(conn).await?;
     rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()

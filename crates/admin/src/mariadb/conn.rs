@@ -2,10 +2,11 @@
 
 use super::layout::{kinds, push_stored, seconds, units};
 use super::session::{Session, ident, text};
+use super::spider;
 use super::writer::{self, Way};
 use crate::audit::Asking;
 use crate::checksum::Checksum;
-use crate::engine::{Canceller, Conn, Fill, Rows, parts_of_key};
+use crate::engine::{Canceller, Conn, Fill, Making, Rows, parts_of_key};
 use crate::error::Cause;
 use crate::loading::Signals;
 use crate::record::TABLE;
@@ -52,6 +53,10 @@ impl Conn for Session {
         self.batch(&format!("replace into {TABLE} (name, value) values {}", rows.join(", ")))
     }
 
+    fn prepare(&mut self, making: &Making<'_>) -> Result<bool, Cause> {
+        spider::spread(self, making)
+    }
+
     fn canceller(&self) -> Canceller {
         Session::canceller(self)
     }
@@ -80,6 +85,7 @@ impl Conn for Session {
     }
 
     fn analyze(&mut self, table: &str) -> Result<(), Cause> {
+        spider::analyze(self, table)?;
         self.batch(&format!("analyze table {}", ident(table)))
     }
 

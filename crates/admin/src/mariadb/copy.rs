@@ -1,17 +1,16 @@
 //! A loaded database copied to another one on the same server. The record is copied last.
 //!
 //! On a private server, whose data folder is ours, tables are copied as files, and on each node of a private cluster those of that node:
-//! what is done to a tablespace is not replicated. Elsewhere, also where we could write to a folder of someone's server, they are copied
+//! what is done to a tablespace is not replicated. Rows on data nodes of Spider are copied there. Elsewhere, also where we could write to a folder of someone's server, they are copied
 //! side by side by `insert … select` into empty ones without checks, which InnoDB builds from sorted pages with their indexes.
 
 use super::files::{Folders, side_by_side};
 use super::session::{Session, ident};
-use super::{Database, cluster};
+use super::{Database, cluster, spider};
 use crate::engine::{Conn as _, Engine as _};
 use crate::error::{Cause, Error};
 use crate::server::Claimed;
 use crate::{Contents, Found, record};
-use mysql_async::prelude::Queryable;
 use sql::ServerUrl;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -39,19 +38,23 @@ pub(crate) fn copy(
     claimed.begin(&names)?;
     let session = &mut claimed.session;
     session.batch("set session foreign_key_checks = 0")?;
+    let elsewhere = spider::begin_copy(session, &template.database, &to.database, &names)?;
+    let databases = (template.database.as_str(), to.database.as_str());
+    let mut spread = Vec::new();
     for name in &names {
-        let shown = format!("show create table {}.{}", ident(&template.database), ident(name));
-        let created: Option<(String, String)> = session.wait(async |conn| conn.query_first(shown).await)?;
-        let (_, statement) = created
-            .ok_or_else(|| Cause::other(format!("the server does not show the definition of {name}")))?;
-        session.batch(&statement)?;
+        let shown = spider::definition(session, &template.database, name)?;
+        let linked = spider::like(session, &elsewhere, databases, name, &shown)?;
+        spread.extend(linked.is_some().then_some(*name));
+        session.batch(linked.as_deref().unwrap_or(&shown))?;
     }
     tables.sort_by_key(|(_, rows)| std::cmp::Reverse(*rows));
-    let largest_first: Vec<&str> = tables.iter().map(|(name, _)| *name).collect();
-    if !(ours && copy_files(template, to, &largest_first)?) {
+    let (spread, whole): (Vec<&str>, Vec<&str>) =
+        tables.iter().map(|(name, _)| *name).partition(|name| spread.contains(name));
+    if !(ours && spread.is_empty() && copy_files(template, to, &whole)?) {
         let next = AtomicUsize::new(0);
-        side_by_side(|| copy_rows(template, to, &largest_first, &next))?;
+        side_by_side(|| copy_rows(template, to, &whole, &next))?;
     }
+    spider::copy_rows(to, &elsewhere, &template.database, &spread)?;
     let names: Vec<String> = names.into_iter().map(ident).collect();
     session.batch(&format!("analyze table {}", names.join(", ")))?;
     record::complete(session, contents)

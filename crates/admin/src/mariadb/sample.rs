@@ -8,7 +8,7 @@ use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
 use observe::{EngineProbe, Gauge, SessionState, StatementCount};
 use result::GaugeKind;
-use sql::ServerUrl;
+use sql::{MySqlSettings, ServerUrl};
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::time::Duration;
@@ -67,6 +67,8 @@ const GAUGES: [(&str, &str, &str, &str, GaugeKind); 21] = [
 /// Asks one server about itself; connects when first asked, and again after the server was away.
 pub(crate) struct Probe {
     url: ServerUrl,
+    /// Whether rows of the database are on other servers: what InnoDB counts here says nothing of them.
+    is_spread: bool,
     // In this order: the connection goes before the executor that it speaks through.
     conn: Option<Conn>,
     runtime: Option<Runtime>,
@@ -75,7 +77,7 @@ pub(crate) struct Probe {
 impl Probe {
     /// A probe of the database at `url`. Nothing is opened yet.
     pub(crate) fn new(url: ServerUrl) -> Probe {
-        Probe { url, conn: None, runtime: None }
+        Probe { url, is_spread: false, conn: None, runtime: None }
     }
 
     fn open(&mut self) {
@@ -84,6 +86,8 @@ impl Probe {
         }
         let Some(runtime) = &self.runtime else { return };
         self.conn = runtime.block_on(in_time(reach(&self.url, true)));
+        let spread: Option<Vec<(String, String)>> = self.query(MySqlSettings::SPREAD);
+        self.is_spread = spread.is_some_and(|rows| rows.iter().any(|(_, data_nodes)| data_nodes != "0"));
     }
 
     /// The rows of a query; without an answer the connection is given up.
@@ -125,7 +129,9 @@ impl EngineProbe for Probe {
                     value,
                 })
             };
-        Some(GAUGES.iter().filter_map(gauge).collect())
+        let is_told =
+            |(variable, ..): &&(&str, _, _, _, _)| !(self.is_spread && variable.starts_with("Innodb_"));
+        Some(GAUGES.iter().filter(is_told).filter_map(gauge).collect())
     }
 
     fn states(&mut self) -> Option<Vec<SessionState>> {

@@ -55,6 +55,10 @@ impl Session {
         Ok(Session { url: url.clone(), conn: Some(conn), runtime, way: None, made: Ok(()) })
     }
 
+    pub(crate) fn database(&self) -> &str {
+        &self.url.database
+    }
+
     /// Waits for whatever is asked of the server.
     pub(crate) fn wait<T, E: Into<Cause>>(
         &mut self,

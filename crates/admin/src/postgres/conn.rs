@@ -5,7 +5,7 @@ use super::session::{Session, Within, quoted};
 use super::writer;
 use crate::audit::Asking;
 use crate::checksum::Checksum;
-use crate::engine::{Canceller, Conn, Fill, Rows};
+use crate::engine::{Canceller, Conn, Fill, Making, Rows};
 use crate::error::Cause;
 use crate::loading::Signals;
 use crate::record::TABLE;
@@ -60,18 +60,18 @@ impl Conn for Session {
     }
 
     /// A server that has no such setting answers with nothing.
-    fn prepare(&mut self, tables: &[&str]) -> Result<(), Cause> {
+    fn prepare(&mut self, making: &Making<'_>) -> Result<bool, Cause> {
         let fillfactor = self.ask(&format!("select current_setting('{FILLFACTOR}', true)"))?;
         if fillfactor.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         let percent: u8 = fillfactor.parse().map_err(|_| {
             Cause::other(format!(
                 "{FILLFACTOR} of the server is `{fillfactor}`, and not a whole number of percent"
             ))
         })?;
-        let one = |table: &&str| format!("alter table {} set (fillfactor = {percent});", quoted(table));
-        self.batch(&tables.iter().map(one).collect::<String>())
+        let one = |table: &Table| format!("alter table {} set (fillfactor = {percent});", quoted(table.name));
+        self.batch(&making.tables.iter().map(one).collect::<String>()).map(|()| false)
     }
 
     fn hold(&mut self) -> Result<bool, Cause> {

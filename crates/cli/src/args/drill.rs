@@ -13,9 +13,9 @@ pub(crate) struct Drill {
     /// Number of faults, injected one after the other, each with its own load and audits.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) faults: u32,
-    /// Inject faults only into these: `generator`, `server`, `engine` (of any store), `relay`, `broker`,
-    /// `consumer`, `storage` (of SQLite's files); optionally with the fault: `server:kill`, `engine:pause`,
-    /// `server:cut-off`, `engine:power-cut`, `relay:kill-after-publishing`, `broker:disk-full` (needs root on
+    /// Inject faults only into these: `generator`, `server`, `engine` (of any store; of a cluster all nodes), `node` (any of
+    /// a cluster, or `node-2`), `relay`, `broker`, `consumer`, `storage` (of SQLite's files); optionally with the fault:
+    /// `server:kill`, `engine:pause`, `server:cut-off`, `node-1:cut-off` (from the other nodes), `engine:power-cut`, `relay:kill-after-publishing`, `broker:disk-full` (needs root on
     /// Linux).
     #[arg(long, value_delimiter = ',', value_name = "COMPONENT[:FAULT]")]
     pub(crate) only: Vec<String>,

@@ -2,7 +2,7 @@
 
 use model::{Clock, Tier};
 use rig::for_tests::{engines_folder, not_run};
-use rig::{Engine, Options, RigError, Running};
+use rig::{Engine, Kind, Options, RigError, Running};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub(crate) fn leftovers(base: &Path) -> Vec<PathBuf> {
 }
 
 /// Waits for what another process does; the clock is the tests' own.
-fn eventually(what: &str, mut ask: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, mut ask: impl FnMut() -> bool) {
     let clock = measure::Monotonic::start();
     while !ask() {
         assert!(clock.now().as_secs_f64() < 300.0, "waited in vain: {what}");
@@ -286,13 +286,14 @@ fn engines_that_stay_are_shown_started_again_and_taken_down() {
     let base = base();
     let options = options(&base);
     assert!(rig::status(&options).is_empty());
-    let up = rig::up(&Engine::DATABASES, &options).unwrap();
-    let again = rig::up(&Engine::DATABASES, &options).unwrap();
+    let kinds = Engine::DATABASES.map(Kind::Single);
+    let up = rig::up(&kinds, &options).unwrap();
+    let again = rig::up(&kinds, &options).unwrap();
     assert_eq!(up[0].pid, again[0].pid, "one that runs is left as it is");
     let shown = rig::status(&options);
     assert_eq!(shown.len(), 2);
-    for (standing, engine) in shown.iter().zip(Engine::DATABASES) {
-        assert!(standing.alive && standing.engine == engine && !standing.settings.is_empty());
+    for (standing, engine) in shown.iter().zip(kinds) {
+        assert!(standing.alive && standing.kind == engine && !standing.settings.is_empty());
         assert!(standing.url("a").password.is_some());
     }
     // An engine of another run is made and swept next to them.
@@ -300,12 +301,12 @@ fn engines_that_stay_are_shown_started_again_and_taken_down() {
     let pid = rustix::process::Pid::from_raw(up[0].pid as i32).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     eventually("the engine ends", || !rig::status(&options)[0].alive);
-    let revived = rig::up(&[Engine::Postgres], &options).unwrap();
+    let revived = rig::up(&kinds[..1], &options).unwrap();
     assert!(revived[0].alive && revived[0].pid != up[0].pid);
     assert_eq!(revived[0].url("a"), up[0].url("a"));
-    assert_eq!(rig::down(&Engine::DATABASES, &options).unwrap(), Engine::DATABASES);
+    assert_eq!(rig::down(&kinds, &options).unwrap(), kinds);
     assert_eq!((leftovers(base.path()), living_in(base.path())), (vec![], vec![]));
-    assert_eq!(rig::down(&Engine::DATABASES, &options).unwrap(), []);
+    assert_eq!(rig::down(&kinds, &options).unwrap(), []);
 }
 
 #[test]

@@ -6,3 +6,4 @@ mod ends;
 mod engines;
 mod galera;
 mod kafka;
+mod spider;

@@ -109,7 +109,13 @@ fn endless(stop: &Arc<AtomicBool>) -> LoadPlan {
         "-- name: table_t\ncreate table t (a int not null primary key, b decimal(9,2)) engine = InnoDB\n";
     LoadPlan {
         dataset: Arc::new(Endless {
-            tables: vec![Table { name: "t", columns: &["a", "b"], chunks: 1_000_000, rows: 1_000_000_000 }],
+            tables: vec![Table {
+                name: "t",
+                columns: &["a", "b"],
+                chunks: 1_000_000,
+                rows: 1_000_000_000,
+                spread_by: None,
+            }],
             stop: Arc::clone(stop),
         }),
         schema: sql::Catalogue::parse(schema).unwrap(),
