@@ -1,11 +1,9 @@
 //! Subjects of MariaDB on a Galera cluster: a private one, and one that is the user's.
 
-use crate::e2e_workdir::{Running, Workdir, parse};
-use crate::engines_workdir::{SHORT, Server, on};
+use crate::e2e_workdir::Workdir;
+use crate::engines_workdir::{SHORT, Server, assert_setting_is_the_only_difference, on};
 use rig::Engine;
 use serde_json::Value;
-
-const CLUSTER: &str = "--setting stackmark.galera=2";
 
 fn setting(trial: &Value, name: &str) -> Option<String> {
     let settings = trial["stack"]["settings"].as_array().unwrap();
@@ -15,21 +13,7 @@ fn setting(trial: &Value, name: &str) -> Option<String> {
 
 #[test]
 fn a_cluster_is_compared_with_one_server() {
-    let workdir = Workdir::empty();
-    let line = format!(
-        "compare tpcb/mariadb {CLUSTER} --scale 2 --duration 1s --warmup 0s --blocks 2 --clients 2 --json"
-    );
-    let ran = Running::start(workdir.command(&line)).end();
-    let document = parse(&ran.out);
-    let comparison = &document["experiment"]["comparisons"][0];
-    assert!(comparison["ratio"]["value"].as_f64().is_some_and(|ratio| ratio > 0.0), "{ran:?}");
-    let unintended: Vec<&Value> = comparison["key_differences"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|difference| difference["intended"] != true)
-        .collect();
-    assert!(unintended.is_empty(), "{unintended:#?}");
+    assert_setting_is_the_only_difference("stackmark.galera=2");
 }
 
 /// What is done to tablespaces is not replicated: copies as files on one node would put it out of its cluster.

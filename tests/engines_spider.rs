@@ -1,10 +1,9 @@
 //! Subjects of MariaDB whose rows are on data nodes of Spider: private ones, and a head that is the user's.
 
-use crate::e2e_workdir::{Running, Workdir, parse};
-use crate::engines_workdir::{SHORT, Server};
+use crate::e2e_workdir::{Running, Workdir};
+use crate::engines_workdir::{SHORT, Server, assert_setting_is_the_only_difference};
 use rig::Engine;
 use rig::for_tests::has_spider;
-use serde_json::Value;
 
 const SPIDER: &str = "--setting stackmark.spider=2";
 
@@ -13,17 +12,7 @@ fn data_nodes_are_compared_with_one_server() {
     if !has_spider() {
         return;
     }
-    let workdir = Workdir::empty();
-    let line = format!(
-        "compare tpcb/mariadb {SPIDER} --scale 1 --duration 1s --warmup 0s --blocks 2 --clients 2 --json"
-    );
-    let ran = Running::start(workdir.command(&line)).end();
-    let document = parse(&ran.out);
-    let comparison = &document["experiment"]["comparisons"][0];
-    assert!(comparison["ratio"]["value"].as_f64().is_some_and(|ratio| ratio > 0.0), "{ran:?}");
-    let differences = comparison["key_differences"].as_array().unwrap();
-    let unintended: Vec<&Value> = differences.iter().filter(|found| found["intended"] != true).collect();
-    assert!(unintended.is_empty(), "{unintended:#?}");
+    assert_setting_is_the_only_difference("stackmark.spider=2");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A desk next to engines that are started once for all tests of this program.
 
-use crate::e2e_workdir::{Ran, Running, Workdir};
+use crate::e2e_workdir::{Ran, Running, Workdir, parse};
 use rig::Engine;
 use serde_json::Value;
 use sql::Secret;
@@ -82,4 +82,20 @@ impl Server {
         let database = if self.engine.engine() == Engine::Postgres { "postgres" } else { "mysql" };
         self.engine.client(database, query).unwrap()
     }
+}
+
+/// Compares a private MariaDB that has a setting with one that does not: nothing else may differ, and both are measured.
+#[track_caller]
+pub(crate) fn assert_setting_is_the_only_difference(setting: &str) {
+    let workdir = Workdir::empty();
+    let line = format!(
+        "compare tpcb/mariadb --setting {setting} --scale 2 --duration 1s --warmup 0s --blocks 2 --clients 2 --json"
+    );
+    let ran = Running::start(workdir.command(&line)).end();
+    let document = parse(&ran.out);
+    let comparison = &document["experiment"]["comparisons"][0];
+    assert!(comparison["ratio"]["value"].as_f64().is_some_and(|ratio| ratio > 0.0), "{ran:?}");
+    let differences = comparison["key_differences"].as_array().unwrap();
+    let unintended: Vec<&Value> = differences.iter().filter(|found| found["intended"] != true).collect();
+    assert!(unintended.is_empty(), "{unintended:#?}");
 }

@@ -16,6 +16,14 @@ pub struct Table {
     pub spread_by: Option<&'static str>,
 }
 
+impl Table {
+    /// A table that is kept whole.
+    #[must_use]
+    pub fn new(name: &'static str, columns: &'static [&'static str], chunks: u32, rows: u64) -> Table {
+        Table { name, columns, chunks, rows, spread_by: None }
+    }
+}
+
 /// The initial data of a workload at some scale and seed.
 pub trait Dataset: Send + Sync + 'static {
     /// The tables, in the order in which they are loaded.

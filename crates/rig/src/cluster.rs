@@ -223,9 +223,14 @@ impl Running {
         matches!(self.role, Some(Role::Head { .. }))
     }
 
-    /// Where it listens for clients, but for its socket.
+    /// The address of the loopback that it listens on for clients.
     pub fn ip(&self) -> IpAddr {
         IpAddr::V4(self.role.as_ref().map_or(Ipv4Addr::LOCALHOST, Role::host))
+    }
+
+    /// The address and the port that it listens on for clients.
+    pub fn tcp(&self) -> SocketAddr {
+        SocketAddr::new(self.ip(), self.place().port)
     }
 
     /// Has the head of Spider reach a data node, from 1 on, by another port of its address.
@@ -234,10 +239,5 @@ impl Running {
     /// The head refuses.
     pub fn lead_to_data_node(&self, number: usize, port: u16) -> Result<(), RigError> {
         spider::lead_to(self, number, port)
-    }
-
-    /// The same with its port.
-    pub fn tcp(&self) -> SocketAddr {
-        SocketAddr::new(self.ip(), self.place().port)
     }
 }

@@ -182,7 +182,7 @@ fn decide(head: &Asked<'_>, node: &Asked<'_>, left: &Prepared) -> Result<bool, R
     }
 }
 
-/// The same for a private engine.
+/// As [`settle`], for a private engine.
 pub(crate) fn settle_all(head: &Running) -> Result<u64, RigError> {
     let ask = |server| move |statement: &str| Running::client(server, "mysql", statement);
     let nodes: Vec<Box<Asked<'_>>> =

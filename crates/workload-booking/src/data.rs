@@ -74,31 +74,24 @@ pub struct Data {
 impl Data {
     /// The data of a size.
     pub fn new(size: Cardinality) -> Data {
-        let table = |name, columns, chunks, rows: u32| Table {
-            name,
-            columns,
-            chunks,
-            rows: u64::from(rows),
-            spread_by: None,
-        };
         let chunks = size.events.div_ceil(EVENTS_A_CHUNK);
         let tables = vec![
-            table("event", &["id", "stock", "available", "limited"], chunks, size.events),
+            Table::new("event", &["id", "stock", "available", "limited"], chunks, size.events.into()),
             // Empty: it gets a row a booking.
-            table(
+            Table::new(
                 "booking",
                 &["run", "worker", "sequence", "event", "user_id", "quantity", "limited_to", "created"],
                 1,
                 0,
             ),
             // Empty, too: it gets a row a booking that is to be announced.
-            table(
+            Table::new(
                 "outbox",
                 &["id", "run", "worker", "sequence", "event", "user_id", "quantity", "created"],
                 1,
                 0,
             ),
-            table("outbox_lease", &["id", "holder", "expires"], 1, 1),
+            Table::new("outbox_lease", &["id", "holder", "expires"], 1, 1),
         ];
         Data { size, tables }
     }

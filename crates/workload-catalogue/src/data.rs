@@ -234,25 +234,24 @@ impl Data {
     pub fn new(size: Cardinality) -> Data {
         let templates = u64::from(size.templates);
         let (days, meals) = (u64::from(size.days), u64::from(size.meals));
-        let table = |name, columns, chunks, rows| Table { name, columns, chunks, rows, spread_by: None };
         let of_templates = size.templates.div_ceil(TEMPLATES_A_CHUNK);
         let tables = vec![
-            table("category", &["id", "name", "version"] as &[_], 1, size.categories.into()),
-            table(
+            Table::new("category", &["id", "name", "version"] as &[_], 1, size.categories.into()),
+            Table::new(
                 "food",
                 &["id", "category", "name", "kcal", "protein", "fat", "carbs", "fibre", "price", "version"],
                 size.foods.div_ceil(FOODS_A_CHUNK),
                 size.foods.into(),
             ),
-            table("template", &["id", "name"], of_templates, templates),
-            table("template_day", &["template", "day"], of_templates, templates * days),
-            table(
+            Table::new("template", &["id", "name"], of_templates, templates),
+            Table::new("template_day", &["template", "day"], of_templates, templates * days),
+            Table::new(
                 "template_meal",
                 &["template", "day", "meal", "name"],
                 of_templates,
                 templates * days * meals,
             ),
-            table(
+            Table::new(
                 "template_item",
                 &["template", "day", "meal", "item", "food", "grams"],
                 of_templates,

@@ -152,11 +152,8 @@ impl Data {
 
 fn tables(size: Cardinality) -> Vec<Table> {
     let table = |name, spread_by, columns, chunks, rows: u32| Table {
-        name,
-        columns,
-        chunks,
-        rows: u64::from(rows),
         spread_by: Some(spread_by),
+        ..Table::new(name, columns, chunks, rows.into())
     };
     let accounts = size.accounts_all();
     vec![

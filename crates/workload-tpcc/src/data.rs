@@ -349,8 +349,10 @@ fn tables(size: Cardinality) -> Vec<Table> {
     let districts = u64::from(size.warehouses) * u64::from(DISTRICTS);
     let per_district = size.warehouses * DISTRICTS;
     let item_chunks = size.items.div_ceil(ITEMS_A_CHUNK);
-    let table =
-        |name, columns, chunks, rows| Table { name, columns, chunks, rows, spread_by: warehouse(columns) };
+    let table = |name, columns, chunks, rows: u64| Table {
+        spread_by: warehouse(columns),
+        ..Table::new(name, columns, chunks, rows)
+    };
     vec![
         table(ItemRow::TABLE, ItemRow::COLUMNS, item_chunks, u64::from(size.items)),
         table(WarehouseRow::TABLE, WarehouseRow::COLUMNS, 1, u64::from(size.warehouses)),

@@ -115,30 +115,28 @@ impl Data {
 }
 
 fn tables(size: Cardinality) -> Vec<Table> {
-    let table = |name, columns, chunks, rows: u32| Table {
-        name,
-        columns,
-        chunks,
-        rows: u64::from(rows),
-        spread_by: None,
-    };
     let accounts = size.accounts_all();
     vec![
-        table("shard_range", &["first_account", "last_account"], 1, 1),
-        table("account", &["id", "balance"], accounts.div_ceil(ACCOUNTS_A_CHUNK), accounts),
+        Table::new("shard_range", &["first_account", "last_account"], 1, 1),
+        Table::new("account", &["id", "balance"], accounts.div_ceil(ACCOUNTS_A_CHUNK), accounts.into()),
         // Empty: they get a row, and two, a transfer.
-        table(
+        Table::new(
             "transfer",
             &["run", "worker", "sequence", "source", "target", "amount", "state", "balance", "created"],
             1,
             0,
         ),
-        table("entry", &["run", "worker", "sequence", "source", "account", "amount"], 1, 0),
-        table("outbox", &["created", "run", "worker", "sequence", "source", "target", "amount"], 1, 0),
-        table("inbox", &["run", "worker", "sequence", "source", "target", "amount", "state", "batch"], 1, 0),
-        table("settlement", &["batch", "created", "run", "worker", "sequence", "source", "state"], 1, 0),
-        table("forgotten", &["sort", "run", "worker", "transfers", "units", "mixed"], 1, 0),
-        table("decision", &["run", "worker", "sequence", "source", "target"], 1, 0),
+        Table::new("entry", &["run", "worker", "sequence", "source", "account", "amount"], 1, 0),
+        Table::new("outbox", &["created", "run", "worker", "sequence", "source", "target", "amount"], 1, 0),
+        Table::new(
+            "inbox",
+            &["run", "worker", "sequence", "source", "target", "amount", "state", "batch"],
+            1,
+            0,
+        ),
+        Table::new("settlement", &["batch", "created", "run", "worker", "sequence", "source", "state"], 1, 0),
+        Table::new("forgotten", &["sort", "run", "worker", "transfers", "units", "mixed"], 1, 0),
+        Table::new("decision", &["run", "worker", "sequence", "source", "target"], 1, 0),
     ]
 }
 

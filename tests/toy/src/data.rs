@@ -26,11 +26,10 @@ pub(crate) struct Data {
 impl Data {
     /// The data of a size.
     pub(crate) fn new(Cardinality { boxes }: Cardinality) -> Data {
-        let table = |name, columns, rows| Table { name, columns, chunks: 1, rows, spread_by: None };
         let tables = [
-            table("boxes", &["id", "notes", "total"], u64::from(boxes)),
+            Table::new("boxes", &["id", "notes", "total"], 1, boxes.into()),
             // Empty: it gets a row a call.
-            table("notes", &["box", "number", "arrives_ms"], 0),
+            Table::new("notes", &["box", "number", "arrives_ms"], 1, 0),
         ];
         Data { boxes, tables }
     }
