@@ -43,6 +43,11 @@ wanted_by_clusters() {
   [[ -n ${STACKMARK_MARIADB_BIN:-} ]] || compgen -G '/usr/lib*/*/plugin/ha_spider.so' >/dev/null || echo mariadb-plugin-spider
 }
 
+# Without it the test of a run in parts over ssh cannot run, and says so.
+wanted_by_parts() {
+  command -v parallel >/dev/null || echo parallel
+}
+
 wanted_by_servers() {
   command -v make >/dev/null || echo make
   command -v pkg-config >/dev/null || echo pkg-config
@@ -72,7 +77,7 @@ install_with_apt() {
   "${install[@]}" >&2 || { apt-get "${patient[@]}" update -q >&2 && "${install[@]}" >&2; }
 }
 
-mapfile -t packages < <(wanted; wanted_by_servers; wanted_by_broker; wanted_by_poolers; wanted_by_clusters)
+mapfile -t packages < <(wanted; wanted_by_servers; wanted_by_broker; wanted_by_poolers; wanted_by_clusters; wanted_by_parts)
 if ((${#packages[@]} > 0)) && command -v apt-get >/dev/null && [[ $(id -u) == 0 ]]; then
   say "installing ${packages[*]}"
   install_with_apt "${packages[@]}" || say "apt-get could not install ${packages[*]}"

@@ -97,7 +97,8 @@ fn a_saga_between_two_files_is_settled_by_a_relay_that_is_watched() {
         assert!((1..=2).contains(&settlement["backlog"].as_array().unwrap().len()), "{settlement}");
     }
     assert_eq!(workdir.run(&format!("audit transfer {BOTH}")).code(), 0);
-    assert_eq!(workdir.run(&format!("verify --idle 0s transfer/sqlite/axum+rusqlite/saga {BOTH}")).code(), 0);
+    let ran = workdir.run(&format!("verify --idle 0s transfer/sqlite/axum+rusqlite/saga {BOTH}"));
+    assert_eq!(ran.code(), 0, "{ran:?}");
     // In one store there is nothing to relay.
     let trial = trial_of(&workdir, &format!("run transfer/sqlite/rusqlite/saga {SHORT}"));
     assert!(trial["settled"].is_null() || trial["settled"]["pending_last"] == 0, "{trial:#}");

@@ -15,6 +15,7 @@ mod engines_galera;
 mod engines_kits;
 mod engines_languages;
 mod engines_mysql;
+mod engines_parts;
 mod engines_private;
 mod engines_readme;
 mod engines_spider;

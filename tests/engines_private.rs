@@ -104,7 +104,7 @@ fn what_only_a_private_engine_can_be_told_is_refused_elsewhere() {
     refused("run tpcc --warmup 10s --warmup-max 5s", &["--warmup-max 5s is shorter than --warmup 10s"]);
     refused("run tpcc --limit cpu=0.5", &["engine:cpu=0.5,mem=1GiB"]);
     refused("run tpcc --limit engine:cpu=fast", &["engine:cpu=fast"]);
-    refused("rig up oracle", &["no engine `oracle`", "postgres, mariadb, kafka"]);
+    refused("rig up oracle", &["no engine `oracle`", "postgres, mariadb, galera, spider, kafka"]);
     refused("compare tpcc/postgres tpcb/postgres", &["different workloads"]);
     refused("serve tpcc --engine mysql --adapter sqlx/procedure --db mysql://me@127.0.0.1:1/x", &["nearest"]);
     refused("run tpcb --think spec", &["tpcb has no think times"]);

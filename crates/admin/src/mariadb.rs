@@ -10,6 +10,7 @@ mod conn;
 mod copy;
 mod files;
 mod layout;
+mod run_lock;
 mod sample;
 mod session;
 mod spider;
@@ -17,7 +18,7 @@ mod writer;
 
 use crate::engine::{Auditors, Conn, Engine as _, Queries};
 use crate::error::{Cause, Error, Kind};
-use crate::hold::{Held, Hold, Holding};
+use crate::hold::{Held, Holding};
 use crate::record::TABLE;
 use crate::server::{Lock, Server, claimed};
 use crate::{AuditGroup, Store};
@@ -48,9 +49,6 @@ impl Database {
 pub fn store_by(url: ServerUrl, way: Way) -> Store {
     Store(Box::new(Database { url, way: OnceLock::from(way) }))
 }
-
-/// The name of the lock of a run; a name has 64 characters at most.
-const RUN_LOCK: &str = "concat('stackmark run ', md5(database()))";
 
 /// How tables keep their rows.
 const KEPT: &str = "
@@ -142,19 +140,8 @@ impl Server for Database {
     }
 
     /// A lock by name. MariaDB lets no one share one: who only reads is alone as well.
-    fn hold(&self, _shared: bool) -> Result<Held, Cause> {
-        let mut session = self.open()?;
-        let got = session.rows(&format!("select get_lock({RUN_LOCK}, 0)"), &[], 1)?;
-        if got.first().and_then(|row| row.first()?.int()) == Some(1) {
-            session.is_of_run();
-            return Ok(Held::Ours(Hold(Box::new(session))));
-        }
-        let who = format!(
-            "select concat('connection ', id, ' of user ', user, ' from ', host) from information_schema.processlist
-             where id = is_used_lock({RUN_LOCK})"
-        );
-        let who = session.rows(&who, &[], 1)?;
-        Ok(Held::Others(who.first().and_then(|row| row.first()).map(ToString::to_string).unwrap_or_default()))
+    fn hold(&self, shared: bool) -> Result<Held, Cause> {
+        run_lock::hold(self.open()?, shared)
     }
 
     /// Each connection is looked at when it is opened.

@@ -6,6 +6,7 @@ mod engine;
 mod export;
 mod load;
 mod parts;
+mod run;
 mod server;
 mod stores;
 mod values;
@@ -25,9 +26,12 @@ pub(crate) use engine::EngineArgs;
 pub(crate) use export::{Export, ExportK6, ExportTool};
 pub(crate) use load::LoadArgs;
 pub(crate) use parts::{Checks, LiveArgs, MixArgs, Out, PlanArgs};
+pub(crate) use run::{Merge, Run};
 pub(crate) use server::{Consume, Relay, ServerArgs};
 pub(crate) use stores::{SHARDS_MAX, Shards, Stores};
-pub(crate) use values::{Limit, Limited, Loads, Setting, Stages, ThinkArg, Weights, programs};
+pub(crate) use values::{
+    Limit, Limited, Loads, PartArg, Setting, Stages, StartArg, ThinkArg, Weights, programs,
+};
 pub(crate) use verify::Verify;
 
 /// Benchmark full-stack transactional services, audited.
@@ -72,6 +76,8 @@ pub(crate) enum Command {
     Load(Load),
     /// Run one audited trial.
     Run(Run),
+    /// Put what several processes have measured together, as one audited trial.
+    Merge(Merge),
     /// Compare two subjects by interleaved trials, or two stored results.
     Compare(Compare),
     /// Carry out an experiment file: variants in interleaved blocks of trials, and a verdict for each.
@@ -168,40 +174,6 @@ pub(crate) struct Load {
     /// look-up per row.
     #[arg(long)]
     pub(crate) foreign_keys: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Run {
-    /// Subject to measure: `workload/engine/adapter`, for example `tpcc/sqlite/rusqlite`; `tpcc/postgres`
-    /// means its default adapter. With --server: one of the subjects that the server offers.
-    #[arg(required_unless_present = "source")]
-    pub(crate) subject: Option<String>,
-    /// Measure the server in this folder, which has a `server.toml` (docs/servers.md); with @REVISION as it was at that
-    /// revision of its git repository (a branch, a tag, a commit), built in a work tree of its own.
-    #[arg(long = "server", value_name = "PATH[@REVISION]", conflicts_with = "url")]
-    pub(crate) source: Option<String>,
-    #[command(flatten)]
-    pub(crate) data: DataArgs,
-    /// Measure a server that is already running, for example `http://127.0.0.1:8080`.
-    #[arg(long, help_heading = "Target")]
-    pub(crate) url: Option<String>,
-    /// Limit that the result must meet: of a response time (`p99<50ms`, `new-order.p99<50ms`), of committed calls per second
-    /// (`rate>1000`), or of the share of calls that failed or were dropped (`errors<0.1%`); several by several options or commas.
-    /// Exit status 1 if one is missed, 3 if too few calls leave one inconclusive.
-    #[arg(long, value_name = "LIMIT", help_heading = "Checks")]
-    pub(crate) slo: Vec<String>,
-    #[command(flatten)]
-    pub(crate) plan: PlanArgs,
-    #[command(flatten)]
-    pub(crate) server: ServerArgs,
-    #[command(flatten)]
-    pub(crate) engine: EngineArgs,
-    #[command(flatten)]
-    pub(crate) checks: Checks,
-    #[command(flatten)]
-    pub(crate) live: LiveArgs,
-    #[command(flatten)]
-    pub(crate) out: Out,
 }
 
 #[derive(Debug, Args, PartialEq)]

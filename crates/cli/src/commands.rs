@@ -6,7 +6,7 @@ use crate::experiment::file;
 use crate::ui::Ui;
 use crate::verify::Verified;
 use crate::workloads::{self, Row};
-use crate::{audit, compare, drill, export, find_max, load, relay, resume, run, serve, sweep, verify};
+use crate::{audit, compare, drill, export, find_max, load, parts, relay, resume, run, serve, sweep, verify};
 use anyhow::{Result, bail};
 use deploy::{Route, SourceSubjects, Subject, subjects};
 use result::RunKind;
@@ -20,6 +20,7 @@ use trial::SavedPlan;
 pub(crate) enum Work<'a> {
     Load(&'a args::Load),
     Run(&'static Subject, &'a args::Run),
+    Merge(&'static Subject, &'a args::Merge),
     Compare(&'static Subject, &'static Subject, &'a args::Compare),
     Against(StoredBase, &'static Subject, Box<args::Compare>),
     Experiment(Experiment, &'a args::Experiment),
@@ -40,6 +41,7 @@ pub(crate) fn execute<W: Driven>(work: Work<'_>, ui: &Ui) -> Result<CommandOutco
     match work {
         Work::Load(args) => load::load::<W>(args, ui),
         Work::Run(subject, args) => run::run::<W>(subject, args, ui),
+        Work::Merge(subject, args) => parts::merge::<W>(subject, args, ui),
         Work::Compare(a, b, args) => compare::compare::<W>(a, b, args, None, ui),
         Work::Against(base, subject, args) => compare::compare::<W>(subject, subject, &args, Some(base), ui),
         Work::Experiment(experiment, args) => {
@@ -74,6 +76,10 @@ pub(crate) fn find(command: &Command) -> Result<(&'static Row, Work<'_>)> {
         Command::Run(args) => {
             let subject = run::subject_of(args)?;
             (of(subject)?, Work::Run(subject, args))
+        }
+        Command::Merge(args) => {
+            let subject = parts::subject_of(&parts::first_of(&args.parts)?)?;
+            (of(subject)?, Work::Merge(subject, args))
         }
         Command::Compare(args) if let Some(base) = against::base_of(args) => {
             let (base, subject, args) = against::read(base, args)?;

@@ -20,6 +20,7 @@ mod find_max;
 mod list;
 mod live;
 mod load;
+mod parts;
 mod relay;
 mod resume;
 mod run;

@@ -2,6 +2,7 @@
 
 use crate::args::{self, ArrivalsArg, DeliveryArg, EngineArgs, Limited, PlanArgs, ServerArgs, Stores};
 use crate::data::Data;
+use crate::parts;
 use crate::serve;
 use crate::settings::{self, Choice};
 use crate::ui::Ui;
@@ -31,6 +32,9 @@ use workload::{CLIENTS, LOAD_SEED, amount};
 const WARMUP_GROWS: u32 = 4;
 
 pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &Ui) -> Result<CommandOutcome> {
+    if let Some(of_plan) = args.shared_plan.as_deref().zip(args.part) {
+        return parts::part::<W>(subject, args, of_plan, ui);
+    }
     let interrupt = Interrupt::listen()?;
     // Everything that can be wrong is found before the folder is made and anything is loaded.
     let kinds: Vec<&str> = W::KINDS.iter().map(|kind| kind.name).collect();
@@ -74,6 +78,9 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
         is_split_alike(about, data.stores.shards)?;
     }
     let plan = plan::<W>(&args.plan, scale)?;
+    if args.write_plan.is_some() {
+        parts::can_be_shared(subject, &data, &plan, args.url.as_deref())?;
+    }
     if let Some(server) = &about {
         server.admits(plan.workers).map_err(anyhow::Error::msg)?;
     }
@@ -181,7 +188,20 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
         interrupt: &interrupt,
         probes_speed: false,
         end_early: None,
+        part: None,
     };
+    if let Some(path) = &args.write_plan {
+        let plan = job.shared_plan(before)?;
+        folder.empty();
+        ui.put(Some(path), &serde_json::to_string_pretty(&plan)?)?;
+        let (path, id) = (path.display(), &plan.id);
+        ui.remark(&format!(
+            "{path}: `stackmark run --plan {path} --part 1/N --start-at TIME --db …` makes a part of it\n`stackmark merge {}/{id}-part-* \
+             --db …` puts all parts together",
+            args.out.out.display()
+        ));
+        return Ok(CommandOutcome::Good);
+    }
     let index = match job.run(before, &mut document) {
         Ok(index) => index,
         Err(error) => {
@@ -193,17 +213,7 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
         }
     };
     let trial = &mut document.trials[index];
-    trial.slos = gates.iter().map(|gate| gate.judge(trial)).collect();
-    let has_slo = |check| trial.slos.iter().any(|slo| slo.check == check);
-    let good = !trial.is_invalid()
-        && !trial.misses_limit()
-        && !has_slo(Check::Failed)
-        && (!args.checks.require_audit || is_audited(std::slice::from_ref(trial), ui));
-    let answer = match good {
-        true if has_slo(Check::Inconclusive) => CommandOutcome::Inconclusive,
-        true => CommandOutcome::Good,
-        false => CommandOutcome::Bad,
-    };
+    let answer = outcome(trial, &gates, &args.checks, ui);
     let nothing = trial::is_empty(trial);
     document.state = trial.state;
     if nothing {
@@ -214,6 +224,21 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
     let json = folder.put_document(&document)?;
     ui.publish(&folder, &document, &json)?;
     Ok(answer)
+}
+
+/// Holds a trial to what was asked of it, and says what came out.
+pub(crate) fn outcome(trial: &mut Trial, gates: &[Gate], checks: &args::Checks, ui: &Ui) -> CommandOutcome {
+    trial.slos = gates.iter().map(|gate| gate.judge(trial)).collect();
+    let has_slo = |check| trial.slos.iter().any(|slo| slo.check == check);
+    let good = !trial.is_invalid()
+        && !trial.misses_limit()
+        && !has_slo(Check::Failed)
+        && (!checks.require_audit || is_audited(std::slice::from_ref(trial), ui));
+    match good {
+        true if has_slo(Check::Inconclusive) => CommandOutcome::Inconclusive,
+        true => CommandOutcome::Good,
+        false => CommandOutcome::Bad,
+    }
 }
 
 /// Fails where a server says that its data is split over another number of stores: calls would not stay within one of them.
@@ -257,6 +282,9 @@ fn refuse(
 }
 
 pub(crate) fn subject_of(args: &args::Run) -> Result<&'static Subject> {
+    if let Some(plan) = &args.shared_plan {
+        return parts::subject_of(plan);
+    }
     let wanted = args.subject.as_deref();
     if let Some(server) = &args.source {
         return SourceSubjects::of(server)?.only(wanted);

@@ -19,6 +19,8 @@ const THINK_CUT: f64 = 10.0;
 pub(crate) struct Timetable {
     start: Nanos,
     gaps: Gaps,
+    /// Of so many processes this one, each of which takes its arrivals in turn.
+    turn: (u64, u64),
     // A lock of some 20 ns, held between calls only; an atomic would do for equal distances alone.
     next: Mutex<Next>,
 }
@@ -60,13 +62,17 @@ impl Timetable {
         };
         let random = Random::stream(plan.seed, &[TIMETABLE_STREAM]);
         let profile = (!plan.stages.is_empty()).then(|| Profile::new(plan.warmup, &plan.stages));
-        Some(Timetable { start, gaps, next: Mutex::new(Next { index: 0, offset_ns: 0.0, random, profile }) })
+        let turn = plan.part.map_or((1, 0), |part| (u64::from(part.of), u64::from(part.index)));
+        let next = Next { index: 0, offset_ns: 0.0, random, profile };
+        Some(Timetable { start, gaps, turn, next: Mutex::new(next) })
     }
 
     /// Length of the window of a plan: up to the last call that is wanted in it, where the timetable has as many before the
     /// planned end. That is worked out beforehand, some 20 ns a call, so that the loop need not count.
     pub(crate) fn window(plan: &Plan) -> Nanos {
-        let (Some(calls), Some(table)) = (plan.calls, Timetable::of(plan, Nanos::ZERO)) else {
+        // The calls of all processes end it.
+        let whole = Plan { part: None, ..plan.clone() };
+        let (Some(calls), Some(table)) = (plan.calls, Timetable::of(&whole, Nanos::ZERO)) else {
             return plan.measured;
         };
         let closes = plan.warmup + plan.measured;
@@ -79,6 +85,14 @@ impl Timetable {
     /// Claims the next arrival. Each is given to one worker.
     pub(crate) fn claim(&self) -> Nanos {
         let next = &mut *self.next.lock();
+        let (of, mine) = self.turn;
+        while next.index % of != mine {
+            self.draw(next);
+        }
+        self.draw(next)
+    }
+
+    fn draw(&self, next: &mut Next) -> Nanos {
         let offset_ns = match self.gaps {
             // From the index and not by adding up, so that no rounding accumulates.
             Gaps::Equal { rate } => next.index as f64 * 1e9 / rate,

@@ -14,6 +14,9 @@ mod control;
 mod crew;
 mod outage;
 mod pacer;
+mod parts;
+#[cfg(test)]
+mod parts_tests;
 mod plan;
 mod rounds;
 #[cfg(test)]
@@ -32,7 +35,7 @@ mod worker_tests;
 
 pub use control::Stop;
 pub use outage::Outage;
-pub use plan::{Arrivals, Deferred, Plan, PlanError, RatePerSecond, Rounds, Think, shares};
+pub use plan::{Arrivals, Deferred, Part, PartError, Plan, PlanError, RatePerSecond, Rounds, Think, shares};
 pub use stages::Stage;
 pub use trial::{Generator, LoadGenerator, Observer, Round, RunError, Trial, TrialProgress, run};
 pub use worker::CLOCKED_EVERY;

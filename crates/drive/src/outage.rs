@@ -4,6 +4,7 @@
 use model::{Doubt, Fault, Nanos, Refusal};
 use parking_lot::Mutex;
 use result::Missing;
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Shorter ones are the end of a single connection, or an answer that was on its way, and no outage.
@@ -16,7 +17,7 @@ const UNWRITABLE_APART_MAX: Nanos = Nanos::from_secs(1);
 
 /// A time without the engine or the server: from the first session that found it gone to the next call that completed. Or
 /// one in which the engine took no writes: from the first call refused for that to the last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outage {
     pub missing: Missing,
     /// When the first session found its connection gone, counted from the start of the trial.

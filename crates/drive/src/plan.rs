@@ -85,6 +85,19 @@ impl Rounds {
     pub const MAX: u32 = 10_000;
 }
 
+/// One of several processes that make the calls of a plan together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// Which of them this is, from 0.
+    pub index: u32,
+    /// How many there are.
+    pub of: u32,
+    /// The number of its first worker among those of all.
+    pub first_worker: u32,
+    /// When calls begin, by the clock of the trial; as soon as all sessions are open where it is not given.
+    pub starts: Option<Nanos>,
+}
+
 /// What to do in a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -137,6 +150,10 @@ pub struct Plan {
     pub seed: u64,
     /// Set where calls of kinds that allow it are to be queued.
     pub deferred: Option<Deferred>,
+    /// Set where other processes make the other calls: [`Plan::workers`] are then those of this one, and of the timetable of an
+    /// open loop, whose rate is that of all, it takes its share.
+    #[serde(default)]
+    pub part: Option<Part>,
 }
 
 /// A plan that cannot be carried out.
@@ -162,6 +179,20 @@ pub enum PlanError {
     /// Its numbers are out of range.
     #[error("the skew is out of range")]
     Skew,
+}
+
+/// A plan that several processes cannot carry out together.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PartError {
+    /// More processes than workers.
+    #[error("{workers} clients cannot be shared by {of} processes; each needs one at least")]
+    TooMany { workers: u32, of: u32 },
+    /// There is no such part.
+    #[error("part {part} of {of} does not exist; parts are counted from 1 to their number")]
+    NoPart { part: u64, of: u32 },
+    /// It has something that they would have to agree upon while they make calls.
+    #[error("{what} cannot be shared by several processes{hint}")]
+    NotShared { what: &'static str, hint: &'static str },
 }
 
 impl Default for Deferred {
@@ -193,6 +224,7 @@ impl Default for Plan {
             slice: Nanos::from_secs(1),
             seed: 1,
             deferred: None,
+            part: None,
         }
     }
 }
@@ -217,6 +249,42 @@ impl Plan {
     pub fn warmup_longest(&self) -> Nanos {
         let is_placed = !self.stages.is_empty() || self.calls.is_some() && self.arrivals.is_open();
         if is_placed { self.warmup } else { self.warmup.max(self.warmup_max) }
+    }
+
+    /// The plan of one of `of` processes that carry this one out together, by its index from 0. Each gets about as many workers, and
+    /// every `of`-th arrival of an open loop.
+    ///
+    /// # Errors
+    /// There are fewer workers than processes, or no process with that index; or the plan has something that processes would have to
+    /// agree upon while they make calls.
+    pub fn part(&self, index: u32, of: u32) -> Result<Plan, PartError> {
+        if of == 0 || index >= of {
+            return Err(PartError::NoPart { part: u64::from(index) + 1, of });
+        }
+        if of > self.workers {
+            return Err(PartError::TooMany { workers: self.workers, of });
+        }
+        if self.deferred.is_some() {
+            return Err(PartError::NotShared { what: "the queue of deferred calls", hint: "" });
+        }
+        if self.calls.is_some() && !self.arrivals.is_open() {
+            let hint = ": none knows how many the others have made; give a duration, or a rate";
+            return Err(PartError::NotShared { what: "a number of calls", hint });
+        }
+        let from = |index: u32| (u64::from(self.workers) * u64::from(index) / u64::from(of)) as u32;
+        let first_worker = from(index);
+        Ok(Plan {
+            workers: from(index + 1) - first_worker,
+            // How long one of them goes on with its warm-up the others do not know.
+            warmup_max: Nanos::ZERO,
+            part: Some(Part { index, of, first_worker, starts: None }),
+            ..self.clone()
+        })
+    }
+
+    /// The number of its first worker.
+    pub fn first_worker(&self) -> u32 {
+        self.part.map_or(0, |part| part.first_worker)
     }
 
     /// Length of the window of each of its rounds.

@@ -1,6 +1,7 @@
 //! Rounds as one trial: what they counted added up, on a time line that is made of their windows alone.
 
 use crate::outage::Outage;
+use crate::parts::add_refusals;
 use crate::trial::Trial;
 use measure::{Gap, Phase, Slice};
 use model::{Ledger, Nanos, Workload};
@@ -32,13 +33,7 @@ impl<W: Workload> Trial<W> {
         self.failure = self.failure.take().or(round.failure);
         self.defects.extend(round.defects);
         self.cpu += round.cpu;
-        for (reason, calls) in round.refusals {
-            match self.refusals.iter_mut().find(|(known, _)| *known == reason) {
-                Some((_, sum)) => *sum += calls,
-                None => self.refusals.push((reason, calls)),
-            }
-        }
-        self.refusals.sort_by_key(|(_, calls)| std::cmp::Reverse(*calls));
+        add_refusals(&mut self.refusals, round.refusals);
     }
 }
 

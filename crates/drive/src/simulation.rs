@@ -271,8 +271,11 @@ impl Simulation {
         };
         let stop = Stop::new();
         let control = Arc::new(Control::new(stop.clone(), timeline.window()).counting(&plan));
-        let (mut tapes, collector) =
+        let (mut tapes, mut collector) =
             circulation::<Toy>(1, timeline, plan.times_kept(), &plan.stage_ends(), Posted::default);
+        if plan.part.is_some() {
+            collector.keep_spectra();
+        }
         let target = Arc::new(Scripted {
             world: world.clone(),
             script: self.script,

@@ -5,8 +5,11 @@ use crate::control::{Control, Stop};
 use crate::crew::{Crew, Go, Job, Queue, Seat};
 use crate::outage::Outage;
 use crate::plan::{Plan, PlanError};
-use measure::{CallCounts, Collected, Collector, Gap, Pulse, Slice, Timeline, Totals, circulation};
+use measure::{
+    CallCounts, Collected, Collector, Gap, Pulse, Slice, SliceSpectra, Timeline, Totals, circulation,
+};
 use model::{Clock, Home, Nanos, OpenError, Target, Workload, panic_message};
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -26,6 +29,8 @@ pub(crate) const NOTICE: Nanos = Nanos::from_millis(400);
 const NAP_MIN: Duration = Duration::from_micros(100);
 
 /// What a trial has given.
+#[derive(Serialize, Deserialize)]
+#[serde(bound(serialize = "W::Ledger: Serialize", deserialize = "W::Ledger: Deserialize<'de>"))]
 pub struct Trial<W: Workload> {
     /// Over the calls that were due in the window, and what began and ended in it.
     pub totals: Totals,
@@ -55,6 +60,8 @@ pub struct Trial<W: Workload> {
     pub gaps: Vec<Gap>,
     /// CPU time of the threads that made the calls, over all phases; zero where the system cannot tell.
     pub cpu: Nanos,
+    /// The distributions of the slices, where calls were made for a part of a plan.
+    pub spectra: Vec<SliceSpectra>,
 }
 
 impl<W: Workload> Trial<W> {
@@ -133,6 +140,9 @@ pub enum RunError {
     /// A worker panicked: a bug in a session or in the harness.
     #[error("a worker panicked: {what}")]
     Panicked { what: String },
+    /// The moment at which calls were to begin has passed.
+    #[error("the sessions were open {:.1} s after the moment at which calls were to begin", by.as_secs_f64())]
+    Late { by: Nanos },
 }
 
 /// Runs one trial. All sessions are opened before the first call; the calling thread collects meanwhile, and tells
@@ -253,18 +263,22 @@ impl<W: Workload, C: Clock> LoadGenerator<W> for Generator<W, C> {
             return Err(RunError::Panicked { what: "in an earlier round".to_owned() });
         }
         let plan = &plan;
-        let pulse = Pulse::start().map_err(RunError::Runtime)?;
+        let (pulse, began) = (Pulse::start().map_err(RunError::Runtime)?, self.clock.now());
         let lead = std::mem::replace(&mut self.lead, LEAD_AGAIN);
-        let timeline = Timeline {
-            start: self.clock.now() + lead,
-            warmup: plan.warmup,
-            measured: Timetable::window(plan),
-            slice: plan.slice,
-        };
+        let soonest = self.clock.now() + lead;
+        let start = plan.part.and_then(|part| part.starts).unwrap_or(soonest);
+        if start < soonest {
+            return Err(RunError::Late { by: soonest - start });
+        }
+        let timeline =
+            Timeline { start, warmup: plan.warmup, measured: Timetable::window(plan), slice: plan.slice };
         let control = Arc::new(Control::new(stop.clone(), timeline.window()).counting(plan));
         let timetable = Timetable::of(plan, timeline.start).map(Arc::new);
-        let (tapes, collector) =
+        let (tapes, mut collector) =
             circulation(self.starts.len() as u32, timeline, plan.times_kept(), &plan.stage_ends(), ledger);
+        if plan.part.is_some() {
+            collector.keep_spectra();
+        }
         let (queue, (ended, ends)) = (queue(plan), mpsc::channel());
         for (start, tape) in self.starts.iter().zip(tapes) {
             // A crew that is gone has panicked; joining it says so.
@@ -288,7 +302,7 @@ impl<W: Workload, C: Clock> LoadGenerator<W> for Generator<W, C> {
         }
         let cpu = ends.into_iter().collect::<Result<Vec<Nanos>, RunError>>()?.into_iter().sum();
         let closed = control.closes();
-        let Collected { totals, warmup, slices, ledger } = collector.finish(closed);
+        let Collected { totals, warmup, slices, ledger, spectra } = collector.finish(closed);
         let failure = control.failure();
         Ok(Trial {
             totals,
@@ -303,8 +317,9 @@ impl<W: Workload, C: Clock> LoadGenerator<W> for Generator<W, C> {
             defects: control.defects(),
             outages: control.outages().all(timeline.start),
             refusals: control.outages().refusals(),
-            gaps: since_start(pulse.gaps(), lead),
+            gaps: since_start(pulse.gaps(), timeline.start - began),
             cpu,
+            spectra,
         })
     }
 
@@ -333,7 +348,8 @@ pub(crate) fn assemble<W: Workload>(
     home: Home,
     inputs: impl Fn(u32) -> W::Inputs,
 ) -> Vec<Vec<Seat<W>>> {
-    let terminals = (0..plan.workers).map(|id| Seat { id, job: Job::Terminal(inputs(id)) });
+    let first = plan.first_worker();
+    let terminals = (first..first + plan.workers).map(|id| Seat { id, job: Job::Terminal(inputs(id)) });
     let deferred = plan.deferred.into_iter().flat_map(|deferred| {
         (0..deferred.workers)
             .map(move |index| Seat { id: plan.workers + index, job: Job::Deferred(deferred) })

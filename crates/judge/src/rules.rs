@@ -22,6 +22,7 @@ mod intended;
 mod load;
 mod modality;
 mod pace;
+mod parts;
 mod regime;
 mod reported;
 mod room;
@@ -46,7 +47,7 @@ pub use load::SHORTEST_S;
 type Judge = fn(&Trial) -> Option<Rule>;
 
 /// By name, in the order of reports.
-const RULES: [(&str, Judge); 30] = [
+const RULES: [(&str, Judge); 31] = [
     ("call-accounting", accounting::call_accounting),
     ("audit", accounting::audit),
     ("saturation", saturation::saturation),
@@ -77,6 +78,7 @@ const RULES: [(&str, Judge); 30] = [
     ("reconnects", throttled::reconnects),
     ("other-sessions", throttled::other_sessions),
     ("settled", accounting::settled),
+    ("parts", parts::parts),
 ];
 
 /// Everything the rules say about one trial, good or bad, in a fixed order. [`Trial::rules`] itself is not read.

@@ -2,10 +2,11 @@
 
 use crate::{Latencies, Moments, WorkSums};
 use model::{CallWork, Nanos, STATEMENTS_MAX, StatementTimes};
+use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
 /// Sums over the committed calls that had a clock around each statement. About 1 KiB, allocated when made.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ClockedSums {
     /// What these calls took in all. The service time among it was clocked by their caller, and holds all the rest.
     pub work: WorkSums,
@@ -13,7 +14,7 @@ pub struct ClockedSums {
 }
 
 /// Sums of one statement.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatementSum {
     /// How often it was sent.
     pub executions: u64,
@@ -72,7 +73,7 @@ impl ClockedSums {
 }
 
 /// Everything that is kept of a part of a kind.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FacetTotals {
     /// Response times of the committed calls.
     pub committed: Latencies,

@@ -1,6 +1,7 @@
 //! The collector: merges pages between slices, on a thread that makes no calls.
 
 use crate::silence::Answered;
+use crate::spectrum::SliceSpectra;
 use crate::{CallCounts, Ended, Latencies, Page, Phase, Tape, Timeline, TimesKept, Totals};
 use model::{Ledger, Nanos, Workload};
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -109,6 +110,8 @@ pub struct Collected<W: Workload> {
     pub slices: Vec<Slice>,
     /// What all calls of all phases imply about the data.
     pub ledger: W::Ledger,
+    /// The distributions of the slices, where they are kept.
+    pub spectra: Vec<SliceSpectra>,
 }
 
 /// Merges pages. Owned by a thread that makes no calls.
@@ -117,6 +120,7 @@ pub struct Collector<W: Workload> {
     timeline: Timeline,
     collected: Collected<W>,
     open: Vec<OpenSlice>,
+    keeps_spectra: bool,
 }
 
 /// The collector's ends of the rings of one tape.
@@ -131,6 +135,19 @@ struct OpenSlice {
     all: Latencies,
     headline: Latencies,
     kinds: Vec<Latencies>,
+}
+
+impl OpenSlice {
+    /// What it holds, if anything.
+    fn spectra(&self) -> Option<SliceSpectra> {
+        let spectra = || SliceSpectra {
+            index: self.index,
+            all: (&self.all).into(),
+            headline: (&self.headline).into(),
+            kinds: self.kinds.iter().map(Into::into).collect(),
+        };
+        (!self.all.is_empty()).then(spectra)
+    }
 }
 
 /// Makes `tapes` tapes and the collector of their pages; allocates everything that recording will need. `stages` are the ends of
@@ -166,9 +183,10 @@ pub fn circulation<W: Workload>(
         warmup: CallCounts::default(),
         slices: Vec::new(),
         ledger: ledger(),
+        spectra: Vec::new(),
     };
     let open = (0..SLICES_OPEN as u32).map(open).collect();
-    (tapes, Collector { channels, timeline, collected, open })
+    (tapes, Collector { channels, timeline, collected, open, keeps_spectra: false })
 }
 
 impl<W: Workload> Collector<W> {
@@ -182,6 +200,11 @@ impl<W: Workload> Collector<W> {
                 let _ = self.channels[index].empty.push(page);
             }
         }
+    }
+
+    /// Keeps the distributions of the slices, some kilobytes each.
+    pub fn keep_spectra(&mut self) {
+        self.keeps_spectra = true;
     }
 
     /// What has been collected so far.
@@ -213,6 +236,11 @@ impl<W: Workload> Collector<W> {
     #[must_use]
     pub fn finish(mut self, closed: Nanos) -> Collected<W> {
         self.collect();
+        if self.keeps_spectra {
+            let mut left: Vec<SliceSpectra> = self.open.iter().filter_map(OpenSlice::spectra).collect();
+            left.sort_by_key(|one| one.index);
+            self.collected.spectra.extend(left);
+        }
         // A window ends with all of its slices, whether or not anything ended in the last ones.
         if closed > self.timeline.opens() {
             self.extend_to(self.timeline.slice_at(closed - Nanos(1)));
@@ -251,6 +279,9 @@ impl<W: Workload> Collector<W> {
             return;
         }
         if open.index < page.slice {
+            if self.keeps_spectra {
+                self.collected.spectra.extend(open.spectra());
+            }
             open.index = page.slice;
             open.all.clear();
             open.headline.clear();

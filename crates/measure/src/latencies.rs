@@ -1,5 +1,6 @@
 //! Latencies of one class of calls: a histogram with an exact mean and an exact maximum.
 
+use crate::spectrum::Spectrum;
 use hdrhistogram::Histogram;
 use model::Nanos;
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,8 @@ const DIGITS: u8 = 2;
 pub const BEYOND_MIN: u64 = 10;
 
 /// Latencies of one class of calls. About 14 KiB, all allocated when made.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(from = "Spectrum", into = "Spectrum")]
 pub struct Latencies {
     histogram: Histogram<u32>,
     sum: Nanos,
@@ -69,6 +71,16 @@ impl Latencies {
     /// Adds all calls of `other`.
     pub fn absorb(&mut self, other: &Latencies) {
         self.histogram.add(&other.histogram).expect("all histograms have the same bounds");
+        self.sum += other.sum;
+        self.max = self.max.max(other.max);
+    }
+
+    /// Adds all calls of one that was written down.
+    pub fn absorb_spectrum(&mut self, other: &Spectrum) {
+        for (bound, calls) in &other.steps {
+            let calls = u32::try_from(*calls).unwrap_or(u32::MAX);
+            self.histogram.saturating_record_n(bound.0.min(LATENCY_MAX.0), calls);
+        }
         self.sum += other.sum;
         self.max = self.max.max(other.max);
     }

@@ -6,6 +6,7 @@
 use crate::clock::Clocks;
 use model::Nanos;
 use result::GapKind;
+use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -24,7 +25,7 @@ const STEP_MIN: Nanos = Nanos::from_millis(100);
 const GAPS_MAX: usize = 1_000;
 
 /// A time that was lost, or a step of the time of day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
     pub kind: GapKind,
     /// Where it begins, at most one look too early, counted from the start of the watch on the clock of durations.

@@ -2,9 +2,10 @@
 
 use crate::{CallCounts, Latencies};
 use model::Nanos;
+use serde::{Deserialize, Serialize};
 
 /// Of one stage. About 14 KiB.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct StageTotals {
     /// Counts of the calls that were due in it; `late` are those committed after its end.
     pub call_counts: CallCounts,

@@ -16,7 +16,7 @@ pub enum TimesKept {
 }
 
 /// Latencies of one class of calls, by the two times.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Times {
     /// From due to ended.
     pub response: Latencies,
@@ -65,7 +65,7 @@ pub struct WorkSums {
 }
 
 /// Everything added up over the calls of a kind that were due in the window, and what ended in it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct KindTotals {
     /// What ended in the window, whenever it was due: throughput, and nothing else is.
     pub ended: Ended,
@@ -93,7 +93,7 @@ pub struct Backlog {
 }
 
 /// Everything added up over the calls that were due in the window, and what began and ended in it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Totals {
     /// By kind, in the workload's order.
     pub kinds: Vec<KindTotals>,

@@ -7,6 +7,7 @@ mod experiment;
 pub(crate) mod history;
 mod loads;
 mod pair;
+mod parts;
 mod trial;
 
 use crate::block::{Block, Cell, Column, Level, Table, Tone, figure, words};

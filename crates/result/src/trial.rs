@@ -2,7 +2,7 @@
 
 use super::{
     Audit, Check, Clocked, Conformance, Data, Demand, Disk, Engine, Facet, Gap, Grouping, InputCheck,
-    Interval, LedgerCheck, Machine, MachineWide, Missing, Moment, Outage, Plan, Process, Published,
+    Interval, LedgerCheck, LoadPart, Machine, MachineWide, Missing, Moment, Outage, Plan, Process, Published,
     Quantiles, Refused, Rule, ShortLine, Silence, Slice, SloCheck, SpeedAround, Stack, StageTally, State,
     Tally, Turn, Writeback,
 };
@@ -96,6 +96,9 @@ pub struct Trial {
     pub slos: Vec<SloCheck>,
     /// Findings about this result.
     pub rules: Vec<Rule>,
+    /// The processes that made its calls, where they were several, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<LoadPart>,
     /// Queued calls that were done later; `null` where none were.
     pub deferred: Option<Deferred>,
     /// Throughput against the most that the pace allows; `null` without pacing.

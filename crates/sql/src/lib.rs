@@ -74,6 +74,16 @@ impl Dialect {
         }
     }
 
+    /// What asks a server for the time of its clock, in microseconds of Unix time; nothing where that is the clock of this machine.
+    #[must_use]
+    pub const fn now_us(self) -> Option<&'static str> {
+        match self {
+            Dialect::Sqlite => None,
+            Dialect::Postgres => Some("select (extract(epoch from clock_timestamp()) * 1000000)::bigint"),
+            Dialect::MySql => Some("select cast(unix_timestamp(sysdate(6)) * 1000000 as signed)"),
+        }
+    }
+
     /// What URLs of its databases begin with.
     #[must_use]
     pub const fn scheme(self) -> &'static str {

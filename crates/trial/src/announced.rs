@@ -28,7 +28,7 @@ impl<W: Driven> Job<'_, W> {
         before: &W::Evidence,
         settled: Result<Option<Settled>>,
         (run, within, relayed): (u64, settle::Interval, Option<Relayed>),
-        ledger: &W::Ledger,
+        claims: &W::Claims,
     ) -> Result<()> {
         trial.settled = settled?;
         // Only who has asked to stop ends the waiting before its time.
@@ -37,11 +37,10 @@ impl<W: Driven> Job<'_, W> {
             trial.state = State::Interrupted;
         }
         announce(self.reporter, "auditing");
-        let claims = W::claims(ledger, true);
         if let Some(own) = self.own {
             let (stored, audits) = own.evidence::<W>()?;
             trial.audits.extend(audits);
-            trial.ledger = W::ledger_checks(before, &stored, &claims);
+            trial.ledger = W::ledger_checks(before, &stored, claims);
             trial.notes.push(Own::NOTE.into());
             return Ok(());
         }
@@ -49,12 +48,12 @@ impl<W: Driven> Job<'_, W> {
             self.databases,
             before,
             &trial.audits,
-            (run / 1_000_000_000, &claims),
+            (run / 1_000_000_000, claims),
             self.interrupt,
         )?;
         trial.audits.extend(checked.audits);
         trial.ledger = checked.ledger;
-        audit_messages(self, trial, (run, within, before), relayed, &claims)
+        audit_messages(self, trial, (run, within, before), relayed, claims)
     }
 }
 

@@ -151,6 +151,7 @@ impl<'a, W: Driven> TrialRunner<'a, W> {
         let what = name.split_once('-').map_or(name, |(_, label)| label);
         let job = Job {
             end_early,
+            part: None,
             probes_speed: true,
             ..prepared.job(&place, plan, what, self.reporter, self.interrupt)
         };
@@ -316,6 +317,7 @@ impl Prepared {
             interrupt,
             probes_speed: false,
             end_early: None,
+            part: None,
         }
     }
 

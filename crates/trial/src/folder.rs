@@ -62,7 +62,7 @@ impl Folder {
         Ok(folder)
     }
 
-    fn own(path: PathBuf) -> Result<Folder> {
+    pub(crate) fn own(path: PathBuf) -> Result<Folder> {
         let owned = fs::File::open(&path).with_context(|| format!("could not open {}", path.display()))?;
         if flock(&owned, FlockOperation::NonBlockingLockExclusive).is_err() {
             anyhow::bail!("another process works on {}", path.display());
@@ -139,7 +139,7 @@ impl Folder {
 
     /// Takes away what has been written: there is nothing to tell. The folder itself goes with this value.
     pub fn empty(&self) {
-        for name in ["result.json", "plan.json", "claims.json", PROGRESS_FILE, "server.log"] {
+        for name in ["result.json", "part.json", "plan.json", "claims.json", PROGRESS_FILE, "server.log"] {
             // What cannot be removed is seen by the user, and says that it is not a finished result.
             let _ = fs::remove_file(self.path.join(name));
         }

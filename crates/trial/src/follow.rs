@@ -58,6 +58,8 @@ pub(crate) struct Follow<'a, 'j, W: Driven> {
     pub(crate) window_written: bool,
     /// Whether the engine had not settled when the window opened.
     pub(crate) unsettled: bool,
+    /// When the window opened, in microseconds of Unix time.
+    pub(crate) opened_us: Option<i64>,
     /// To be set when the window opens, where calls are looked up until then.
     pub(crate) warm: Option<Arc<AtomicBool>>,
     pub(crate) write_failure: Option<anyhow::Error>,
@@ -107,6 +109,7 @@ impl<W: Driven> Observer<W> for Follow<'_, '_, W> {
     }
 
     fn opened(&mut self) {
+        self.opened_us = i64::try_from(measure::unix_nanoseconds() / 1_000).ok();
         self.unsettled = !self.is_settled();
         if let Some(warm) = &self.warm {
             warm.store(true, Ordering::Relaxed);

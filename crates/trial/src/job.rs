@@ -62,6 +62,17 @@ pub struct Job<'a, W: Driven> {
     pub probes_speed: bool,
     /// Asked after each slice of the window.
     pub end_early: Option<EndEarly<'a>>,
+    /// Set where other processes make calls of the same run.
+    pub part: Option<PartOfRun>,
+}
+
+/// What the processes of one run have in common.
+#[derive(Debug, Clone, Copy)]
+pub struct PartOfRun {
+    /// The number of the run, which keys are made of.
+    pub run: u64,
+    /// When calls begin, in nanoseconds of Unix time by the clock of this machine; as soon as possible where it is not given.
+    pub starts: Option<u64>,
 }
 
 /// Why a trial is to end now, if so: given are how much of its window has passed and what its calls have come to.
@@ -84,20 +95,24 @@ pub(crate) struct Measured<W: Driven> {
 }
 
 /// A trial whose load has ended.
-struct Ended<W: Driven> {
-    measured: Measured<W>,
+pub(crate) struct Ended<W: Driven> {
+    pub(crate) measured: Measured<W>,
     /// How what was still on its way came to its end, while the server was there to see to it.
-    settled: Result<Option<Settled>>,
+    pub(crate) settled: Result<Option<Settled>>,
     /// What was stored when the last call had been answered.
-    at_last: Option<W::Evidence>,
+    pub(crate) at_last: Option<W::Evidence>,
     /// The number of the run, which its keys are made of.
-    run: u64,
+    pub(crate) run: u64,
     /// What the subject answers after the last call, against what is stored.
-    closing: Vec<result::Audit>,
+    pub(crate) closing: Vec<result::Audit>,
     /// When it was measured.
-    within: settle::Interval,
+    pub(crate) within: settle::Interval,
+    /// When its window really opened, in microseconds of Unix time.
+    pub(crate) opened_us: Option<i64>,
     /// What the relay reports in the end.
-    relayed: Option<Relayed>,
+    pub(crate) relayed: Option<Relayed>,
+    /// Whether all acknowledged calls are in the ledger.
+    pub(crate) complete: bool,
 }
 
 impl<W: Driven> Job<'_, W> {
@@ -121,16 +136,7 @@ impl<W: Driven> Job<'_, W> {
         let mut watched = self.watched();
         watched.extend(relay.watched());
         let speed_before = self.speed();
-        let mut driven = match self.subject.route() {
-            Route::Direct => {
-                let _producing =
-                    self.subject.publishes_directly().then(|| relay.sink().produce()).transpose()?;
-                let target =
-                    targets::target_over(self.subject.how, &self.databases.urls(), &self.databases.size)?;
-                self.drive(target, (self.plan.workers, false), watched, None, document, before)?
-            }
-            Route::Http => self.through_http(watched, &relay.sink(), document, before)?,
-        };
+        let mut driven = self.load(watched, &relay.sink(), document, before)?;
         let around = |(before, after)| SpeedAround { before, after };
         document.trials[index].machine_speed = speed_before.zip(self.speed()).map(around);
         let throttling = &mut driven.measured.throttling;
@@ -143,6 +149,25 @@ impl<W: Driven> Job<'_, W> {
         }
         self.finish(&mut document.trials[index], driven, before)?;
         Ok(index)
+    }
+
+    /// Makes the calls.
+    pub(crate) fn load(
+        &self,
+        watched: Vec<Watched>,
+        sink: &SinkAddress,
+        document: &mut Document,
+        before: Option<&W::Evidence>,
+    ) -> Result<Ended<W>> {
+        match self.subject.route() {
+            Route::Direct => {
+                let _producing = self.subject.publishes_directly().then(|| sink.produce()).transpose()?;
+                let target =
+                    targets::target_over(self.subject.how, &self.databases.urls(), &self.databases.size)?;
+                self.drive(target, (self.plan.workers, false), watched, None, document, before)
+            }
+            Route::Http => self.through_http(watched, sink, document, before),
+        }
     }
 
     /// Writes a trial of which nothing is known yet but what was asked. Before the first call, so that a run that is killed in its
@@ -219,7 +244,8 @@ impl<W: Driven> Job<'_, W> {
         // Before the first call: a run that is killed still says what it ran on.
         self.folder.put_document(document)?;
         let size = &self.databases.size;
-        let run = measure::unix_nanoseconds();
+        let run = self.part.map_or_else(measure::unix_nanoseconds, |part| part.run);
+        let plan = self.plan_from(started)?;
         let streams = self.streams(run);
         let inputs = W::inputs(size, &streams, W::knowledge(size, &streams, before));
         let stop = Stop::new();
@@ -237,6 +263,7 @@ impl<W: Driven> Job<'_, W> {
             slices_written: 0,
             window_written: false,
             unsettled: false,
+            opened_us: None,
             warm: None,
             write_failure: None,
         };
@@ -247,15 +274,23 @@ impl<W: Driven> Job<'_, W> {
         follow.warm = lookups.as_ref().map(|lookups| Arc::clone(&lookups.over));
         let sampled = Sampled::new(&target, lookups.as_ref().map(|lookups| Arc::clone(&lookups.sampler)));
         // Where a relay goes on, what is stored changes rightly.
+        let alone = self.part.is_none();
         let holds = self.audited && !self.subject.how.style.is_relayed();
         let last = holds.then(|| LastAnswer::prepare(&self.databases.urls()));
-        let driven =
-            W::drive(&self.plan, sampled, &inputs, &|| W::new_ledger(size), clock, &stop, &mut follow);
+        let driven = W::drive(&plan, sampled, &inputs, &|| W::new_ledger(size), clock, &stop, &mut follow);
         let ended = Monotonic::start();
         let at_last = last.and_then(LastAnswer::evidence::<W>);
         let at_once = lookups.and_then(Lookups::end);
         let Follow {
-            watch, following, server_failure, write_failure, mut progress, document, unsettled, ..
+            watch,
+            following,
+            server_failure,
+            write_failure,
+            mut progress,
+            document,
+            unsettled,
+            opened_us,
+            ..
         } = follow;
         if let Some(trial) =
             document.trials.last_mut().filter(|_| unsettled && self.plan.warmup_max > Nanos::ZERO)
@@ -269,7 +304,7 @@ impl<W: Driven> Job<'_, W> {
         }
         // Of a trial that could not be ended, what it had come to stays where it is.
         let driven = driven?;
-        self.keep(&driven, document, before, &mut progress)?;
+        self.keep(&driven, document, (before, alone), &mut progress)?;
         progress.discard()?;
         let within = settle::Interval::of(started, driven.opened, driven.span);
         let settled = match before {
@@ -281,11 +316,24 @@ impl<W: Driven> Job<'_, W> {
             {
                 let max = self.plan.settle_max;
                 settle::finish::<W>(&*target, ended, max);
-                settle::settle(self.databases, before, ended, max, self.reporter, self.interrupt, within)
+                // While others make calls there is no end of it.
+                match alone {
+                    true => settle::settle(
+                        self.databases,
+                        before,
+                        ended,
+                        max,
+                        self.reporter,
+                        self.interrupt,
+                        within,
+                    ),
+                    false => Ok(None),
+                }
             }
             _ => Ok(None),
         };
         let is_sound = self.audited
+            && alone
             && driven.failure.is_none()
             && server_failure.is_none()
             && !self.interrupt.requested();
@@ -295,7 +343,17 @@ impl<W: Driven> Job<'_, W> {
         // Counted since the engine was started, of which this trial is the greater part; of a fresh engine all of it.
         let throttling = Throttling { engines: self.deployment.engine_throttling(), ..Throttling::default() };
         let measured = Measured { trial: driven, observation, stack, server_failure, throttling };
-        Ok(Ended { measured, settled, at_last, run, closing, within, relayed: None })
+        Ok(Ended {
+            measured,
+            settled,
+            at_last,
+            run,
+            closing,
+            within,
+            opened_us,
+            relayed: None,
+            complete: alone,
+        })
     }
 
     /// Asks the subject what its calls have left behind, while it still can be asked. `made` are its calls; its clients have the
@@ -351,6 +409,18 @@ impl<W: Driven> Job<'_, W> {
         stack
     }
 
+    /// What the load generator does, where the clock of the trial was started at a moment of Unix time.
+    fn plan_from(&self, started: u64) -> Result<drive::Plan> {
+        let mut plan = self.plan.clone();
+        let starts = self.part.and_then(|part| part.starts);
+        if let Some((part, at)) = plan.part.as_mut().zip(starts) {
+            let left =
+                at.checked_sub(started).context("the moment at which calls were to begin has passed")?;
+            part.starts = Some(Nanos(left));
+        }
+        Ok(plan)
+    }
+
     /// What the calls of a run of this number are drawn from.
     pub(crate) fn streams(&self, run: u64) -> Streams<'_> {
         let ours = self.audited && !self.databases.is_foreign();
@@ -362,20 +432,21 @@ impl<W: Driven> Job<'_, W> {
             skew: self.plan.skew,
             // The number of a run is made of its begin.
             begin: i64::try_from(run / 1_000_000_000).ok(),
-            lossy: false,
+            // Answers to other processes are not known here.
+            lossy: self.part.is_some(),
         }
     }
 
     /// Writes what was counted and what it implies about the data, now that no calls are made: all that a run that is killed
     /// while it audits leaves.
-    fn keep(
+    pub(crate) fn keep(
         &self,
         driven: &drive::Trial<W>,
         document: &mut Document,
-        before: Option<&W::Evidence>,
+        (before, complete): (Option<&W::Evidence>, bool),
         progress: &mut Progress,
     ) -> Result<()> {
-        let claims = before.map(|_| W::claims(&driven.ledger, true));
+        let claims = before.map(|_| W::claims(&driven.ledger, complete));
         if let Some(trial) = document.trials.last_mut() {
             fill::<W>(trial, &driven.totals, &driven.slices, driven.span);
             // At no moment may the lines say less than the files next to them.
@@ -388,17 +459,23 @@ impl<W: Driven> Job<'_, W> {
         Ok(())
     }
 
-    fn finish(&self, trial: &mut Trial, ended: Ended<W>, before: Option<&W::Evidence>) -> Result<()> {
-        let Ended { measured, settled, at_last, run, closing, within, relayed } = ended;
+    pub(crate) fn finish(
+        &self,
+        trial: &mut Trial,
+        ended: Ended<W>,
+        before: Option<&W::Evidence>,
+    ) -> Result<()> {
+        let Ended { measured, settled, at_last, run, closing, within, relayed, complete, .. } = ended;
         let ledger = self.put_measured(trial, measured);
         trial.audits.extend(closing);
         if let Some(before) = before {
             let clock = Monotonic::start();
-            if let Err(error) = self.audit(trial, before, settled, (run, within, relayed), &ledger) {
+            let claims = W::claims(&ledger, complete);
+            if let Err(error) = self.audit(trial, before, settled, (run, within, relayed), &claims) {
                 not_audited(trial, &error);
             }
             if let Some(at_last) = at_last {
-                hold_to(&mut trial.ledger, W::ledger_checks(before, &at_last, &W::claims(&ledger, true)));
+                hold_to(&mut trial.ledger, W::ledger_checks(before, &at_last, &claims));
             }
             self.checked_s.set(clock.now().as_secs_f64());
         } else {
@@ -429,10 +506,8 @@ impl<W: Driven> Job<'_, W> {
             ..seen
         });
         (trial.engine, trial.machine_wide) = (observation.engine, observation.machine_wide);
-        if let Some(engine) =
-            trial.engine.as_mut().filter(|_| self.url.is_some() || !self.subject.speaks_through_ours())
-        {
-            // The sessions of a server that is not ours are told from others' by nothing.
+        if let Some(engine) = trial.engine.as_mut().filter(|_| !self.knows_its_sessions()) {
+            // The sessions of a server that is not ours, or of another process, are told from others' by nothing.
             engine.other_sessions = None;
         }
         trial.outages = driven.outages.iter().map(|outage| outage.within(driven.warmed)).collect();
@@ -458,7 +533,9 @@ impl<W: Driven> Job<'_, W> {
             (None, true) => State::Interrupted,
             (None, false) => State::Complete,
         };
-        let (due, counted) = (trial.overall.call_counts.due, self.plan.calls);
+        // Of several processes none makes all of them.
+        let (due, counted) =
+            (trial.overall.call_counts.due, self.plan.calls.filter(|_| self.plan.part.is_none()));
         if let Some(calls) = counted.filter(|calls| due < *calls && trial.state == State::Complete) {
             trial
                 .notes
@@ -468,7 +545,16 @@ impl<W: Driven> Job<'_, W> {
         driven.ledger
     }
 
-    fn claims_file(&self, before: W::Evidence, claims: W::Claims) -> ClaimsFile<W::Evidence, W::Claims> {
+    /// Whether all sessions at the engine that are ours are known to be.
+    fn knows_its_sessions(&self) -> bool {
+        self.url.is_none() && self.subject.speaks_through_ours() && self.part.is_none()
+    }
+
+    pub(crate) fn claims_file(
+        &self,
+        before: W::Evidence,
+        claims: W::Claims,
+    ) -> ClaimsFile<W::Evidence, W::Claims> {
         ClaimsFile { workload: W::NAME.into(), database: self.databases.place(), before, claims }
     }
 

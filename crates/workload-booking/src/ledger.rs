@@ -22,7 +22,7 @@ pub(crate) const fn effect(booking: &Booking) -> Effect {
 }
 
 /// The account of a worker, and after absorbing all workers that of the trial.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     calls: [u64; KINDS],
     keyed: Keyed,

@@ -120,7 +120,7 @@ impl Tally {
 }
 
 /// The account of a worker, and after absorbing all workers that of the trial.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     sure: [Tally; PLACES.len()],
     doubtful: [Tally; PLACES.len()],

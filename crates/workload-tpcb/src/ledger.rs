@@ -96,7 +96,7 @@ pub struct InputCounts {
 }
 
 /// The account of a worker, and after absorbing all workers that of the trial.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     size: Cardinality,
     sure: Box<[Tally]>,

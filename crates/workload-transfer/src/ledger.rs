@@ -3,6 +3,7 @@
 
 use crate::{Call, Decline, Outcome, Purpose, State, Transfer, Transfers};
 use model::{Fault, Workload};
+use serde::{Deserialize, Serialize};
 use workload::keyed::{Effect, Keyed};
 use workload::mixed;
 
@@ -24,7 +25,7 @@ pub(crate) const fn effect(transfer: &Transfer) -> Effect {
 }
 
 /// The account of a worker, and after absorbing all workers that of the trial.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     calls: [u64; KINDS],
     keyed: Keyed,

@@ -61,7 +61,7 @@ pub struct WorkerTally {
 }
 
 /// A part of a ledger: what was answered to each worker, and calls in doubt one by one.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Keyed {
     workers: Vec<WorkerTally>,
     doubts: Vec<Effect>,

@@ -55,7 +55,9 @@ pub struct Streams<'a> {
 }
 
 /// A workload that can be loaded, run, audited and reported.
-pub trait Benchmark: Wire<Extent: Size, Outcome: PartialEq + Clone> {
+pub trait Benchmark:
+    Wire<Extent: Size, Outcome: PartialEq + Clone, Ledger: Serialize + DeserializeOwned>
+{
     /// What the scale counts: `warehouses`.
     const SCALE_UNIT: &'static str;
     /// The most that may be asked for.

@@ -21,7 +21,7 @@ impl Tally {
 }
 
 /// The account of a worker, and after absorbing all workers that of the trial.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Ledger {
     /// By box, from acknowledged calls.
     sure: Vec<Tally>,

@@ -3,6 +3,7 @@
 use drive::{RatePerSecond, Stage, Think};
 use model::Nanos;
 use std::path::Path;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// Which process is limited, and to what.
@@ -147,6 +148,57 @@ pub(super) fn weights(text: &str) -> Result<Weights, String> {
         })
     };
     text.split(',').map(one).collect::<Result<_, _>>().map(Weights)
+}
+
+/// One of several processes that make the calls of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PartArg {
+    /// From 1.
+    pub(crate) part: u32,
+    pub(crate) of: u32,
+}
+
+impl FromStr for PartArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<PartArg, String> {
+        let number = |text: &str| text.parse::<u32>().ok().filter(|number| *number > 0);
+        let both = text.split_once('/').and_then(|(part, of)| Some((number(part)?, number(of)?)));
+        match both {
+            Some((part, of)) if part <= of => Ok(PartArg { part, of }),
+            Some((part, of)) => Err(format!("there is no part {part} of {of}; write 1/{of} to {of}/{of}")),
+            None => Err(format!("`{text}` is not a part; write 1/4 for the first of four")),
+        }
+    }
+}
+
+/// A moment, in nanoseconds of Unix time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StartArg(pub(crate) u64);
+
+impl FromStr for StartArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<StartArg, String> {
+        let seconds = text.strip_prefix('@').map(|seconds| seconds.parse::<f64>().ok());
+        let since = match seconds {
+            Some(seconds) => seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+            None => humantime::parse_rfc3339_weak(text)
+                .ok()
+                .and_then(|moment| moment.duration_since(std::time::UNIX_EPOCH).ok()),
+        };
+        let nanoseconds = since.and_then(|since| u64::try_from(since.as_nanos()).ok());
+        let latest =
+            (u128::from(measure::unix_nanoseconds()) + SPAN_MAX.as_nanos()).try_into().unwrap_or(u64::MAX);
+        if nanoseconds.is_some_and(|at| at > latest) {
+            return Err("a week from now is the latest".into());
+        }
+        nanoseconds.map(StartArg).ok_or_else(|| {
+            format!(
+                "`{text}` is not a moment; write 2026-11-29T10:00:00Z, or @1795946400 in seconds of Unix time"
+            )
+        })
+    }
 }
 
 /// Loads of a sweep, rising.
@@ -294,6 +346,15 @@ mod tests {
         assert_eq!(rate("0.5"), Ok(0.5));
         for wrong in ["0", "-1", "nan", "inf", "1e8", "fast"] {
             assert!(rate(wrong).unwrap_err().contains("more than 0"), "{wrong}");
+        }
+        assert_eq!("2/4".parse(), Ok(PartArg { part: 2, of: 4 }));
+        for wrong in ["5/4", "0/4", "2", "2/", "a/b"] {
+            assert!(wrong.parse::<PartArg>().unwrap_err().contains("write 1/4"), "{wrong}");
+        }
+        assert_eq!("2026-11-29T10:00:00Z".parse(), Ok(StartArg(1_795_946_400_000_000_000)));
+        assert_eq!("@1795946400.5".parse(), Ok(StartArg(1_795_946_400_500_000_000)));
+        for wrong in ["10:00", "@-1", "@soon", "2026-13-01T00:00:00Z", ""] {
+            assert!(wrong.parse::<StartArg>().unwrap_err().contains("write 2026-"), "{wrong}");
         }
         assert!(threads("0").unwrap_err().contains("1 to 1024"));
         assert_eq!(limit("server:cpu=0.5").unwrap().who, Limited::Server);

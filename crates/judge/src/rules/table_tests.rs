@@ -6,8 +6,8 @@ use super::tests::{after, check, counter, direct};
 use super::{RULES, judge};
 use result::Severity::{self, Bad, Info, Ok as Fine, Warning};
 use result::{
-    Arrivals, AuditWhen, Check, Class, Engine, Gap, GapKind, Limit, Limits, Missing, Outage, Quantiles, Rule,
-    Settled, Silence, Slice, StatementPlan, Throttling, Trial, Turn,
+    Arrivals, AuditWhen, Check, Class, Engine, Gap, GapKind, Limit, Limits, LoadPart, Missing, Outage,
+    PartState, Quantiles, Rule, Settled, Silence, Slice, StatementPlan, Throttling, Trial, Turn,
 };
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ const fn row(rule: &'static str, severity: Severity, words: &'static str, fire: 
 }
 
 /// Every rule of trials, in the order of the code. "Complains" is a warning or worse, but for those that only inform.
-const ROWS: [Row; 30] = [
+const ROWS: [Row; 31] = [
     row("call-accounting", Bad, "call counts do not add up", |trial| {
         trial.overall.call_counts.committed -= 1
     }),
@@ -149,6 +149,10 @@ const ROWS: [Row; 30] = [
             max_s: 60.0,
             settlement: None,
         });
+    }),
+    row("parts", Bad, "part 2 is missing", |trial| {
+        let part = |part, state| LoadPart { part, state, ..LoadPart::default() };
+        trial.parts = vec![part(1, PartState::Complete), part(2, PartState::Missing)];
     }),
 ];
 

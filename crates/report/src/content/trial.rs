@@ -1,5 +1,6 @@
 //! The report of one trial: the number and what validates it first, then where it comes from.
 
+use super::parts::parts;
 use super::{budgets, checks, cost, durability, loud_tier, setup, times};
 use crate::block::{Badge, Block, Cell, Headline, Level, Number, Table, Tone, figure, words};
 use crate::html::budget::Bar;
@@ -47,7 +48,7 @@ pub(crate) fn trial(trial: &Trial) -> Vec<Block<'_>> {
             ],
         ),
         Block::section("Validation", checks::all(trial)),
-        Block::section("Call accounting", call_counts(trial)),
+        Block::section("Call accounting", call_counts(trial).into_iter().chain(parts(trial)).collect()),
         Block::section("Set-up", vec![Block::chart(|markup| deployment(markup, trial)), setup(trial)]),
         Block::Late(vec![Block::Notes(trial.notes.clone())]),
     ]);
