@@ -53,8 +53,7 @@ pub(crate) fn subject_of(file: &Path) -> Result<&'static Subject> {
 
 /// The file of a part that was given, or of the first that has one.
 pub(crate) fn first_of(parts: &[PathBuf]) -> Result<PathBuf> {
-    let file = |place: &PathBuf| if place.is_dir() { place.join(trial::PART_FILE) } else { place.clone() };
-    let has_left = parts.iter().map(file).find(|file| file.exists());
+    let has_left = parts.iter().map(|place| trial::part_file(place)).find(|file| file.exists());
     has_left.context("none of the parts has left anything: there is nothing to merge")
 }
 

@@ -38,7 +38,7 @@ pub fn lock_exclusive(url: &DbUrl) -> Result<Option<InUse>> {
     }
 }
 
-/// Takes the right to copy a database, which others may do too; nothing where its server has no lock for it.
+/// Takes the right to copy a database, or to make a part of the calls of a run on it, which others may do too; nothing where its server has no lock for it.
 ///
 /// # Errors
 /// As [`lock_exclusive`].

@@ -52,6 +52,25 @@ impl Folder {
         anyhow::bail!("{} has a thousand runs of this second", out.display())
     }
 
+    /// A new folder of that name.
+    ///
+    /// # Errors
+    /// It exists, or cannot be made.
+    pub fn named(out: &Path, name: &str) -> Result<Folder> {
+        fs::create_dir_all(out).with_context(|| format!("could not create {}", out.display()))?;
+        let path = out.join(name);
+        match fs::create_dir(&path) {
+            Ok(()) => Folder::own(path),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                anyhow::bail!(
+                    "{} exists: this part has been made, or is under way\nhint: a plan is for one run; write another",
+                    path.display()
+                )
+            }
+            Err(error) => Err(error).with_context(|| format!("could not create {}", path.display())),
+        }
+    }
+
     /// The folder of a run that goes on. What it has left behind in it is taken away, but for its results.
     ///
     /// # Errors
@@ -62,7 +81,7 @@ impl Folder {
         Ok(folder)
     }
 
-    pub(crate) fn own(path: PathBuf) -> Result<Folder> {
+    fn own(path: PathBuf) -> Result<Folder> {
         let owned = fs::File::open(&path).with_context(|| format!("could not open {}", path.display()))?;
         if flock(&owned, FlockOperation::NonBlockingLockExclusive).is_err() {
             anyhow::bail!("another process works on {}", path.display());

@@ -314,21 +314,9 @@ impl<W: Driven> Job<'_, W> {
                     && server_failure.is_none()
                     && W::is_awaited(self.subject.how.style.name()) =>
             {
-                let max = self.plan.settle_max;
-                settle::finish::<W>(&*target, ended, max);
+                settle::finish::<W>(&*target, ended, self.plan.settle_max);
                 // While others make calls there is no end of it.
-                match alone {
-                    true => settle::settle(
-                        self.databases,
-                        before,
-                        ended,
-                        max,
-                        self.reporter,
-                        self.interrupt,
-                        within,
-                    ),
-                    false => Ok(None),
-                }
+                if alone { self.settle(before, ended, within) } else { Ok(None) }
             }
             _ => Ok(None),
         };
@@ -354,6 +342,17 @@ impl<W: Driven> Job<'_, W> {
             relayed: None,
             complete: alone,
         })
+    }
+
+    /// Waits for what is still on its way, by a clock that was started when the load ended.
+    pub(crate) fn settle(
+        &self,
+        before: &W::Evidence,
+        ended: Monotonic,
+        within: settle::Interval,
+    ) -> Result<Option<Settled>> {
+        let (max, reporter, interrupt) = (self.plan.settle_max, self.reporter, self.interrupt);
+        settle::settle(self.databases, before, ended, max, reporter, interrupt, within)
     }
 
     /// Asks the subject what its calls have left behind, while it still can be asked. `made` are its calls; its clients have the

@@ -42,7 +42,7 @@ pub use job::{Before, EndEarly, Job, PartOfRun, is_empty};
 pub use lock::{Held, hold};
 pub use merge::{Given, GivenPart};
 pub use own::Own;
-pub use parts::{ClockOffset, PART_FILE, PartFile, Seat, SharedHead, SharedPlan, head, read_part};
+pub use parts::{ClockOffset, PART_FILE, PartFile, Seat, SharedHead, SharedPlan, head, part_file, read_part};
 pub use processes::roles;
 pub use reach::{of_server, reach};
 pub use reporter::{RunReporter, SliceView, TrialReporter};

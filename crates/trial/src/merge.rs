@@ -4,7 +4,7 @@ use crate::job::{Before, Ended, Job, Measured};
 use crate::parts::{PartFile, SharedPlan};
 use crate::processes::Throttling;
 use crate::reach::{of_server, reach};
-use crate::settle::{self, Interval};
+use crate::settle::Interval;
 use anyhow::{Context, Result, bail};
 use deploy::Route;
 use measure::Monotonic;
@@ -51,7 +51,7 @@ impl<W: Driven> Given<W> {
         let mut plan: Option<(SharedPlan<W>, u32)> = None;
         let mut stands_on: Option<String> = None;
         for place in places {
-            let file = if place.is_dir() { place.join(crate::PART_FILE) } else { place.clone() };
+            let file = crate::part_file(place);
             if !file.exists() {
                 unfinished.push(
                     named(place)
@@ -178,18 +178,7 @@ impl<W: Driven> Job<'_, W> {
         let ended = Monotonic::start();
         let is_sound = driven.failure.is_none();
         let settled = match is_sound && W::is_awaited(self.subject.how.style.name()) {
-            true => {
-                let max = self.plan.settle_max;
-                settle::settle(
-                    self.databases,
-                    &plan.before,
-                    ended,
-                    max,
-                    self.reporter,
-                    self.interrupt,
-                    within,
-                )
-            }
+            true => self.settle(&plan.before, ended, within),
             false => Ok(None),
         };
         let made = driven.totals.call_counts().started;
@@ -260,9 +249,10 @@ impl<W: Driven> Job<'_, W> {
         counted.sort_by_key(|part| part.part);
         let (mut trials, mut driven, mut opened) = (Vec::new(), Vec::new(), Vec::new());
         for part in counted {
-            let PartFile { part, host, clock, opened_us, trial, driven: mut counted, .. } = part;
+            let from = part.opened_by_database_us();
+            let PartFile { part, host, trial, driven: mut counted, .. } = part;
             counted.failure = counted.failure.map(|why| format!("part {part}: {why}"));
-            opened.push((opened_us + clock.map_or(0, |clock| clock.offset_us), counted.span));
+            opened.push((from, counted.span));
             driven.push(counted);
             trials.push((part, host, trial));
         }
@@ -285,13 +275,11 @@ fn micros(span: Nanos) -> i64 {
 
 /// What has become of each part, those included that were not given.
 fn listed<W: Driven>(given: &[GivenPart<W>], of: u32) -> Vec<LoadPart> {
-    let opened =
-        |part: &PartFile<W, drive::Trial<W>>| part.opened_us + part.clock.map_or(0, |clock| clock.offset_us);
     let counted = given.iter().filter_map(|part| match part {
         GivenPart::Counted(part) => Some(part),
         GivenPart::Unfinished { .. } | GivenPart::Foreign { .. } => None,
     });
-    let first = counted.map(|part| opened(part)).min().unwrap_or_default();
+    let first = counted.map(|part| part.opened_by_database_us()).min().unwrap_or_default();
     let millis = |micros: i64| micros as f64 / 1e3;
     let mut listed: Vec<LoadPart> = given
         .iter()
@@ -316,7 +304,7 @@ fn listed<W: Driven>(given: &[GivenPart<W>], of: u32) -> Vec<LoadPart> {
                     generator_cpu_s: generator.map(|process| process.cpu_s()),
                     clock_offset_ms: part.clock.map(|clock| millis(clock.offset_us)),
                     clock_error_ms: part.clock.map(|clock| millis(clock.error_us)),
-                    opened_s: Some((opened(part) - first) as f64 / 1e6),
+                    opened_s: Some((part.opened_by_database_us() - first) as f64 / 1e6),
                 }
             }
             GivenPart::Unfinished { part, folder } => LoadPart {

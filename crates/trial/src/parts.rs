@@ -1,6 +1,5 @@
 //! A run whose calls several processes make: what they agree upon before, and what each of them leaves for the others.
 
-use crate::folder::Folder;
 use crate::job::{Before, Job};
 use admin::Reading;
 use anyhow::{Context, Result, bail};
@@ -9,7 +8,7 @@ use result::{Audit, Check, Conformance, Document};
 use serde::{Deserialize, Serialize};
 use sql::DbUrl;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use targets::Driven;
 
 /// Format of a plan that processes share.
@@ -168,6 +167,11 @@ fn text_of(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))
 }
 
+/// The file of a part at a place that a user names: the folder of the part, or the file itself.
+pub fn part_file(place: &Path) -> PathBuf {
+    if place.is_dir() { place.join(PART_FILE) } else { place.to_owned() }
+}
+
 /// What a part has left.
 ///
 /// # Errors
@@ -185,6 +189,11 @@ pub fn read_part<W: Driven>(path: &Path) -> Result<PartFile<W, drive::Trial<W>>>
 const CENTURY_US: i64 = 100 * 365 * 86_400 * 1_000_000;
 
 impl<W: Driven> PartFile<W, drive::Trial<W>> {
+    /// When its measured interval opened, in microseconds of Unix time by the clock of the database, or by its own where that has none.
+    pub(crate) fn opened_by_database_us(&self) -> i64 {
+        self.opened_us + self.clock.map_or(0, |clock| clock.offset_us)
+    }
+
     /// Finds what no part writes: files are handed from machine to machine.
     fn validate(&self) -> Result<()> {
         let PartFile { plan, part, of, clock, opened_us, trial, driven, .. } = self;
@@ -326,25 +335,4 @@ impl<W: Driven> Job<'_, W> {
 /// The name of this machine.
 fn host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
-}
-
-impl Folder {
-    /// A new folder of that name.
-    ///
-    /// # Errors
-    /// It exists, or cannot be made.
-    pub fn named(out: &Path, name: &str) -> Result<Folder> {
-        fs::create_dir_all(out).with_context(|| format!("could not create {}", out.display()))?;
-        let path = out.join(name);
-        match fs::create_dir(&path) {
-            Ok(()) => Folder::own(path),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                bail!(
-                    "{} exists: this part has been made, or is under way\nhint: a plan is for one run; write another",
-                    path.display()
-                )
-            }
-            Err(error) => Err(error).with_context(|| format!("could not create {}", path.display())),
-        }
-    }
 }
