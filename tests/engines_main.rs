@@ -22,5 +22,6 @@ mod engines_spider;
 mod engines_subjects;
 mod engines_tls;
 mod engines_transfer;
+mod engines_untried;
 mod engines_verify;
 mod engines_workdir;

@@ -42,6 +42,14 @@ impl Server {
         Nanos(threads.filter_map(used).sum())
     }
 
+    /// The most memory that it has had at once, in bytes; zero where the system does not report.
+    pub fn resident_bytes_peak(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        kibibytes.unwrap_or(0) * 1_024
+    }
+
     /// Ours, on a catalogue of scale 1 that is loaded again at `db`; with `taskset` in front of it, on a core of its own.
     pub fn of_catalogue(db: &str, core: Option<usize>) -> Result<Server, String> {
         Server::of_catalogue_on(db, "", core)

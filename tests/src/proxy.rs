@@ -1,5 +1,7 @@
 //! A proxy between a client and its engine that knows enough of both protocols to cut a connection at the moments that
-//! matter: in the middle of a transaction, before a commit has arrived, and after it has, before its answer.
+//! matter: in the middle of a transaction, before a commit has arrived, and after it has, before its answer. And to have the
+//! engine pass for another one that speaks the same protocol: what the other says of itself, and what it cannot do, is put into the
+//! statements on their way.
 
 use sql::Dialect;
 use std::collections::HashMap;
@@ -43,12 +45,32 @@ struct State {
     every: u64,
     started: AtomicU64,
     cuts: [AtomicU64; 3],
+    /// What to put into statements, and for what.
+    instead: &'static [(&'static str, &'static str)],
 }
 
 impl Proxy {
     /// Listens on a free port, and passes on to an engine at `port` of this machine. Nothing is cut before [`Proxy::arm`];
     /// then one transaction in `every` is, in one way after the other.
     pub fn start(dialect: Dialect, port: u16, every: u64) -> io::Result<Proxy> {
+        Proxy::between(dialect, port, every, &[])
+    }
+
+    /// The same, cuts nothing, and puts the second text of each pair for the first into all statements, in this order.
+    pub fn disguised(
+        dialect: Dialect,
+        port: u16,
+        instead: &'static [(&'static str, &'static str)],
+    ) -> io::Result<Proxy> {
+        Proxy::between(dialect, port, u64::MAX, instead)
+    }
+
+    fn between(
+        dialect: Dialect,
+        port: u16,
+        every: u64,
+        instead: &'static [(&'static str, &'static str)],
+    ) -> io::Result<Proxy> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let state = Arc::new(State {
             dialect,
@@ -57,6 +79,7 @@ impl Proxy {
             every,
             started: AtomicU64::new(0),
             cuts: Default::default(),
+            instead,
         });
         let (address, of_all) = (listener.local_addr()?, state.clone());
         std::thread::spawn(move || {
@@ -132,7 +155,7 @@ impl State {
                 }
                 Meaning::Commit | Meaning::Other => {}
             }
-            far.write_all(&message)?;
+            far.write_all(&reworded(self.dialect, message, self.instead))?;
         }
     }
 
@@ -148,6 +171,40 @@ impl State {
     fn count(&self, cut: Cut) {
         self.cuts[cut as usize].fetch_add(1, Ordering::SeqCst);
     }
+}
+
+/// A message of a client with other texts in its statement, where it has one.
+fn reworded(dialect: Dialect, message: Vec<u8>, instead: &[(&str, &str)]) -> Vec<u8> {
+    let head = match (dialect, &message[..]) {
+        // A text, or one that is to be prepared. PostgreSQL has the name of a prepared statement before it, and its types after it.
+        (Dialect::MySql, [_, _, _, 0, 0x03 | 0x16, ..]) => 4,
+        (Dialect::Postgres | Dialect::Sqlite, [b'Q' | b'P', ..]) => 5,
+        _ => return message,
+    };
+    let body = instead
+        .iter()
+        .fold(message[head..].to_vec(), |body, (from, to)| replaced(&body, from.as_bytes(), to.as_bytes()));
+    match dialect {
+        Dialect::MySql => {
+            let length = u32::try_from(body.len()).expect("short").to_le_bytes();
+            [&length[..3], &message[3..4], &body].concat()
+        }
+        Dialect::Postgres | Dialect::Sqlite => {
+            let length = u32::try_from(body.len() + 4).expect("short").to_be_bytes();
+            [&message[..1], &length, &body].concat()
+        }
+    }
+}
+
+fn replaced(text: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let (mut made, mut rest) = (Vec::with_capacity(text.len()), text);
+    while let Some(at) = rest.windows(from.len()).position(|part| part == from) {
+        made.extend(&rest[..at]);
+        made.extend(to);
+        rest = &rest[at + from.len()..];
+    }
+    made.extend(rest);
+    made
 }
 
 /// From the engine to the client, until one end closes or an answer is to be lost.

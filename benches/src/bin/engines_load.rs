@@ -34,7 +34,7 @@ fn main() {
             "load of {WAREHOUSES} warehouses into {}, {} rows, {} MiB; load average {}",
             which.title(),
             output::number(rows as f64, 0),
-            bytes >> 20,
+            bytes.unwrap_or_default() >> 20,
             process::load_average()
         ));
         output::figure("load, read back and compared", &format!("{seconds:.1} s"));

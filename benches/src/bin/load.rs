@@ -24,7 +24,7 @@ fn main() {
         let rate = |seconds: f64| rows as f64 / seconds;
         storing.push(rate(times.storing().as_secs_f64()));
         verified.push(rate(times.storing().as_secs_f64() + times.verify.as_secs_f64()));
-        size = (rows, bytes);
+        size = (rows, bytes.unwrap_or_default());
         store(&url).remove().expect("a file of our own can be removed");
     }
     let (rows, bytes) = size;

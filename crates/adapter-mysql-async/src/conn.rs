@@ -39,16 +39,16 @@ impl MySqlConn {
     ///
     /// # Errors
     /// [`OpenError::Unusable`] when a statement does not fit the schema or the server's dialect, and
-    /// [`OpenError::Unreachable`] when the connection breaks.
+    /// [`OpenError::Unreachable`] when the connection breaks or the server cannot prepare it now.
     pub async fn prepare(mut conn: Conn, statements: &[String], what: &str) -> Result<MySqlConn, OpenError> {
         let mut prepared = Vec::with_capacity(statements.len());
         for text in statements {
             let positional = positional(text);
             let statement = conn.prep(positional.text).await.map_err(|error| match error {
-                Error::Server(error) => OpenError::Unusable {
-                    what: what.to_owned(),
-                    why: format!("it does not take the statement `{}`: {}", brief(text), error.message),
-                },
+                Error::Server(error) => {
+                    let fault = sql::mysql_fault(error.code, false, &error.message);
+                    sql::not_taken(what.to_owned(), text, &error.message, &fault)
+                }
                 error => OpenError::Unreachable { what: what.to_owned(), why: error.to_string() },
             })?;
             prepared.push(Prepared { statement, order: positional.order });
@@ -109,11 +109,6 @@ impl MySqlConn {
         let params = if values.is_empty() { Params::Empty } else { Params::Positional(values) };
         self.conn.exec_iter(statement, params).await
     }
-}
-
-/// The beginning of a statement, for a message.
-fn brief(text: &str) -> String {
-    text.lines().next().unwrap_or_default().chars().take(60).collect()
 }
 
 #[inline]

@@ -47,8 +47,3 @@ pub(crate) async fn in_time<T>(
 ) -> Result<T, OpenError> {
     tokio::time::timeout(CONNECT_MAX, connecting).await.map_err(|_| url.no_answer())?
 }
-
-/// The beginning of a statement, for a message.
-pub(crate) fn brief(text: &str) -> String {
-    text.lines().next().unwrap_or_default().chars().take(60).collect()
-}

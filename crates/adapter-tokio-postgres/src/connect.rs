@@ -2,7 +2,7 @@
 
 use crate::{Connected, Link};
 use model::{Fault, OpenError};
-use sql::{CONNECT_MAX, Isolation, ServerUrl, Tls, Use, encryption, is_direct, postgres};
+use sql::{CONNECT_MAX, ServerUrl, Tls, Use, encryption, is_direct, postgres};
 use std::error::Error as _;
 use tokio_postgres::config::{ChannelBinding, SslMode};
 use tokio_postgres::{Client, Config, Error, SimpleQueryMessage};
@@ -10,7 +10,7 @@ use tokio_postgres::{Client, Config, Error, SimpleQueryMessage};
 /// What a session reports after its settings were made, read back from the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
-    /// `server_version`: `15.20 (Debian …)`.
+    /// What [`postgres::VERSION`] gives: `15.20 (Debian …)`.
     pub version: String,
     /// `server_version_num`: 150020.
     pub version_num: i64,
@@ -77,11 +77,14 @@ fn config(url: &ServerUrl) -> Config {
 async fn settle(client: &Client, link: &mut Link, url: &ServerUrl) -> Result<Facts, OpenError> {
     let failed = |error| open_error(url, &error);
     link.until(client.batch_execute(&url.postgres_session(Use::Measured))).await.map_err(failed)?;
-    let text = "select current_setting('server_version'), current_setting('server_version_num'), \
-         current_setting('default_transaction_isolation'), pg_is_in_recovery(), \
+    let text = format!(
+        "select {}, current_setting('server_version_num'), {}, pg_is_in_recovery(), \
          (select setting from pg_settings where name = 'statement_timeout'), current_setting('TimeZone'), \
-         coalesce(current_setting('stackmark.connection', true), '')";
-    let answer = link.until(client.simple_query(text)).await.map_err(failed)?;
+         coalesce(current_setting('stackmark.connection', true), '')",
+        postgres::VERSION,
+        postgres::ISOLATION
+    );
+    let answer = link.until(client.simple_query(&text)).await.map_err(failed)?;
     let row = answer.iter().find_map(|message| match message {
         SimpleQueryMessage::Row(row) => Some(row),
         _ => None,
@@ -98,21 +101,8 @@ async fn settle(client: &Client, link: &mut Link, url: &ServerUrl) -> Result<Fac
     if !is_direct(words(6)) {
         return Err(url.pooled());
     }
-    let took = Isolation::named(&facts.isolation) == Some(url.isolation)
-        && words(5) == "UTC"
-        && (url.statement_timeout_ms == 0 || facts.statement_timeout_ms == url.statement_timeout_ms);
-    if took {
-        return Ok(facts);
-    }
-    let why = format!(
-        "requested isolation {}, time zone UTC and statement_timeout {} ms, server uses {}, {} and {} ms\nhint: use the address of PostgreSQL itself, not that of a pooler",
-        url.isolation.name(),
-        url.statement_timeout_ms,
-        facts.isolation,
-        words(5),
-        facts.statement_timeout_ms
-    );
-    Err(OpenError::Unusable { what: url.place(), why })
+    postgres::in_effect(url, &facts.isolation, words(5), facts.statement_timeout_ms)?;
+    Ok(facts)
 }
 
 /// What an error of the driver means for someone who connects.

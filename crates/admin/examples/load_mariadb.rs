@@ -49,7 +49,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         for note in notes {
             writeln!(out, "note: {note}")?;
         }
-        writeln!(out, "{rows} rows, {bytes} bytes, {:.0} rows/s", rows as f64 / seconds)?;
+        writeln!(
+            out,
+            "{rows} rows, {} bytes, {:.0} rows/s",
+            bytes.unwrap_or_default(),
+            rows as f64 / seconds
+        )?;
         writeln!(
             out,
             "rows {:.2} s, indexes {:.2} s, flush {:.2} s; verify {:.2} s",

@@ -6,8 +6,8 @@ use crate::error::{Cause, Error, Kind};
 use crate::hold::Held;
 use crate::loading::Signals;
 use crate::{AuditGroup, AuditRows, Contents, Found, LoadPlan};
-use model::Nanos;
 use model::rows::{Dataset, Table};
+use model::{Nanos, Product};
 use observe::EngineProbe;
 use sql::{DbUrl, Value};
 use std::sync::Arc;
@@ -67,6 +67,10 @@ pub(crate) trait Engine: Send + Sync {
     /// Takes the lock of a run, which others may share if `shared`.
     fn hold(&self, _shared: bool) -> Result<Held, Cause> {
         Ok(Held::Unknown)
+    }
+    /// See [`Conn::product`].
+    fn product(&self) -> Result<Option<Product>, Cause> {
+        Ok(None)
     }
     /// Finds out that one connection is one session of the engine.
     fn ensure_direct(&self) -> Result<(), Cause> {
@@ -161,8 +165,8 @@ pub(crate) trait Claim: Send {
     fn connect(&self, reads: bool) -> Result<Box<dyn Conn>, Cause>;
     /// Waits until what was stored is on disk, as far as that is for us to ask.
     fn flush(&mut self) -> Result<(), Cause>;
-    /// Says that all is there; the last change that a load makes. Gives its bytes.
-    fn complete(&mut self, contents: &Contents) -> Result<u64, Cause>;
+    /// Says that all is there; the last change that a load makes. Gives its bytes, where they are known.
+    fn complete(&mut self, contents: &Contents) -> Result<Option<u64>, Cause>;
     /// Removes what was written: of a load that failed and was not given up.
     fn abandon(&mut self, tables: &[&str]);
 }
@@ -204,6 +208,10 @@ pub(crate) trait Conn: Send {
     /// are written `?1`, `?2`, …
     fn plans(&mut self, statements: &[&str]) -> Result<Vec<Option<String>>, Cause> {
         Ok(vec![None; statements.len()])
+    }
+    /// What only speaks the protocol of an engine that we know.
+    fn product(&self) -> Option<Product> {
+        None
     }
     /// Says that this connection is one of a run, where the engine's sessions are listed without their names.
     fn is_of_run(&mut self) {}

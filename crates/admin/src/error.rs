@@ -27,6 +27,8 @@ pub(crate) enum Kind {
     Denied,
     /// A pooler answers, and not the server.
     Pooled,
+    /// The engine cannot do it: it only speaks the protocol of one that can.
+    Unsupported,
     /// A table has no such column: it is not what it is called.
     NoColumn,
     /// Given up because something else had failed, or the user wanted it.

@@ -86,8 +86,8 @@ pub enum Loaded {
     AlreadyThere(Box<Contents>),
     Now {
         contents: Box<Contents>,
-        /// Bytes of the file.
-        bytes: u64,
+        /// Bytes of the file, or of tables and indexes; nothing where the engine does not know them.
+        bytes: Option<u64>,
         /// How long it took.
         times: PhaseTimes,
         /// What went another way than asked or expected, a clause each: rows inserted because a server forbids more.

@@ -16,13 +16,13 @@ mod session;
 mod spider;
 mod writer;
 
-use crate::engine::{Auditors, Conn, Engine as _, Queries};
+use crate::engine::{Auditors, Conn, Engine, Queries};
 use crate::error::{Cause, Error, Kind};
 use crate::hold::{Held, Holding};
 use crate::record::TABLE;
-use crate::server::{Lock, Server, claimed};
+use crate::server::{Lock, Server, claimed, not_copied, untried};
 use crate::{AuditGroup, Store};
-use model::Nanos;
+use model::{Nanos, Product};
 use mysql_async::prelude::Queryable;
 use observe::EngineProbe;
 use session::{Session, ident, text};
@@ -119,7 +119,14 @@ impl Server for Database {
                                   where table_schema = database() and coalesce(engine, '') <> 'SPIDER'";
     // Without checks InnoDB builds an empty table from sorted pages; and checks of references would copy each table. That all
     // of them lead somewhere follows from the rows, which are read back.
-    const STORING: &'static str = "set session unique_checks = 0, foreign_key_checks = 0";
+    fn storing(_: &Session) -> &'static str {
+        "set session unique_checks = 0, foreign_key_checks = 0"
+    }
+
+    /// Others estimate them, or answer for one of several servers.
+    fn knows_sizes(session: &Session) -> bool {
+        session.product().is_none()
+    }
 
     fn at(url: ServerUrl) -> Database {
         Database::new(url)
@@ -179,21 +186,29 @@ impl Server for Database {
         for group in groups {
             let mut session = self.open()?;
             let milliseconds = (limit * 1_000.0) as u64;
+            let settings = match session.product() {
+                None => AUDIT_SETTINGS,
+                Some(Product::TiDb) => "set session tidb_tmp_table_max_size = 4294967296",
+                // As it is: only the limit below is to be set.
+                Some(_) => "set session autocommit = 1",
+            };
             session.batch(&format!(
-                "{AUDIT_SETTINGS} /*M! , max_statement_time = {limit} *//*!50708 , max_execution_time = {milliseconds} */"
+                "{settings} /*M! , max_statement_time = {limit} *//*!50708 , max_execution_time = {milliseconds} */"
             ))?;
             session.make_tables(group);
             conns.push(Box::new(session));
         }
         let mut guard = self.open()?;
-        match lock_writers_out(&mut guard) {
+        // Elsewhere `lock tables` is ignored, or unknown.
+        let locked = if guard.product().is_none() { lock_writers_out(&mut guard) } else { Ok(()) };
+        match locked {
             Err(cause) if cause.kind == Kind::Denied => {}
             result => result?,
         }
         for conn in &mut conns {
             // A snapshot lasts for a transaction at this level and not below.
             conn.batch("set session transaction isolation level repeatable read")?;
-            conn.batch("start transaction with consistent snapshot, read only")?;
+            conn.hold()?;
         }
         Ok(Auditors { conns, guard: None })
     }
@@ -248,6 +263,10 @@ impl Server for Database {
         if self.way.get().is_some() {
             return Ok(Vec::new());
         }
+        if let Some(product) = session.product() {
+            let _ = self.way.set(Way::Inserts);
+            return Ok(vec![untried(product)]);
+        }
         let hidden = match spider::head(session)? {
             spider::Head::Of(_) => {
                 // To Spider `LOAD DATA LOCAL` is one row after the other: it leaves out what is there already.
@@ -275,6 +294,11 @@ impl Server for Database {
     }
 
     fn copy(&self, to: &Database, ours: bool) -> Result<(), Error> {
+        let product =
+            if ours { None } else { Engine::product(self).map_err(|source| self.failed("copy", source))? };
+        if let Some(product) = product {
+            return Err(self.failed("copy", Cause::new(Kind::Unsupported, not_copied(product))));
+        }
         to.create()?;
         let contents = copy::complete_in(self)?;
         let mut claimed = claimed(to, "copy to")?;

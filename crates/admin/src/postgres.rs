@@ -11,12 +11,12 @@ mod tls;
 mod writer;
 
 use crate::AuditGroup;
-use crate::engine::{Auditors, Conn as _, Engine as _, Queries};
+use crate::engine::{Auditors, Conn as _, Engine, Queries};
 use crate::error::{Cause, Error, Kind};
 use crate::hold::{Held, Hold, Holding};
 use crate::record::TABLE;
-use crate::server::{Lock, Server};
-use model::Nanos;
+use crate::server::{Lock, Server, not_copied, untried};
+use model::{Nanos, Product};
 use observe::EngineProbe;
 use session::{Session, quoted};
 use sql::ServerUrl;
@@ -156,8 +156,19 @@ impl Server for Database {
     const RECORD: &'static str = "create table stackmark_load (name text primary key, value text not null)";
     const STORED: &'static str = "select coalesce(sum(pg_total_relation_size(oid)), 0)::int8 from pg_class \
                                   where relkind = 'r' and relnamespace = quote_ident(current_schema())::regnamespace";
-    // Memory is taken once for each connection that builds an index.
-    const STORING: &'static str = "set maintenance_work_mem = '128MB'; set synchronous_commit = on";
+    fn storing(session: &Session) -> &'static str {
+        match session.product() {
+            // Rows in transactions of a bounded size, and columns as wide as those of PostgreSQL.
+            Some(Product::CockroachDb) => "set copy_from_atomic_enabled = off; set default_int_size = 4",
+            // Memory is taken once for each connection that builds an index.
+            _ => "set maintenance_work_mem = '128MB'; set synchronous_commit = on",
+        }
+    }
+
+    /// Others have the rows on other servers or in files of their own, of which PostgreSQL's functions know nothing.
+    fn knows_sizes(session: &Session) -> bool {
+        session.product().is_none()
+    }
 
     fn at(url: ServerUrl) -> Database {
         Database(url)
@@ -191,8 +202,15 @@ impl Server for Database {
         let Ok(oid) = oid.parse::<u32>() else { return Ok(Held::Unknown) };
         let (class, object) = (RUN_CLASS, oid.cast_signed());
         let lock = if shared { "pg_try_advisory_lock_shared" } else { "pg_try_advisory_lock" };
-        if session.ask(&format!("select {lock}({class}, {object})"))? == "t" {
-            return Ok(Held::Ours(Hold(Box::new(session))));
+        match session.ask(&format!("select {lock}({class}, {object})")) {
+            Err(cause) if cause.kind == Kind::Unsupported && session.product().is_some() => {
+                return Ok(Held::Unknown);
+            }
+            taken => {
+                if taken? == "t" {
+                    return Ok(Held::Ours(Hold(Box::new(session))));
+                }
+            }
         }
         let who = format!(
             "select string_agg(distinct format('%s, user %s', application_name, usename), '; ') from pg_locks
@@ -251,12 +269,18 @@ impl Server for Database {
         let holder = self.auditor()?;
         let is_pooled = holder.is_pooled();
         holder.begin("isolation level repeatable read, read only")?;
-        let snapshot = holder.ask("select pg_export_snapshot()")?;
+        let exported = holder.ask("select pg_export_snapshot()");
+        // Where none can be exported, or one does not hold for all servers that have rows, one session asks everything.
+        let is_alone = holder.product().is_some();
+        let snapshot = match exported {
+            Err(cause) if cause.kind == Kind::Unsupported && is_alone => String::new(),
+            exported => exported?,
+        };
         // Should we be gone by then, the server ends the statement by itself.
         let limit = deadline.as_millis_f64().clamp(1_000.0, 86_400_000.0) as u64;
         let mut auditors = Auditors { conns: Vec::new(), guard: Some(Box::new(holder)) };
         // Each takes a connection of a pool away from its other clients.
-        let threads = if is_pooled { 1 } else { threads };
+        let threads = if is_pooled || is_alone { 1 } else { threads };
         for _ in 0..threads {
             let mut session = match self.auditor() {
                 Err(_) if is_pooled => {
@@ -312,14 +336,19 @@ impl Server for Database {
     }
 
     fn started(&self, session: &mut Session) -> Result<Vec<String>, Cause> {
-        // A load is not done before it would survive a crash of the server, whatever the session's default is.
-        session.batch("set synchronous_commit = on")?;
-        Ok(Vec::new())
+        let product = session.product();
+        if product.is_none_or(Product::is_extension) {
+            // A load is not done before it would survive a crash of the server, whatever the session's default is.
+            session.batch("set synchronous_commit = on")?;
+        }
+        Ok(product.map(untried).into_iter().collect())
     }
 
     /// So that a run does not begin with it.
     fn flush(&self, session: &mut Session) -> Result<(), Cause> {
         match session.batch("checkpoint") {
+            // An engine with a log of its own has no checkpoint to ask for.
+            Err(_) if session.product().is_some() => Ok(()),
             // Not everybody may ask for that.
             Err(cause) if cause.kind == Kind::Denied => Ok(()),
             result => result,
@@ -330,6 +359,12 @@ impl Server for Database {
     /// on such a copy works in the state right after a checkpoint for half a minute and more. An engine of ours copies through
     /// its log, where it can and that leaves the log room; what went through the log is on disk, but the files are not flushed.
     fn copy(&self, to: &Database, ours: bool) -> Result<(), Error> {
+        // A private engine is none of them, and a session in the database would be in the way of its copy.
+        let product =
+            if ours { None } else { Engine::product(self).map_err(|source| self.failed("copy", source))? };
+        if let Some(product) = product {
+            return Err(self.failed("copy", Cause::new(Kind::Unsupported, not_copied(product))));
+        }
         to.ensure_ours()?;
         to.remove()?;
         let copy = || {
@@ -353,6 +388,11 @@ impl Server for Database {
 impl Database {
     fn auditor(&self) -> Result<Session, Cause> {
         let mut session = self.opened_to_read()?;
+        if session.product() == Some(Product::CockroachDb) {
+            // It has none of the others, and temporary tables only for who asks for them.
+            session.set(&[("experimental_enable_temp_tables", "on")])?;
+            return Ok(session);
+        }
         session.set(&AUDIT_SETTINGS)?;
         if !session.is_pooled() {
             // A session keeps it as soon as it has a temporary table.
@@ -379,6 +419,11 @@ impl From<tokio_postgres::Error> for Cause {
             Some(code) if *code == SqlState::DUPLICATE_DATABASE => Kind::Exists,
             Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => Kind::Denied,
             Some(code) if *code == SqlState::UNDEFINED_COLUMN => Kind::NoColumn,
+            Some(code)
+                if *code == SqlState::FEATURE_NOT_SUPPORTED || *code == SqlState::UNDEFINED_FUNCTION =>
+            {
+                Kind::Unsupported
+            }
             _ => Kind::Other,
         };
         if let Some(error) = error.as_db_error() {

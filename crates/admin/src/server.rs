@@ -5,7 +5,7 @@ use crate::error::{Cause, Error, Kind};
 use crate::hold::{Held, Hold};
 use crate::record::{self, Recorded};
 use crate::{AuditGroup, Contents, Found, LoadPlan};
-use model::Nanos;
+use model::{Nanos, Product};
 use observe::EngineProbe;
 use sql::{DbUrl, ServerUrl, Value};
 use std::time::Duration;
@@ -39,12 +39,14 @@ pub(crate) trait Server: Send + Sync {
     const RECORD: &'static str;
     /// Asks for the bytes of tables and indexes, as anyone may who has made them.
     const STORED: &'static str;
-    /// Settings of connections that store rows.
-    const STORING: &'static str;
 
     fn url(&self) -> &ServerUrl;
     /// How messages name it.
     fn name(&self) -> String;
+    /// Settings of connections that store rows.
+    fn storing(session: &Self::Session) -> &'static str;
+    /// Whether what it says of the bytes of tables is true.
+    fn knows_sizes(session: &Self::Session) -> bool;
     /// A connection to the database.
     fn open(&self) -> Result<Self::Session, Cause>;
     /// A connection to the database for who only reads, also where a pooler answers.
@@ -91,6 +93,22 @@ pub(crate) trait Server: Send + Sync {
     fn sampler(&self) -> Box<dyn EngineProbe>;
 }
 
+/// What a load says of an engine that our tests do not run on.
+pub(crate) fn untried(product: Product) -> String {
+    let lacks = match product {
+        Product::CockroachDb => {
+            "; it has no advisory locks, so that two loads or runs on one database do not notice each other"
+        }
+        _ => "",
+    };
+    product.untried() + lacks
+}
+
+/// Why a database is not copied.
+pub(crate) fn not_copied(product: Product) -> String {
+    format!("Stackmark makes no copies of a database on {}\nhint: `run` needs none", product.name())
+}
+
 /// What is in a database, seen through an open connection, with the record where there is one.
 pub(crate) fn look<S: Server>(
     server: &S,
@@ -102,7 +120,7 @@ pub(crate) fn look<S: Server>(
     let found = match &recorded {
         Some(Recorded::Complete(contents)) => Found::Complete(contents.clone()),
         Some(Recorded::Loading { since, .. }) => {
-            let running = says_yes(session, &server.lock().held)?;
+            let running = says_yes(session, &server.lock().held, false)?;
             Found::Incomplete { what: server.name(), since: *since, running }
         }
         None => Found::unrecorded(S::KIND, tables),
@@ -110,8 +128,12 @@ pub(crate) fn look<S: Server>(
     Ok((found, recorded))
 }
 
-fn says_yes(session: &mut dyn Conn, query: &str) -> Result<bool, Cause> {
-    let rows = session.rows(query, &[], 1)?;
+/// The answer to a question about locks; `without` of an engine that has none.
+fn says_yes(session: &mut dyn Conn, query: &str, without: bool) -> Result<bool, Cause> {
+    let rows = match session.rows(query, &[], 1) {
+        Err(cause) if cause.kind == Kind::Unsupported && session.product().is_some() => return Ok(without),
+        rows => rows?,
+    };
     Ok(rows.first().and_then(|row| row.first()?.int()).is_some_and(|text| text != 0))
 }
 
@@ -154,7 +176,7 @@ fn take_alone<S: Server>(server: &S) -> Result<Option<(Claimed<'_, S>, Found)>, 
 /// Takes the lock, and says what is there now; `None` where someone else loads.
 fn take<S: Server>(server: &S) -> Result<Option<(Claimed<'_, S>, Found)>, Cause> {
     let mut session = server.open()?;
-    if !says_yes(&mut session, &server.lock().take)? {
+    if !says_yes(&mut session, &server.lock().take, true)? {
         return Ok(None);
     }
     // From here on dropping it gives the lock back.
@@ -215,7 +237,7 @@ impl<S: Server> Claim for Claimed<'_, S> {
 
     fn connect(&self, _reads: bool) -> Result<Box<dyn Conn>, Cause> {
         let mut session = self.server.open()?;
-        session.batch(S::STORING)?;
+        session.batch(S::storing(&session))?;
         Ok(Box::new(session))
     }
 
@@ -223,12 +245,15 @@ impl<S: Server> Claim for Claimed<'_, S> {
         self.server.flush(&mut self.session)
     }
 
-    fn complete(&mut self, contents: &Contents) -> Result<u64, Cause> {
-        let bytes = self.session.rows(S::STORED, &[], 1)?;
-        let elsewhere = S::bytes_elsewhere(&mut self.session, S::STORED)?;
+    fn complete(&mut self, contents: &Contents) -> Result<Option<u64>, Cause> {
+        let mut bytes = None;
+        if S::knows_sizes(&self.session) {
+            let here = self.session.rows(S::STORED, &[], 1)?;
+            let here = here.first().and_then(|row| row.first()?.int()).unwrap_or(0);
+            bytes = Some(here.unsigned_abs() + S::bytes_elsewhere(&mut self.session, S::STORED)?);
+        }
         record::complete(&mut self.session, contents)?;
-        let bytes = bytes.first().and_then(|row| row.first()?.int()).unwrap_or(0);
-        Ok(bytes.unsigned_abs() + elsewhere)
+        Ok(bytes)
     }
 
     fn abandon(&mut self, tables: &[&str]) {
@@ -277,6 +302,10 @@ impl<S: Server> Engine for S {
         Server::hold(self, shared)
     }
 
+    fn product(&self) -> Result<Option<Product>, Cause> {
+        Ok(self.opened_to_read()?.product())
+    }
+
     fn ensure_direct(&self) -> Result<(), Cause> {
         Server::ensure_direct(self)?;
         self.ensure_alike()
@@ -308,9 +337,13 @@ impl<S: Server> Engine for S {
     }
 
     fn bytes(&self) -> Option<u64> {
-        let rows = self.reader().ok()?.rows(S::QUERIES.bytes, &[], 1).ok()?;
+        let mut session = self.opened_to_read().ok()?;
+        if !S::knows_sizes(&session) {
+            return None;
+        }
+        let rows = session.rows(S::QUERIES.bytes, &[], 1).ok()?;
         let here = u64::try_from(rows.first()?.first()?.int()?).ok()?;
-        Some(here + S::bytes_elsewhere(&mut self.opened_to_read().ok()?, S::QUERIES.bytes).ok()?)
+        Some(here + S::bytes_elsewhere(&mut session, S::QUERIES.bytes).ok()?)
     }
 
     fn copy_to(&self, to: &DbUrl, ours: bool) -> Result<(), Error> {
@@ -335,8 +368,10 @@ impl<S: Server> Engine for S {
         self.auditing(groups, threads, deadline)
     }
 
+    /// What an engine counts that only speaks the protocol is not what its name says, if it counts at all; and of several servers one
+    /// knows only its part.
     fn probe(&self) -> Option<Box<dyn EngineProbe>> {
-        Some(self.sampler())
+        (!matches!(Engine::product(self), Ok(Some(_)))).then(|| self.sampler())
     }
 
     fn claim<'a>(&'a self, _: &LoadPlan) -> Result<(Box<dyn Claim + 'a>, Found), Error> {

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::hold::Held;
 use crate::kept::{self, Kept};
 use crate::{AuditGroup, Audited, Found, LoadPlan, LoadProgress, Loaded, mariadb, postgres, sqlite};
-use model::Nanos;
+use model::{Nanos, Product};
 use observe::EngineProbe;
 use sql::{ColumnInfo, DbUrl, Dialect, Value};
 use std::sync::atomic::AtomicBool;
@@ -100,6 +100,26 @@ impl Store {
         rows().map_err(|source| self.0.unread(source))
     }
 
+    /// All rows of a query about the engine itself; none of one that answers it for the sake of clients, if at all.
+    fn of_engine(&self, sql: &str) -> Result<Vec<Vec<Value>>, Error> {
+        let rows = || {
+            let mut reader = self.0.reader()?;
+            match reader.product().is_some_and(|product| !product.is_extension()) {
+                true => Ok(Vec::new()),
+                false => reader.rows(sql, &[], usize::MAX),
+            }
+        };
+        rows().map_err(|source| self.0.unread(source))
+    }
+
+    /// What it is that only speaks PostgreSQL's or MySQL's protocol, or is an extension of it.
+    ///
+    /// # Errors
+    /// The database cannot be reached.
+    pub fn product(&self) -> Result<Option<Product>, Error> {
+        self.0.product().map_err(|source| self.0.unread(source))
+    }
+
     /// The tables of which nodes of a cluster have other rows than the first, each with where: `accounts at 10.0.0.2:3306`. Each node first
     /// applies what has been committed on the others; calls that are made meanwhile may look like a difference. Nothing where the
     /// address is not of several nodes of which each keeps all rows.
@@ -157,7 +177,7 @@ impl Store {
             Ok([Value::Text(name), Value::Text(value)]) => Some((name, value)),
             _ => None,
         };
-        Ok(self.rows(self.0.queries().settings, &[])?.into_iter().filter_map(setting).collect())
+        Ok(self.of_engine(self.0.queries().settings)?.into_iter().filter_map(setting).collect())
     }
 
     /// How its engine would execute each of these statements, in one line; nothing of one that it does not explain, as of all in a
@@ -173,12 +193,12 @@ impl Store {
 
     /// How its tables keep their rows; nothing of a file, whose connections decide that.
     pub fn kept(&self) -> Result<Vec<Kept>, Error> {
-        Ok(kept::read(&self.rows(self.0.queries().kept, &[])?))
+        Ok(kept::read(&self.of_engine(self.0.queries().kept)?))
     }
 
     /// The most bytes that its server takes of a statement with its values; nothing where it has no such limit.
     pub fn statement_max(&self) -> Result<Option<u64>, Error> {
-        let rows = self.rows(self.0.queries().statement_max, &[])?;
+        let rows = self.of_engine(self.0.queries().statement_max)?;
         Ok(rows.first().and_then(|row| row.first()?.int()).and_then(|bytes| bytes.try_into().ok()))
     }
 
@@ -199,7 +219,7 @@ impl Store {
     /// # Errors
     /// The database cannot be read, or the server does not say.
     pub fn sessions(&self) -> Result<Vec<(String, i64, i64)>, Error> {
-        let rows = self.rows(self.0.queries().sessions, &[])?;
+        let rows = self.of_engine(self.0.queries().sessions)?;
         let limit = |row: &Vec<Value>| match &row[..] {
             [Value::Text(name), most, open] => Some((name.clone(), most.int()?, open.int()?)),
             _ => None,

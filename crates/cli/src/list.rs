@@ -3,7 +3,8 @@
 use crate::args;
 use crate::ui::Ui;
 use anyhow::{Result, bail};
-use deploy::subjects;
+use deploy::{Subject, subjects};
+use model::Product;
 use schedule::CommandOutcome;
 use serde::Serialize;
 use sql::Dialect;
@@ -17,6 +18,20 @@ struct Row<'a> {
     /// What the server in front is written in.
     language: Option<&'a str>,
     here: bool,
+    /// Engines that speak the protocol of its engine and on which we have not tried it, by their names.
+    untried: Vec<&'static str>,
+}
+
+/// Engines that a subject can be tried on by their address.
+fn untried(subject: &Subject) -> Vec<&'static str> {
+    let speaks = |product: &Product| match subject.how.dialect {
+        Dialect::Sqlite => false,
+        Dialect::Postgres => product.protocol() == "PostgreSQL",
+        // The servers in other languages are for MariaDB alone.
+        Dialect::MySql => product.protocol() == "MySQL" && subject.language().is_none(),
+    };
+    let can = |product: &Product| sql::product::lacks(*product, subject.how.style.name()).is_none();
+    Product::ALL.into_iter().filter(speaks).filter(can).map(Product::name).collect()
 }
 
 pub(crate) fn list(args: &args::List, ui: &Ui) -> Result<CommandOutcome> {
@@ -41,6 +56,7 @@ pub(crate) fn list(args: &args::List, ui: &Ui) -> Result<CommandOutcome> {
             about: subject.about,
             needs: subject.needs(),
             language: subject.language(),
+            untried: untried(subject),
             here: subject.can_start().is_ok()
                 && match subject.how.dialect {
                     Dialect::Sqlite => sqlite,
@@ -58,6 +74,15 @@ pub(crate) fn list(args: &args::List, ui: &Ui) -> Result<CommandOutcome> {
     for Row { subject, about, needs, here, .. } in rows {
         let missing = if here { "" } else { " (not on this machine)" };
         writeln!(text, "{subject:width$}  {about}; needs {needs}{missing}")?;
+    }
+    for (protocol, engine) in [("PostgreSQL", "postgres"), ("MySQL", "mariadb")] {
+        let speaks = Product::ALL.into_iter().filter(|product| product.protocol() == protocol);
+        let names: Vec<&str> = speaks.map(Product::name).collect();
+        writeln!(
+            text,
+            "not tried by us: subjects of {engine} on {}, by --db (docs/clusters.md)",
+            names.join(", ")
+        )?;
     }
     ui.data(&text);
     Ok(CommandOutcome::Good)

@@ -73,10 +73,10 @@ fn said<W: Driven>(database: &Database<W>, loaded: &Loaded) -> String {
         }
         Loaded::Now { bytes, times, .. } => {
             let storing = times.storing().as_secs_f64();
+            let size = bytes.map(|bytes| format!(", {} MB", bytes / 1_000_000)).unwrap_or_default();
             format!(
-                "{file}: {amount}, {rows} rows, {} MB, checksum {checksum:016x}\nstored in {} ({:.0} rows/s), \
+                "{file}: {amount}, {rows} rows{size}, checksum {checksum:016x}\nstored in {} ({:.0} rows/s), \
                  read back and compared in {}\n",
-                bytes / 1_000_000,
                 seconds(storing),
                 rows as f64 / storing,
                 seconds(times.verify.as_secs_f64()),

@@ -47,7 +47,7 @@ pub use load::SHORTEST_S;
 type Judge = fn(&Trial) -> Option<Rule>;
 
 /// By name, in the order of reports.
-const RULES: [(&str, Judge); 31] = [
+const RULES: [(&str, Judge); 32] = [
     ("call-accounting", accounting::call_accounting),
     ("audit", accounting::audit),
     ("saturation", saturation::saturation),
@@ -64,6 +64,7 @@ const RULES: [(&str, Judge); 31] = [
     ("fingerprint", setting::fingerprint),
     ("key", setting::key),
     ("durability", setting::durability),
+    ("untried-engine", setting::untried_engine),
     ("plans", setting::plans),
     ("engine-counts", engine_counts::engine_counts),
     ("min-samples", samples::min_samples),

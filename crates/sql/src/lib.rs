@@ -16,6 +16,7 @@ mod mysql_settings;
 pub mod path;
 mod placeholders;
 pub mod postgres;
+pub mod product;
 mod server_url;
 mod session;
 mod sqlite;
@@ -45,7 +46,7 @@ pub use sqlite::{
     Journal, SqliteUrl, Synchronous, UrlError, durability as sqlite_durability, fault as sqlite_fault,
 };
 pub use sqlite_settings::{SqliteAnswers, SqliteSettings};
-pub use statements::clocked;
+pub use statements::{clocked, not_taken};
 pub use storage::Storage;
 pub use target::{SqlForm, SqlTarget};
 pub use timed::{IDLE_MAX, Timed};

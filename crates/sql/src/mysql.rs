@@ -133,10 +133,17 @@ pub fn fault(code: u16, at_commit: bool, message: &str) -> Fault {
         1213 | 1614 => Fault::Conflict(Conflict::Deadlock),
         // TiDB: the lock of a `select … for update` was lost, the commit was rolled back and can be repeated, the schema has changed, a write
         // conflict; each has rolled the transaction back (its list of error codes).
-        8002 | 8022 | 8028 | 9007 => Fault::Conflict(Conflict::Serialization),
+        8002 | 8005 | 8022 | 8028 | 9007 => Fault::Conflict(Conflict::Serialization),
         // TiDB: a timeout of the placement driver or of the storage, or no leader of a region.
         9001 | 9002 | 9005 if at_commit => Fault::InDoubt(Doubt::CommitUnanswered),
         9001 | 9002 | 9005 => Fault::Conflict(Conflict::Busy),
+        // Vitess: a shard's server has ended the transaction, or cannot be reached now (ER_UNKNOWN_ERROR, with the status of the call to it).
+        1105 if message.contains("code = Aborted") || message.contains("code = Unavailable") => {
+            match at_commit {
+                true => Fault::InDoubt(Doubt::CommitUnanswered),
+                false => Fault::Conflict(Conflict::Busy),
+            }
+        }
         // ER_UNKNOWN_COM_ERROR of Galera: the node is cut off from its cluster, or has not got all data yet, and executes nothing.
         1047 if message.contains("WSREP") => Fault::Refused(Refusal::NoSession),
         // Spider: a data node is gone or cannot be reached (ER_SPIDER_REMOTE_SERVER_GONE_AWAY, ER_CONNECT_TO_FOREIGN_DATA_SOURCE).
@@ -261,6 +268,7 @@ mod tests {
             (1927, true, "commit unanswered"),
             (9007, true, "serialization"),
             (8002, false, "serialization"),
+            (8005, true, "serialization"),
             (8022, true, "serialization"),
             (8028, true, "serialization"),
             (9005, false, "busy"),
@@ -286,6 +294,9 @@ mod tests {
         let cut_off = "WSREP has not yet prepared node for application use";
         assert_eq!([kind(1047, false, cut_off), kind(1047, true, cut_off)], ["no session"; 2]);
         assert_eq!(kind(1047, false, "Unknown command"), "defect");
+        let ended = "target: bench.-80.primary: vttablet: rpc error: code = Aborted desc = transaction 1: ended (exceeded timeout: 20s)";
+        assert_eq!([kind(1105, false, ended), kind(1105, true, ended)], ["busy", "commit unanswered"]);
+        assert_eq!(kind(1105, false, "Unknown error"), "defect");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What every PostgreSQL adapter shares: what an SQLSTATE means for a call and for someone who connects, and the
 //! durability that a server's settings promise.
 
-use crate::{ServerUrl, encryption};
+use crate::{Isolation, ServerUrl, encryption};
 use model::{Conflict, DefectKind, Doubt, Durability, Fault, OpenError, Refusal, Said, Tier};
 
 /// Settings of a server that may change a figure, in the order of reports: what every adapter reads back.
@@ -32,6 +32,16 @@ pub const SETTINGS: [&str; 21] = [
 /// A setting of ours: how full loads make the pages of tables, in percent; the rest is free for changed rows. It becomes the storage
 /// parameter `fillfactor` of all tables. PostgreSQL has no setting of that kind, and takes any name with a dot.
 pub const FILLFACTOR: &str = "stackmark.fillfactor";
+
+/// What a server calls itself, as SQL: its version, and the engine that only speaks PostgreSQL's protocol, or the extension, that it
+/// is of ([`model::Product`]). The servers in other languages ask the same.
+pub const VERSION: &str = "current_setting('server_version') \
+     || coalesce(', ' || substring(version() from '^CockroachDB [^ ]* [^ ]*'), '') \
+     || coalesce((select ', Citus ' || extversion from pg_extension where extname = 'citus'), '')";
+
+/// The isolation of transactions that do not ask for one, as SQL, outside of any transaction: that which is in effect. CockroachDB may
+/// raise what it is asked for, and YugabyteDB has a name of its own for what it then does. The servers in other languages ask the same.
+pub const ISOLATION: &str = "coalesce(current_setting('yb_effective_transaction_isolation_level', true), current_setting('transaction_isolation'))";
 
 /// The oldest server that we speak to, as `server_version_num`.
 pub const VERSION_NUM_MIN: i64 = 130_000;
@@ -120,6 +130,33 @@ pub fn supported(url: &ServerUrl, version_num: i64, version: &str) -> Result<(),
         what: url.place(),
         why: format!("it is PostgreSQL {version}, and {oldest} is the oldest that is supported"),
     })
+}
+
+/// Refuses a session in which what its URL asks for is not in effect. `isolation` is what [`ISOLATION`] gives, `timeout_ms` the
+/// server's `statement_timeout`.
+///
+/// # Errors
+/// [`OpenError::Unusable`] where isolation, time zone or the limit of statements differ.
+pub fn in_effect(url: &ServerUrl, isolation: &str, zone: &str, timeout_ms: u32) -> Result<(), OpenError> {
+    let level = Isolation::named(isolation);
+    let is_limited = url.statement_timeout_ms == 0 || timeout_ms == url.statement_timeout_ms;
+    if level == Some(url.isolation) && zone == "UTC" && is_limited {
+        return Ok(());
+    }
+    let hint = match level {
+        // What a pooler takes away it takes away as a whole.
+        Some(level) if level != url.isolation && zone == "UTC" && is_limited => format!(
+            "let the server provide the isolation, or ask for what it uses: `isolation={}` in the address",
+            level.name()
+        ),
+        _ => "use the address of PostgreSQL itself, not that of a pooler".to_owned(),
+    };
+    let why = format!(
+        "requested isolation {}, time zone UTC and statement_timeout {} ms, server uses {isolation}, {zone} and {timeout_ms} ms\nhint: {hint}",
+        url.isolation.name(),
+        url.statement_timeout_ms,
+    );
+    Err(OpenError::Unusable { what: url.place(), why })
 }
 
 /// Refuses a server that takes no writes.

@@ -65,6 +65,7 @@ const OF_SESSIONS: [&[&str]; 2] = [
         "transaction_isolation",
         "tx_read_only",
         "transaction_read_only",
+        "tidb_enable_noop_functions",
     ],
 ];
 
@@ -195,12 +196,14 @@ impl ServerUrl {
         // Whoever loads, copies or audits on a Galera cluster sees what has been committed on any node.
         let caught_up = if measured || self.others.is_empty() { "" } else { ", wsrep_sync_wait = 15" };
         [
-            // What the other does not know is in comments: MySQL skips `M!`, MariaDB those for MySQL from 5.7 to 50999.
+            // What the other does not know is in comments: MySQL skips `M!`, MariaDB those for MySQL from 5.7 to 50999, and both `T!`, which
+            // is TiDB's. It takes `start transaction read only` only if it need not forbid to write.
             format!(
                 "set session autocommit = 1, sql_mode = '{mode}', time_zone = '+00:00', completion_type = 'NO_CHAIN', \
                  character_set_client = utf8mb4, character_set_results = utf8mb4, collation_connection = utf8mb4_general_ci, \
                  sql_select_limit = 18446744073709551615, sql_big_selects = 1, sql_safe_updates = 0, sql_auto_is_null = 0, \
-                 foreign_key_checks = 1, unique_checks = 1{more} /*M! , max_statement_time = {seconds:.3}{caught_up} *//*!50708 , max_execution_time = {milliseconds} */"
+                 foreign_key_checks = 1, unique_checks = 1{more} /*M! , max_statement_time = {seconds:.3}{caught_up} *//*!50708 , max_execution_time = {milliseconds} */ \
+                 /*T! , tidb_enable_noop_functions = 1 */"
             ),
             format!("set session transaction isolation level {}, read write", isolation.sql()),
         ]
@@ -228,6 +231,7 @@ mod tests {
         }
         let url: ServerUrl = "mysql://stackmark@127.0.0.1:3306/bench".parse().unwrap();
         let [set, _] = url.mysql_session(Use::Measured);
+        assert!(set.ends_with(" /*T! , tidb_enable_noop_functions = 1 */"), "{set}");
         for setting in
             set.trim_start_matches("set session ").split(", ").filter(|setting| setting.contains(" = "))
         {

@@ -60,7 +60,7 @@ impl<W: Driven> Job<'_, W> {
     pub(crate) fn stands_on(&self, stack: model::Stack) -> Result<result::Stack> {
         let mut stack = described(stack);
         // What a server that is not ours reports is all that is known.
-        stack.durability.claimed = self.url.is_some();
+        stack.durability.claimed |= self.url.is_some();
         if self.audited {
             // A session on SQLite says itself how it has opened its file, which others could not while it holds a lock.
             if let [database] = &self.databases.each[..]

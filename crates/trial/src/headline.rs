@@ -1,7 +1,7 @@
 //! What a trial that runs or has ended is told as.
 
 use measure::Totals;
-use model::Nanos;
+use model::{Nanos, Product};
 use result::{Headline, Trial};
 use targets::Driven;
 
@@ -46,8 +46,10 @@ pub(crate) fn left<W: Driven>(calls: Option<u64>, progress: &drive::TrialProgres
     Nanos((each * calls.saturating_sub(progress.call_counts.due) as f64) as u64).min(progress.left)
 }
 
-/// What a session says of what it stands on.
+/// What a session says of what it stands on, in the words of the engine where that is not one whose settings we read.
 pub(crate) fn described(stack: model::Stack) -> result::Stack {
+    let claimed = Product::of(&stack.engine_version).is_some();
+    let stack = sql::product::in_its_own_words(stack);
     result::Stack {
         engine: stack.engine,
         engine_version: stack.engine_version,
@@ -64,7 +66,7 @@ pub(crate) fn described(stack: model::Stack) -> result::Stack {
                 model::Tier::Volatile => result::Tier::Volatile,
             },
             detail: stack.durability.detail,
-            claimed: false,
+            claimed,
         },
         settings: stack.settings.into_iter().map(|(name, value)| result::Setting { name, value }).collect(),
         plans: Vec::new(),

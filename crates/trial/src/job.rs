@@ -384,8 +384,8 @@ impl<W: Driven> Job<'_, W> {
         let stores = if self.audited { self.deployment.places(&self.databases.urls()) } else { Vec::new() };
         let options = Options { stores, ..Options::default() };
         let mut watch = Watch::start(watched, &options, clock).context("could not observe the processes")?;
-        let probes = self.databases.each.iter().filter_map(|database| store(&database.url).probe());
-        let probes = probes.filter(|_| self.audited).collect();
+        let databases = self.databases.each.iter().filter(|_| self.audited);
+        let probes = databases.filter_map(|database| store(&database.url).probe()).collect();
         watch.ask(probes).context("could not ask the engine about itself")?;
         Ok(watch)
     }

@@ -3,13 +3,13 @@
 use crate::reach::{of_server, reach, reach_started};
 use crate::{Folder, Own, RunReporter};
 use admin::{AuditGroup, AuditQuery, AuditRows, Reading, store};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use deploy::database::LoadOptions;
 use deploy::{
     Databases, Deployment, Interrupt, RelayOptions, Route, ServerSettings, SinkAddress, Subject, at,
 };
 use measure::Monotonic;
-use model::{Clock, Nanos, Target, store_name};
+use model::{Clock, Nanos, Product, Target, store_name};
 use result::words::capital;
 use result::{AuditFamily, AuditWhen, Check, Conformance, LedgerCheck};
 use sql::audit::AuditOutcome;
@@ -113,9 +113,25 @@ fn without_delays(url: DbUrl) -> DbUrl {
 }
 
 /// Fails where a subject's sessions could not be opened on a database: a server that takes no writes, a schema that its
-/// statements do not fit.
+/// statements do not fit, an engine that lacks what its style needs.
 pub fn reachable<W: Driven>(subject: &Subject, databases: &Databases<W>) -> Result<()> {
-    targets::target_over::<W>(subject.how, &databases.urls(), &databases.size).map(drop)
+    let lacks = |product: Option<Product>| {
+        product.and_then(|product| Some((product, sql::product::lacks(product, subject.how.style.name())?)))
+    };
+    let target = targets::target_over::<W>(subject.how, &databases.urls(), &databases.size);
+    let lacking = match &target {
+        Ok(target) => lacks(Product::of(&target.stack().engine_version)),
+        // Then what it says of itself explains more than what it refuses.
+        Err(_) => databases.urls().into_iter().find_map(|url| lacks(store(url).product().ok()?)),
+    };
+    match lacking {
+        Some((product, why)) => bail!(
+            "{} cannot run on {}: {why}\nhint: `stackmark list` names other subjects",
+            subject.path,
+            product.name()
+        ),
+        None => Ok(target.map(drop)?),
+    }
 }
 
 /// The version of the engine behind a database, as a subject's sessions would read it.

@@ -19,9 +19,14 @@ static const char SETTINGS_QUESTION[] =
     "'track_io_timing', 'fsync', 'synchronous_commit', 'full_page_writes', 'synchronous_standby_names']) as name "
     "where current_setting(name, true) is not null";
 
+/* What the server calls itself and the isolation in effect are asked for alike in all servers. */
 static const char FACTS_QUESTION[] =
-    "select current_setting('server_version'), current_setting('server_version_num'), "
-    "current_setting('default_transaction_isolation'), pg_is_in_recovery(), current_setting('transaction_read_only'), "
+    "select current_setting('server_version')"
+    " || coalesce(', ' || substring(version() from '^CockroachDB [^ ]* [^ ]*'), '')"
+    " || coalesce((select ', Citus ' || extversion from pg_extension where extname = 'citus'), ''), "
+    "current_setting('server_version_num'), "
+    "coalesce(current_setting('yb_effective_transaction_isolation_level', true), "
+    "current_setting('transaction_isolation')), pg_is_in_recovery(), current_setting('transaction_read_only'), "
     "(select setting from pg_settings where name = 'statement_timeout'), current_setting('TimeZone')";
 enum { FACT_VERSION, FACT_VERSION_NUM, FACT_ISOLATION, FACT_RECOVERY, FACT_READ_ONLY, FACT_TIMEOUT, FACT_ZONE };
 

@@ -17,6 +17,15 @@ from stackmark_server.store import ONE_WRITE, READ, WRITE, Kind, PlainSession, R
 
 CONNECT_S = 10
 VERSION_MIN = 130_000
+# What a server calls itself, and the isolation in effect, as SQL: the same in all servers.
+ITSELF = (
+    "current_setting('server_version')"
+    " || coalesce(', ' || substring(version() from '^CockroachDB [^ ]* [^ ]*'), '')"
+    " || coalesce((select ', Citus ' || extversion from pg_extension where extname = 'citus'), '')"
+)
+IN_EFFECT = (
+    "coalesce(current_setting('yb_effective_transaction_isolation_level', true), current_setting('transaction_isolation'))"
+)
 # What may change a figure, in the order of reports.
 SETTINGS = (
     "shared_buffers",
@@ -96,7 +105,7 @@ async def check(url: DatabaseUrl, connection: asyncpg.Connection) -> None:
     row = await connection.fetchrow(
         "select current_setting('server_version_num')::int as version, pg_is_in_recovery() as replica,"
         " current_setting('transaction_read_only') = 'on' as read_only,"
-        " current_setting('default_transaction_isolation') as isolation, current_setting('TimeZone') as zone"
+        f" {IN_EFFECT} as isolation, current_setting('TimeZone') as zone"
     )
     if row["version"] < VERSION_MIN:
         raise Unusable(f"{url.place} is older than PostgreSQL {VERSION_MIN // 10_000}, the oldest that is supported")
@@ -307,8 +316,7 @@ async def read_back(url: DatabaseUrl, how: str) -> tuple[Stack, str]:
             " where current_setting(name, true) is not null"
         )
         version, isolation, timeout = await connection.fetchrow(
-            "select current_setting('server_version'), current_setting('default_transaction_isolation'),"
-            " (select setting from pg_settings where name = 'statement_timeout')"
+            f"select {ITSELF}, {IN_EFFECT}, (select setting from pg_settings where name = 'statement_timeout')"
         )
         contents = await connection.fetchval("select value from stackmark_load where name = 'contents'")
     except asyncpg.PostgresError as error:

@@ -1,7 +1,7 @@
 //! A connection with its statements.
 
 use super::columns::Current;
-use crate::fault::{brief, of_driver, unreached};
+use crate::fault::{of_driver, unreached};
 use futures_util::TryStreamExt as _;
 use model::{Cents, Fault, OpenError};
 use sql::{
@@ -68,10 +68,9 @@ impl SqlxMySqlConn {
             let positional = positional(text);
             let asked = conn.prepare(AssertSqlSafe(positional.text).into_sql_str()).await;
             let statement = asked.map_err(|error| match &error {
-                Error::Database(error) => OpenError::Unusable {
-                    what: url.place(),
-                    why: format!("it does not take the statement `{}`: {}", brief(text), error.message()),
-                },
+                Error::Database(said) => {
+                    sql::not_taken(url.place(), text, said.message(), &fault(&error, false))
+                }
                 error => super::connect::open_error(url, error),
             })?;
             prepared.push(Prepared { statement, order: positional.order });

@@ -1,7 +1,7 @@
 //! A connection with its statements.
 
 use super::value::{self, Bound, Kind};
-use crate::fault::{brief, of_driver, unreached};
+use crate::fault::{of_driver, unreached};
 use futures_util::TryStreamExt as _;
 use model::{DefectKind, Fault, OpenError};
 use sql::{ColumnError, Columns, Dialect, Param, Read, ServerUrl, SqlConn, StmtId, Take, TxKind, postgres};
@@ -68,10 +68,9 @@ impl SqlxPostgresConn {
             // Without types of ours: the server finds them.
             let asked = conn.prepare(AssertSqlSafe(sql::dollars(text)).into_sql_str()).await;
             prepared.push(Prepared::new(asked.map_err(|error| match &error {
-                Error::Database(error) => OpenError::Unusable {
-                    what: url.place(),
-                    why: format!("it does not take the statement `{}`: {}", brief(text), error.message()),
-                },
+                Error::Database(said) => {
+                    sql::not_taken(url.place(), text, said.message(), &fault(&error, false))
+                }
                 error => super::connect::open_error(url, error),
             })?));
         }

@@ -2,14 +2,14 @@
 
 use crate::fault::in_time;
 use model::OpenError;
-use sql::{Dialect, Isolation, ServerUrl, Tls, Use, is_direct, postgres};
+use sql::{Dialect, ServerUrl, Tls, Use, is_direct, postgres};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgSslMode};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Error, Row as _};
 
 /// What a session reports after its settings were made, read back from the server.
 #[derive(Debug)]
 pub(crate) struct Facts {
-    /// `server_version`: `15.20 (Debian …)`.
+    /// What [`postgres::VERSION`] gives: `15.20 (Debian …)`.
     pub(crate) version: String,
     /// Isolation of transactions that do not say otherwise.
     pub(crate) isolation: String,
@@ -94,11 +94,14 @@ fn command_line(options: &str) -> Option<Vec<(&str, &str)>> {
 async fn settle(conn: &mut PgConnection, url: &ServerUrl) -> Result<Facts, OpenError> {
     let text = url.postgres_session(Use::Measured);
     sqlx::raw_sql(AssertSqlSafe(text)).execute(&mut *conn).await.map_err(|error| open_error(url, &error))?;
-    let text = "select current_setting('server_version'), current_setting('server_version_num'), \
-         current_setting('default_transaction_isolation'), pg_is_in_recovery()::text, \
+    let text = format!(
+        "select {}, current_setting('server_version_num'), {}, pg_is_in_recovery()::text, \
          (select setting from pg_settings where name = 'statement_timeout'), current_setting('TimeZone'), \
-         coalesce(current_setting('stackmark.connection', true), '')";
-    let row = sqlx::raw_sql(text).fetch_one(conn).await;
+         coalesce(current_setting('stackmark.connection', true), '')",
+        postgres::VERSION,
+        postgres::ISOLATION
+    );
+    let row = sqlx::raw_sql(AssertSqlSafe(text)).fetch_one(conn).await;
     let row = row.map_err(|error| open_error(url, &error))?;
     let sentence = |index: usize| row.try_get::<String, _>(index).unwrap_or_default();
     let facts = Facts {
@@ -111,21 +114,8 @@ async fn settle(conn: &mut PgConnection, url: &ServerUrl) -> Result<Facts, OpenE
         return Err(url.pooled());
     }
     postgres::writable(url, sentence(3) == "true")?;
-    let took = Isolation::named(&facts.isolation) == Some(url.isolation)
-        && sentence(5) == "UTC"
-        && (url.statement_timeout_ms == 0 || facts.statement_timeout_ms == url.statement_timeout_ms);
-    if took {
-        return Ok(facts);
-    }
-    let why = format!(
-        "requested isolation {}, time zone UTC and statement_timeout {} ms, server uses {}, {} and {} ms\nhint: use the address of PostgreSQL itself, not that of a pooler",
-        url.isolation.name(),
-        url.statement_timeout_ms,
-        facts.isolation,
-        sentence(5),
-        facts.statement_timeout_ms
-    );
-    Err(OpenError::Unusable { what: url.place(), why })
+    postgres::in_effect(url, &facts.isolation, &sentence(5), facts.statement_timeout_ms)?;
+    Ok(facts)
 }
 
 /// What an error means for someone who connects.

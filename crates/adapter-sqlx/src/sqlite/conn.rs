@@ -1,6 +1,6 @@
 //! A connection with its statements.
 
-use crate::fault::{brief, of_driver, unreached};
+use crate::fault::{of_driver, unreached};
 use futures_util::TryStreamExt as _;
 use model::{Cents, Fault, OpenError};
 use sql::{
@@ -49,10 +49,12 @@ impl SqlxSqliteConn {
         for text in statements {
             let asked = conn.prepare(AssertSqlSafe(text.as_str()).into_sql_str()).await;
             prepared.push(asked.map_err(|error| match &error {
-                Error::Database(error) => OpenError::Unusable {
-                    what: url.path.display().to_string(),
-                    why: format!("it does not take the statement `{}`: {}", brief(text), error.message()),
-                },
+                Error::Database(said) => sql::not_taken(
+                    url.path.display().to_string(),
+                    text,
+                    said.message(),
+                    &fault(&error, false),
+                ),
                 error => super::open::open_error(url, error),
             })?);
         }

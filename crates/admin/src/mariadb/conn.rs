@@ -11,6 +11,7 @@ use crate::error::Cause;
 use crate::loading::Signals;
 use crate::record::TABLE;
 use crate::{AuditGroup, AuditRows};
+use model::Product;
 use model::rows::Table;
 use mysql_async::consts::ColumnType;
 use mysql_async::prelude::Queryable;
@@ -43,8 +44,12 @@ impl Conn for Session {
         drop(self.batch("do get_lock(concat('stackmark session ', connection_id()), 0)"));
     }
 
+    fn product(&self) -> Option<Product> {
+        Session::product(self)
+    }
+
     fn hold(&mut self) -> Result<bool, Cause> {
-        self.batch("start transaction with consistent snapshot, read only").map(|()| true)
+        self.take_snapshot().map(|()| true)
     }
 
     fn note(&mut self, pairs: &[(&str, &str)]) -> Result<(), Cause> {
@@ -54,7 +59,10 @@ impl Conn for Session {
     }
 
     fn prepare(&mut self, making: &Making<'_>) -> Result<bool, Cause> {
-        spider::spread(self, making)
+        match Session::product(self) {
+            Some(_) => Ok(false),
+            None => spider::spread(self, making),
+        }
     }
 
     fn canceller(&self) -> Canceller {
@@ -75,11 +83,13 @@ impl Conn for Session {
     fn fill(&mut self, fill: &Fill<'_>) -> Result<Checksum, Cause> {
         let table = fill.table();
         let way = self.way.unwrap_or(Way::Inserts);
+        // Others bound the size of a transaction, or its duration.
+        let whole = Session::product(self).is_none();
         self.wait(async |conn| {
             let kinds = kinds(conn, table.name, table.columns).await?;
             match way {
                 Way::LoadData => writer::load_data(conn, fill, &kinds).await,
-                Way::Inserts => writer::insert(conn, fill, &kinds).await,
+                Way::Inserts => writer::insert(conn, fill, &kinds, whole).await,
             }
         })
     }
@@ -172,6 +182,12 @@ fn shown(value: &Value) -> String {
 }
 
 impl Session {
+    /// Begins a transaction that sees what is committed now and writes nothing. TiDB takes no second characteristic.
+    pub(crate) fn take_snapshot(&mut self) -> Result<(), Cause> {
+        let only = if Session::product(self) == Some(Product::TiDb) { "" } else { ", read only" };
+        self.batch(&format!("start transaction with consistent snapshot{only}"))
+    }
+
     /// Makes the temporary tables of a group.
     pub(crate) fn make_tables(&mut self, group: &AuditGroup) {
         for statement in group.prepare.iter().filter(|statement| makes_table(statement)) {

@@ -28,11 +28,13 @@ const STATES: &str = "select if(coalesce(state, '') = '', 'running', state), cas
                       group by 1";
 
 /// Who else has run statements in this database within the last second: a measured session of ours holds a lock that is named after it.
-/// Of other users' sessions those with the privilege `PROCESS` alone are told.
+/// Of other users' sessions those with the privilege `PROCESS` alone are told. `system user` is the server itself, which applies what other
+/// nodes have committed.
 const OTHERS: &str = "select id, concat('user ', user, ' from ', substring_index(host, ':', 1)) \
                       from information_schema.processlist \
                       where db = database() \
                       and id <> connection_id() \
+                      and user <> 'system user' \
                       and (command <> 'Sleep' or /*M! time_ms < 1100 *//*!50708 time < 2 */) \
                       and coalesce(is_used_lock(concat('stackmark session ', id)), 0) <> id \
                       limit 20";
@@ -85,7 +87,7 @@ impl Probe {
             self.runtime = Builder::new_current_thread().enable_all().build().ok();
         }
         let Some(runtime) = &self.runtime else { return };
-        self.conn = runtime.block_on(in_time(reach(&self.url, true)));
+        self.conn = runtime.block_on(in_time(reach(&self.url, true))).map(|(conn, _)| conn);
         let spread: Option<Vec<(String, String)>> = self.query(MySqlSettings::SPREAD);
         self.is_spread = spread.is_some_and(|rows| rows.iter().any(|(_, data_nodes)| data_nodes != "0"));
     }

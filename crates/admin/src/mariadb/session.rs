@@ -3,7 +3,7 @@
 use super::writer::Way;
 use crate::engine::Canceller;
 use crate::error::{Cause, Kind};
-use model::caught;
+use model::{Product, caught};
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, DriverError, Error, Opts, OptsBuilder, SslOpts};
 use sql::{CONNECT_MAX, Secret, ServerUrl, Tls, Use};
@@ -34,6 +34,8 @@ pub(crate) struct Session {
     url: ServerUrl,
     conn: Option<Conn>,
     runtime: Runtime,
+    /// What only speaks MySQL's protocol.
+    product: Option<Product>,
     /// How it stores rows.
     pub(crate) way: Option<Way>,
     /// Whether the temporary tables of its audits could be made, or why not.
@@ -45,14 +47,20 @@ impl Session {
     pub(crate) fn open(url: &ServerUrl, database: bool) -> Result<Session, Cause> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let reaching = async { tokio::time::timeout(CONNECT_MAX, caught(reach(url, database))).await };
-        let mut conn = Cause::of_driver(runtime.block_on(reaching).map_err(|_| url.no_answer())?)?;
+        let (mut conn, product) = Cause::of_driver(runtime.block_on(reaching).map_err(|_| url.no_answer())?)?;
         // The server knows a connection by the number that was told when it was made, unless a proxy told its own. With a sum, since
         // some proxies answer the bare question themselves.
         let asked = runtime.block_on(caught(conn.query_first::<u32, _>("select connection_id() + 0")));
-        if Cause::of_driver(asked)? != Some(conn.id()) {
+        // What answers at Vitess is a proxy by design, with connections of its own to each shard.
+        if Cause::of_driver(asked)? != Some(conn.id()) && product != Some(Product::Vitess) {
             return Err(pooled(url));
         }
-        Ok(Session { url: url.clone(), conn: Some(conn), runtime, way: None, made: Ok(()) })
+        Ok(Session { url: url.clone(), conn: Some(conn), runtime, product, way: None, made: Ok(()) })
+    }
+
+    /// What only speaks MySQL's protocol.
+    pub(crate) fn product(&self) -> Option<Product> {
+        self.product
     }
 
     pub(crate) fn database(&self) -> &str {
@@ -78,7 +86,7 @@ impl Session {
             let Ok(runtime) = Builder::new_current_thread().enable_all().build() else { return };
             // A server that does not answer is not a reason to wait with it.
             let kill = async {
-                let mut conn = reach(&url, false).await?;
+                let (mut conn, _) = reach(&url, false).await?;
                 conn.query_drop(&kill).await?;
                 conn.disconnect().await
             };
@@ -119,8 +127,8 @@ fn opts(url: &ServerUrl, tls: bool, database: bool) -> Opts {
         .into()
 }
 
-/// Connects to the URL's database, or only to its server.
-pub(crate) async fn reach(url: &ServerUrl, database: bool) -> Result<Conn, Error> {
+/// Connects to the URL's database, or only to its server, and says what it is that only speaks the protocol.
+pub(crate) async fn reach(url: &ServerUrl, database: bool) -> Result<(Conn, Option<Product>), Error> {
     // A socket is not encrypted, and need not be.
     let tls = url.tls != Tls::Off && url.socket.is_none();
     let mut conn = match Conn::new(opts(url, tls, database)).await {
@@ -131,9 +139,10 @@ pub(crate) async fn reach(url: &ServerUrl, database: bool) -> Result<Conn, Error
     }?;
     // Older ones do not know all that is asked of them, and would be distinguished by what goes wrong then.
     let version: Option<String> = conn.query_first("select version()").await?;
-    match sql::mysql_unsupported(&version.unwrap_or_default()) {
+    let version = version.unwrap_or_default();
+    match sql::mysql_unsupported(&version) {
         Some(why) => Err(Error::Other(why.into())),
-        None => Ok(conn),
+        None => Ok((conn, Product::of(&version))),
     }
 }
 

@@ -222,12 +222,20 @@ pub(crate) async fn load_data(conn: &mut Conn, fill: &Fill<'_>, kinds: &[Kind]) 
     Ok(sum)
 }
 
-pub(crate) async fn insert(conn: &mut Conn, fill: &Fill<'_>, kinds: &[Kind]) -> Result<Checksum, Cause> {
+/// `whole` in one transaction, or else each statement in its own.
+pub(crate) async fn insert(
+    conn: &mut Conn,
+    fill: &Fill<'_>,
+    kinds: &[Kind],
+    whole: bool,
+) -> Result<Checksum, Cause> {
     let table = fill.table();
     let head = format!("insert into {} ({}) values ", ident(table.name), columns(table));
     let mut sum = Checksum::default();
     let most = allowed(conn).await?.min(STATEMENT);
-    conn.query_drop("start transaction").await?;
+    if whole {
+        conn.query_drop("start transaction").await?;
+    }
     for chunk in 0..table.chunks {
         let mut lines = Lines::new(Way::Inserts, kinds);
         fill.dataset.fill(fill.number, chunk, &mut lines);
@@ -246,6 +254,8 @@ pub(crate) async fn insert(conn: &mut Conn, fill: &Fill<'_>, kinds: &[Kind]) -> 
         sum += lines.sum;
         fill.signals.count(lines.sum.rows)?;
     }
-    conn.query_drop("commit").await?;
+    if whole {
+        conn.query_drop("commit").await?;
+    }
     Ok(sum)
 }

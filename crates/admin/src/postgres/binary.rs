@@ -209,15 +209,23 @@ pub(crate) fn push_row(into: &mut Vec<u8>, forms: &[Form], mut row: &[u8]) -> Re
     }
     for form in forms {
         let length = row.split_off(..4).and_then(|four| four.first_chunk()).ok_or_else(broken)?;
-        match usize::try_from(i32::from_be_bytes(*length)) {
-            Err(_) => push_null(into),
-            Ok(length) => {
-                let bytes = row.split_off(..length).ok_or_else(broken)?;
-                push_value(into, *form, bytes).ok_or_else(broken)?;
-            }
-        }
+        let bytes = match usize::try_from(i32::from_be_bytes(*length)) {
+            Err(_) => None,
+            Ok(length) => Some(row.split_off(..length).ok_or_else(broken)?),
+        };
+        push_field(into, *form, bytes)?;
     }
     Ok(true)
+}
+
+/// Appends the canonical form of one field; without bytes it is null.
+pub(crate) fn push_field(into: &mut Vec<u8>, form: Form, bytes: Option<&[u8]>) -> Result<(), Cause> {
+    match bytes {
+        None => push_null(into),
+        Some(bytes) => push_value(into, form, bytes)
+            .ok_or_else(|| Cause::other("the server's binary rows do not read as such"))?,
+    }
+    Ok(())
 }
 
 fn push_value(into: &mut Vec<u8>, form: Form, bytes: &[u8]) -> Option<()> {

@@ -1,6 +1,6 @@
 //! What a connection does for loads and audits.
 
-use super::binary::{Form, HEADER, forms, numeric, push_row};
+use super::binary::{Form, HEADER, forms, numeric, push_field, push_row};
 use super::session::{Session, Within, quoted};
 use super::writer;
 use crate::audit::Asking;
@@ -11,6 +11,7 @@ use crate::loading::Signals;
 use crate::record::TABLE;
 use crate::{AuditGroup, AuditRows};
 use futures_util::StreamExt as _;
+use model::Product;
 use model::rows::Table;
 use sql::postgres::FILLFACTOR;
 use sql::{Value, dollars};
@@ -61,6 +62,14 @@ impl Conn for Session {
 
     /// A server that has no such setting answers with nothing.
     fn prepare(&mut self, making: &Making<'_>) -> Result<bool, Cause> {
+        if Session::product(self) == Some(Product::Citus) {
+            if making.references {
+                return Err(Cause::other(
+                    "Citus has foreign keys only between columns that rows are spread by\nhint: load without --foreign-keys",
+                ));
+            }
+            self.spread(making.tables)?;
+        }
         let fillfactor = self.ask(&format!("select current_setting('{FILLFACTOR}', true)"))?;
         if fillfactor.is_empty() {
             return Ok(false);
@@ -72,6 +81,10 @@ impl Conn for Session {
         })?;
         let one = |table: &Table| format!("alter table {} set (fillfactor = {percent});", quoted(table.name));
         self.batch(&making.tables.iter().map(one).collect::<String>()).map(|()| false)
+    }
+
+    fn product(&self) -> Option<Product> {
+        Session::product(self)
     }
 
     fn hold(&mut self) -> Result<bool, Cause> {
@@ -118,12 +131,13 @@ impl Conn for Session {
 
     /// Also tells the server that nothing needs cleaning.
     fn analyze(&mut self, table: &str) -> Result<(), Cause> {
-        self.batch(&format!("vacuum (analyze) {}", quoted(table)))
+        let vacuum = if Session::product(self).is_some() { "analyze" } else { "vacuum (analyze)" };
+        self.batch(&format!("{vacuum} {}", quoted(table)))
     }
 
     /// By where its rows are.
     fn parts(&mut self, table: &Table) -> Result<Vec<String>, Cause> {
-        if self.version_num() < PLACES_SINCE {
+        if self.version_num() < PLACES_SINCE || Session::product(self).is_some() {
             return Ok(vec!["true".into()]);
         }
         let text = "select pg_relation_size($1::text::regclass) / current_setting('block_size')::int8";
@@ -142,11 +156,32 @@ impl Conn for Session {
 
     fn read_back(&mut self, table: &Table, part: &str, signals: &Signals) -> Result<Checksum, Cause> {
         let forms = forms(self, table)?;
-        self.wait(read_back(self.client(), table, &forms, part, signals))
+        match Session::product(self) {
+            Some(Product::CockroachDb) => self.wait(read_rows(self.client(), table, &forms, part, signals)),
+            _ => self.wait(read_back(self.client(), table, &forms, part, signals)),
+        }
     }
 }
 
 impl Session {
+    /// Spreads empty tables over the workers of Citus by the column that a workload names; the others are whole on each of them.
+    fn spread(&mut self, tables: &[Table]) -> Result<(), Cause> {
+        for table in tables {
+            let asked = match table.spread_by {
+                Some(column) => self.wait(self.client().query(
+                    "select create_distributed_table($1::text::regclass, $2::text)",
+                    &[&quoted(table.name), &column],
+                )),
+                None => self.wait(
+                    self.client()
+                        .query("select create_reference_table($1::text::regclass)", &[&quoted(table.name)]),
+                ),
+            };
+            asked?;
+        }
+        Ok(())
+    }
+
     /// The generic plan of a statement, within a transaction.
     fn plan(&mut self, statement: &str) -> Result<Option<String>, Cause> {
         let text = dollars(statement);
@@ -219,6 +254,46 @@ async fn read_back(
     Ok(sum)
 }
 
+/// The same for an engine that copies no rows out in binary form: as the answer to a query, which is.
+async fn read_rows(
+    client: &Client,
+    table: &Table,
+    forms: &[Form],
+    part: &str,
+    signals: &Signals,
+) -> Result<Checksum, Cause> {
+    let columns: Vec<String> = table.columns.iter().map(|column| quoted(column)).collect();
+    let text = format!("select {} from {} where {part}", columns.join(", "), quoted(table.name));
+    let mut rows = pin!(client.query_raw::<_, &dyn ToSql, _>(&text, []).await?);
+    let (mut sum, mut canonical) = (Checksum::default(), Vec::new());
+    while let Some(row) = rows.next().await {
+        let row = row?;
+        canonical.clear();
+        for (column, form) in forms.iter().enumerate() {
+            push_field(&mut canonical, *form, row.try_get::<_, Option<Raw<'_>>>(column)?.map(|raw| raw.0))?;
+        }
+        sum.add_row(&canonical);
+        if sum.rows % LOOK_EVERY == 0 {
+            signals.count(LOOK_EVERY)?;
+        }
+    }
+    signals.count(sum.rows % LOOK_EVERY)?;
+    Ok(sum)
+}
+
+/// A value as the server sends it.
+struct Raw<'a>(&'a [u8]);
+
+impl<'a> FromSql<'a> for Raw<'a> {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Raw<'a>, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(Raw(raw))
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
+
 fn borrowed(params: &[i64]) -> Vec<&(dyn ToSql + Sync)> {
     params.iter().map(|param| param as _).collect()
 }
@@ -237,7 +312,11 @@ async fn prepare<'a>(
         client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).start().await?;
     let Within { snapshot, local } = within;
     let local = local.unwrap_or_default();
-    transaction.batch_execute(&format!("set transaction snapshot '{snapshot}'; {local}")).await?;
+    let seen = match snapshot {
+        "" => String::new(),
+        snapshot => format!("set transaction snapshot '{snapshot}'; "),
+    };
+    transaction.batch_execute(&format!("{seen}{local}")).await?;
     for statement in &group.prepare {
         let text = dollars(statement);
         if text == *statement {

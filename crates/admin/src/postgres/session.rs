@@ -3,7 +3,7 @@
 use super::tls;
 use crate::engine::Canceller;
 use crate::error::{Cause, Kind};
-use model::{OpenError, caught};
+use model::{OpenError, Product, caught};
 use sql::{CONNECT_MAX, ServerUrl, Tls, Use, is_direct, postgres};
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -31,6 +31,8 @@ pub(crate) struct Session {
     runtime: Runtime,
     tls: MakeRustlsConnect,
     version_num: i64,
+    /// What only speaks PostgreSQL's protocol, or is an extension of it.
+    product: Option<Product>,
     /// Settings of each transaction, where a pooler lets no setting outlive one.
     pooled: Option<String>,
     /// The state that its audits see.
@@ -81,6 +83,7 @@ impl Session {
             runtime,
             tls,
             version_num: 0,
+            product: None,
             pooled: None,
             snapshot: String::new(),
         };
@@ -88,6 +91,7 @@ impl Session {
         let (version_num, version) = session.version(url)?;
         postgres::supported(url, version_num, &version)?;
         session.version_num = version_num;
+        session.product = Product::of(&session.ask(&format!("select {}", postgres::VERSION))?);
         Ok(session)
     }
 
@@ -145,6 +149,11 @@ impl Session {
     /// `server_version_num`: 150020.
     pub(crate) fn version_num(&self) -> i64 {
         self.version_num
+    }
+
+    /// What only speaks PostgreSQL's protocol, or is an extension of it.
+    pub(crate) fn product(&self) -> Option<Product> {
+        self.product
     }
 
     pub(crate) fn client(&self) -> &Client {

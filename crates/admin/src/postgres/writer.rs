@@ -22,8 +22,9 @@ pub(crate) fn store(session: &mut Session, fill: &Fill<'_>, forms: &[Form]) -> R
     let (give, take) = tokio::sync::mpsc::channel(CHUNKS_WAITING);
     std::thread::scope(|scope| {
         let maker = scope.spawn(move || make(fill, forms, &give));
+        let frozen = session.product().is_none();
         let stored = session.with(async |client| {
-            let stored = copy(client, fill, take).await;
+            let stored = copy(client, fill, frozen, take).await;
             if stored.is_err() {
                 // What failed is reported; the server forgets the transaction either way.
                 let _ = client.batch_execute("rollback").await;
@@ -68,13 +69,17 @@ fn make(
 async fn copy(
     client: &tokio_postgres::Client,
     fill: &Fill<'_>,
+    frozen: bool,
     mut chunks: tokio::sync::mpsc::Receiver<Option<(Bytes, u64)>>,
 ) -> Result<u64, Cause> {
     let name = quoted(fill.table().name);
     let columns: Vec<String> = fill.table().columns.iter().map(|column| quoted(column)).collect();
-    // Rows can be stored frozen where the same transaction has emptied the table.
-    client.batch_execute(&format!("begin; truncate {name}")).await?;
-    let text = format!("copy {name} ({}) from stdin (format binary, freeze)", columns.join(", "));
+    // Rows can be stored frozen where the same transaction has emptied the table. Not every engine can do either.
+    if frozen {
+        client.batch_execute(&format!("begin; truncate {name}")).await?;
+    }
+    let form = if frozen { "format binary, freeze" } else { "format binary" };
+    let text = format!("copy {name} ({}) from stdin ({form})", columns.join(", "));
     let mut sink = pin!(client.copy_in::<_, Bytes>(&text).await?);
     sink.send(Bytes::from_static(HEADER)).await?;
     loop {
@@ -91,6 +96,8 @@ async fn copy(
     }
     sink.send(Bytes::from_static(TRAILER)).await?;
     let rows = sink.finish().await?;
-    client.batch_execute("commit").await?;
+    if frozen {
+        client.batch_execute("commit").await?;
+    }
     Ok(rows)
 }

@@ -104,12 +104,12 @@ impl Claim for Loading<'_> {
         Ok(self.file.sync_data()?)
     }
 
-    fn complete(&mut self, contents: &Contents) -> Result<u64, Cause> {
+    fn complete(&mut self, contents: &Contents) -> Result<Option<u64>, Cause> {
         self.seal(contents)?;
         self.file.sync_all()?;
         ensure_unused(self.database)?;
         put_in_place(&self.path, &self.database.0.path)?;
-        Ok(self.file.metadata().map_or(0, |about| about.len()))
+        Ok(self.file.metadata().ok().map(|about| about.len()))
     }
 
     fn abandon(&mut self, _: &[&str]) {

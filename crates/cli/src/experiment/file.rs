@@ -29,13 +29,14 @@ const BYTES_MAX: u64 = 1 << 20;
 const FOLDER: &str = "experiments";
 
 /// Experiments that come with the program, by name.
-pub(crate) const BUILT_IN: [(&str, &str); 11] = [
+pub(crate) const BUILT_IN: [(&str, &str); 12] = [
     ("http-tax", include_str!("../../experiments/http-tax.toml")),
     ("http-settings", include_str!("../../experiments/http-settings.toml")),
     ("drivers", include_str!("../../experiments/drivers.toml")),
     ("embedded", include_str!("../../experiments/embedded.toml")),
     ("durability", include_str!("../../experiments/durability.toml")),
     ("settings", include_str!("../../experiments/settings.toml")),
+    ("distributed", include_str!("../../experiments/distributed.toml")),
     ("pool-size", include_str!("../../experiments/pool-size.toml")),
     ("shard-scaling", include_str!("../../experiments/shard-scaling.toml")),
     ("shard-scaling-tpcb", include_str!("../../experiments/shard-scaling-tpcb.toml")),

@@ -13,6 +13,11 @@ const LATE_S: f64 = 2.0;
 /// Speaks where the engine counts.
 pub(super) fn engine_counts(trial: &Trial) -> Option<Rule> {
     let engine = trial.engine.as_ref()?;
+    // Of several nodes that got calls one was asked.
+    let nodes = trial.stack.settings.iter().find(|setting| setting.name == "stackmark.writers");
+    if nodes.is_some_and(|nodes| nodes.value != "1") {
+        return None;
+    }
     let claimed = Claimed::of(trial);
     // One that was away may have begun to count anew.
     if claimed.writes < WRITES_MIN || trial.measured_s <= LATE_S || engine.missing_s > 0.0 {
@@ -128,6 +133,13 @@ mod tests {
         check("engine-counts", &counting("mariadb", &[("statements", 60.0)]), Fine, "statements");
         is_silent("engine-counts", &direct());
         is_silent("engine-counts", &counting("postgres", &[]));
+        // One node of three has executed a third.
+        let mut of_one_node = counting("mariadb", &[("statements", 3.0)]);
+        let nodes = result::Setting { name: "stackmark.writers".to_owned(), value: "3".to_owned() };
+        of_one_node.stack.settings.push(nodes);
+        is_silent("engine-counts", &of_one_node);
+        of_one_node.stack.settings.last_mut().unwrap().value = "1".to_owned();
+        check("engine-counts", &of_one_node, Warning, "statements, and the engine counted");
         let mut away = trial;
         away.engine.as_mut().unwrap().missing_s = 1.0;
         is_silent("engine-counts", &away);

@@ -2,6 +2,7 @@
 
 use super::{fine, hint, listed, note, warning};
 use crate::figures;
+use model::Product;
 use result::{Rule, Tier, Trial};
 
 /// Commits a committed call below one by more than this: not all calls that were acknowledged committed.
@@ -132,6 +133,12 @@ fn unknown_fields(trial: &Trial) -> Vec<&'static str> {
 /// Whether the data is in memory, so that a flush costs nothing and keeps nothing.
 pub(super) fn in_memory(trial: &Trial) -> bool {
     trial.data.file_system.as_deref().is_some_and(|on| on.ends_with("(memory)"))
+}
+
+/// Says that the engine is one that our tests do not run on.
+pub(super) fn untried_engine(trial: &Trial) -> Option<Rule> {
+    let product = Product::of(&trial.stack.engine_version)?;
+    hint(product.untried(), "check the audits, and note its version and settings beside the result")
 }
 
 /// What an acknowledged commit survives.

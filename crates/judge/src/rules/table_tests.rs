@@ -24,7 +24,7 @@ const fn row(rule: &'static str, severity: Severity, words: &'static str, fire: 
 }
 
 /// Every rule of trials, in the order of the code. "Complains" is a warning or worse, but for those that only inform.
-const ROWS: [Row; 31] = [
+const ROWS: [Row; 32] = [
     row("call-accounting", Bad, "call counts do not add up", |trial| {
         trial.overall.call_counts.committed -= 1
     }),
@@ -74,6 +74,14 @@ const ROWS: [Row; 31] = [
     row("durability", Warning, "the data is in memory", |trial| {
         trial.data.file_system = Some("tmpfs (memory)".to_owned());
     }),
+    row(
+        "untried-engine",
+        Info,
+        "CockroachDB speaks the protocol of PostgreSQL, and Stackmark has not been tried",
+        |trial| {
+            trial.stack.engine_version = "13.0.0, CockroachDB CCL v25.3.4".to_owned();
+        },
+    ),
     row("plans", Info, "the plan of 1 statement changed while calls were made", |trial| {
         trial.stack.plans = vec![StatementPlan {
             statement: "read_stock".to_owned(),

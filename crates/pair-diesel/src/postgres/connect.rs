@@ -7,7 +7,7 @@ use diesel::result::Error;
 use diesel::sql_types::{Bool, Integer, Text};
 use diesel::{ConnectionError, QueryableByName, sql_query};
 use model::OpenError;
-use sql::{Dialect, Isolation, ServerUrl, Tls, Use, is_direct, postgres};
+use sql::{Dialect, ServerUrl, Tls, Use, is_direct, postgres};
 
 /// How long a server may take to let someone in, in seconds.
 const CONNECT_SECONDS_MAX: u32 = 10;
@@ -37,12 +37,17 @@ pub(super) struct Facts {
     mark: String,
 }
 
-const FACTS: &str = "select current_setting('server_version') as version, \
-     current_setting('server_version_num')::integer as version_num, \
-     current_setting('default_transaction_isolation') as isolation, pg_is_in_recovery() as in_recovery, \
-     (select setting from pg_settings where name = 'statement_timeout')::integer as statement_timeout_ms, \
-     current_setting('TimeZone') as time_zone, current_setting('lc_messages') as messages, \
-     coalesce(current_setting('stackmark.connection', true), '') as mark";
+fn facts() -> String {
+    format!(
+        "select {} as version, current_setting('server_version_num')::integer as version_num, {} as isolation, \
+         pg_is_in_recovery() as in_recovery, \
+         (select setting from pg_settings where name = 'statement_timeout')::integer as statement_timeout_ms, \
+         current_setting('TimeZone') as time_zone, current_setting('lc_messages') as messages, \
+         coalesce(current_setting('stackmark.connection', true), '') as mark",
+        postgres::VERSION,
+        postgres::ISOLATION
+    )
+}
 
 /// Connects, makes the settings of the URL (UTC, isolation, statement timeout, errors in English), and reads them back.
 /// Refuses a server that takes no writes.
@@ -74,21 +79,9 @@ pub(super) fn connect(url: &ServerUrl) -> Result<(PgConnection, Facts), OpenErro
             facts.messages, url.user
         )));
     }
-    let took = Isolation::named(&facts.isolation) == Some(url.isolation)
-        && facts.time_zone == "UTC"
-        && (url.statement_timeout_ms == 0
-            || u32::try_from(facts.statement_timeout_ms) == Ok(url.statement_timeout_ms));
-    if took {
-        return Ok((conn, facts));
-    }
-    Err(unusable(format!(
-        "requested isolation {}, time zone UTC and statement_timeout {} ms, server uses {}, {} and {} ms\nhint: use the address of PostgreSQL itself, not that of a pooler",
-        url.isolation.name(),
-        url.statement_timeout_ms,
-        facts.isolation,
-        facts.time_zone,
-        facts.statement_timeout_ms
-    )))
+    let timeout_ms = u32::try_from(facts.statement_timeout_ms).unwrap_or(0);
+    postgres::in_effect(url, &facts.isolation, &facts.time_zone, timeout_ms)?;
+    Ok((conn, facts))
 }
 
 /// In libpq's own form, whose values are quoted. Diesel sets the time zone to UTC by itself.
@@ -114,7 +107,7 @@ fn address(url: &ServerUrl) -> String {
 
 fn settle(conn: &mut PgConnection, url: &ServerUrl) -> QueryResult<Facts> {
     conn.batch_execute(&url.postgres_session(Use::Measured))?;
-    let facts: Facts = sql_query(FACTS).get_result(conn)?;
+    let facts: Facts = sql_query(facts()).get_result(conn)?;
     if english(&facts.messages) || conn.batch_execute("set lc_messages = 'C'").is_err() {
         // Only a superuser may choose the language; for others it has to be English already.
         return Ok(facts);

@@ -129,7 +129,7 @@ func (o *Opener) suits(limited context.Context, conn *pgx.Conn) error {
 	var isolation, zone, readOnly, version string
 	var recovery bool
 	var number int
-	question := `select current_setting('default_transaction_isolation'), current_setting('TimeZone'),
+	question := `select ` + inEffect + `, current_setting('TimeZone'),
 		current_setting('transaction_read_only'), pg_is_in_recovery(), current_setting('server_version'),
 		current_setting('server_version_num')::int`
 	row := conn.QueryRow(limited, question)

@@ -18,6 +18,14 @@ var worthComparing = [...]string{
 	"synchronous_commit", "full_page_writes", "synchronous_standby_names",
 }
 
+// itself is what a server calls itself, and inEffect the isolation in effect, as SQL: the same in all servers.
+const (
+	itself = `current_setting('server_version')
+		|| coalesce(', ' || substring(version() from '^CockroachDB [^ ]* [^ ]*'), '')
+		|| coalesce((select ', Citus ' || extversion from pg_extension where extname = 'citus'), '')`
+	inEffect = `coalesce(current_setting('yb_effective_transaction_isolation_level', true), current_setting('transaction_isolation'))`
+)
+
 // stack asks a session of ours what is in force.
 func stack(conn *pgx.Conn, database *settings.Database, adapterVersion string) (*engine.Stack, error) {
 	// `current_setting` gives units as people write them; what this version does not have is left out.
@@ -34,7 +42,7 @@ func stack(conn *pgx.Conn, database *settings.Database, adapterVersion string) (
 		return nil, err
 	}
 	var version, isolation, timeout string
-	question = `select current_setting('server_version'), current_setting('default_transaction_isolation'),
+	question = `select ` + itself + `, ` + inEffect + `,
 		(select setting from pg_settings where name = 'statement_timeout')`
 	if err := conn.QueryRow(background, question).Scan(&version, &isolation, &timeout); err != nil {
 		return nil, err
