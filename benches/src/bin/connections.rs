@@ -12,6 +12,8 @@ const CLIENTS: [u32; 3] = [100, 1_000, 10_000];
 /// Calls a second over all of them, far below what either process can do, and their duration.
 const RATE: &str = "2000";
 const SECONDS: &str = "20s";
+/// Seconds of calls at the same rate before those.
+const WARMUP_S: u32 = 5;
 /// A limit of the memory that a connection may take in the load generator, in KiB.
 const GENERATOR_KIB_MAX: f64 = 64.0;
 
@@ -63,7 +65,7 @@ fn main() {
 /// A server of its own for each: what many connections took it does not give back.
 fn measure(clients: u32, folder: &Folder) -> Result<Measured, String> {
     let server = Server::of_catalogue(&cli::address(&folder.url("foods.db"), "synchronous=normal"), None)?;
-    let count = clients.to_string();
+    let (count, warmup) = (clients.to_string(), format!("{WARMUP_S}s"));
     let args = [
         "run",
         "catalogue",
@@ -78,7 +80,7 @@ fn measure(clients: u32, folder: &Folder) -> Result<Measured, String> {
         "--duration",
         SECONDS,
         "--warmup",
-        "5s",
+        &warmup,
     ];
     let before = server.cpu();
     let document = stackmark(&args, &folder.path().join("results"))?;
@@ -108,5 +110,5 @@ fn measure(clients: u32, folder: &Folder) -> Result<Measured, String> {
 /// Calls of the warm-up at the same rate, too.
 fn all_calls(trial: &Trial) -> u64 {
     let counted = trial.overall.call_counts.started as f64;
-    (counted * (trial.measured_s + 5.0) / trial.measured_s) as u64
+    (counted * (trial.measured_s + f64::from(WARMUP_S)) / trial.measured_s) as u64
 }

@@ -125,7 +125,7 @@ impl Server for Database {
 
     /// Others estimate them, or answer for one of several servers.
     fn knows_sizes(session: &Session) -> bool {
-        session.product().is_none()
+        session.product.is_none()
     }
 
     fn at(url: ServerUrl) -> Database {
@@ -146,7 +146,7 @@ impl Server for Database {
         Ok(session)
     }
 
-    /// A lock by name. MariaDB lets no one share one: who only reads is alone as well.
+    /// Locks by name: see [`run_lock`].
     fn hold(&self, shared: bool) -> Result<Held, Cause> {
         run_lock::hold(self.open()?, shared)
     }
@@ -186,7 +186,7 @@ impl Server for Database {
         for group in groups {
             let mut session = self.open()?;
             let milliseconds = (limit * 1_000.0) as u64;
-            let settings = match session.product() {
+            let settings = match session.product {
                 None => AUDIT_SETTINGS,
                 Some(Product::TiDb) => "set session tidb_tmp_table_max_size = 4294967296",
                 // As it is: only the limit below is to be set.
@@ -200,7 +200,7 @@ impl Server for Database {
         }
         let mut guard = self.open()?;
         // Elsewhere `lock tables` is ignored, or unknown.
-        let locked = if guard.product().is_none() { lock_writers_out(&mut guard) } else { Ok(()) };
+        let locked = if guard.product.is_none() { lock_writers_out(&mut guard) } else { Ok(()) };
         match locked {
             Err(cause) if cause.kind == Kind::Denied => {}
             result => result?,
@@ -263,7 +263,7 @@ impl Server for Database {
         if self.way.get().is_some() {
             return Ok(Vec::new());
         }
-        if let Some(product) = session.product() {
+        if let Some(product) = session.product {
             let _ = self.way.set(Way::Inserts);
             return Ok(vec![untried(product)]);
         }

@@ -157,7 +157,7 @@ impl Server for Database {
     const STORED: &'static str = "select coalesce(sum(pg_total_relation_size(oid)), 0)::int8 from pg_class \
                                   where relkind = 'r' and relnamespace = quote_ident(current_schema())::regnamespace";
     fn storing(session: &Session) -> &'static str {
-        match session.product() {
+        match session.product {
             // Rows in transactions of a bounded size, and columns as wide as those of PostgreSQL.
             Some(Product::CockroachDb) => "set copy_from_atomic_enabled = off; set default_int_size = 4",
             // Memory is taken once for each connection that builds an index.
@@ -167,7 +167,7 @@ impl Server for Database {
 
     /// Others have the rows on other servers or in files of their own, of which PostgreSQL's functions know nothing.
     fn knows_sizes(session: &Session) -> bool {
-        session.product().is_none()
+        session.product.is_none()
     }
 
     fn at(url: ServerUrl) -> Database {
@@ -203,7 +203,7 @@ impl Server for Database {
         let (class, object) = (RUN_CLASS, oid.cast_signed());
         let lock = if shared { "pg_try_advisory_lock_shared" } else { "pg_try_advisory_lock" };
         match session.ask(&format!("select {lock}({class}, {object})")) {
-            Err(cause) if cause.kind == Kind::Unsupported && session.product().is_some() => {
+            Err(cause) if cause.kind == Kind::Unsupported && session.product.is_some() => {
                 return Ok(Held::Unknown);
             }
             taken => {
@@ -271,7 +271,7 @@ impl Server for Database {
         holder.begin("isolation level repeatable read, read only")?;
         let exported = holder.ask("select pg_export_snapshot()");
         // Where none can be exported, or one does not hold for all servers that have rows, one session asks everything.
-        let is_alone = holder.product().is_some();
+        let is_alone = holder.product.is_some();
         let snapshot = match exported {
             Err(cause) if cause.kind == Kind::Unsupported && is_alone => String::new(),
             exported => exported?,
@@ -336,7 +336,7 @@ impl Server for Database {
     }
 
     fn started(&self, session: &mut Session) -> Result<Vec<String>, Cause> {
-        let product = session.product();
+        let product = session.product;
         if product.is_none_or(Product::is_extension) {
             // A load is not done before it would survive a crash of the server, whatever the session's default is.
             session.batch("set synchronous_commit = on")?;
@@ -348,7 +348,7 @@ impl Server for Database {
     fn flush(&self, session: &mut Session) -> Result<(), Cause> {
         match session.batch("checkpoint") {
             // An engine with a log of its own has no checkpoint to ask for.
-            Err(_) if session.product().is_some() => Ok(()),
+            Err(_) if session.product.is_some() => Ok(()),
             // Not everybody may ask for that.
             Err(cause) if cause.kind == Kind::Denied => Ok(()),
             result => result,
@@ -388,7 +388,7 @@ impl Server for Database {
 impl Database {
     fn auditor(&self) -> Result<Session, Cause> {
         let mut session = self.opened_to_read()?;
-        if session.product() == Some(Product::CockroachDb) {
+        if session.product == Some(Product::CockroachDb) {
             // It has none of the others, and temporary tables only for who asks for them.
             session.set(&[("experimental_enable_temp_tables", "on")])?;
             return Ok(session);

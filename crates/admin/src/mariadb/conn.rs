@@ -45,7 +45,7 @@ impl Conn for Session {
     }
 
     fn product(&self) -> Option<Product> {
-        Session::product(self)
+        self.product
     }
 
     fn hold(&mut self) -> Result<bool, Cause> {
@@ -59,7 +59,7 @@ impl Conn for Session {
     }
 
     fn prepare(&mut self, making: &Making<'_>) -> Result<bool, Cause> {
-        match Session::product(self) {
+        match self.product {
             Some(_) => Ok(false),
             None => spider::spread(self, making),
         }
@@ -84,7 +84,7 @@ impl Conn for Session {
         let table = fill.table();
         let way = self.way.unwrap_or(Way::Inserts);
         // Others bound the size of a transaction, or its duration.
-        let whole = Session::product(self).is_none();
+        let whole = self.product.is_none();
         self.wait(async |conn| {
             let kinds = kinds(conn, table.name, table.columns).await?;
             match way {
@@ -184,7 +184,7 @@ fn shown(value: &Value) -> String {
 impl Session {
     /// Begins a transaction that sees what is committed now and writes nothing. TiDB takes no second characteristic.
     pub(crate) fn take_snapshot(&mut self) -> Result<(), Cause> {
-        let only = if Session::product(self) == Some(Product::TiDb) { "" } else { ", read only" };
+        let only = if self.product == Some(Product::TiDb) { "" } else { ", read only" };
         self.batch(&format!("start transaction with consistent snapshot{only}"))
     }
 

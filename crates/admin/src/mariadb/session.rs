@@ -35,7 +35,7 @@ pub(crate) struct Session {
     conn: Option<Conn>,
     runtime: Runtime,
     /// What only speaks MySQL's protocol.
-    product: Option<Product>,
+    pub(crate) product: Option<Product>,
     /// How it stores rows.
     pub(crate) way: Option<Way>,
     /// Whether the temporary tables of its audits could be made, or why not.
@@ -56,11 +56,6 @@ impl Session {
             return Err(pooled(url));
         }
         Ok(Session { url: url.clone(), conn: Some(conn), runtime, product, way: None, made: Ok(()) })
-    }
-
-    /// What only speaks MySQL's protocol.
-    pub(crate) fn product(&self) -> Option<Product> {
-        self.product
     }
 
     pub(crate) fn database(&self) -> &str {

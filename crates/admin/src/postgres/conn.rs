@@ -62,7 +62,7 @@ impl Conn for Session {
 
     /// A server that has no such setting answers with nothing.
     fn prepare(&mut self, making: &Making<'_>) -> Result<bool, Cause> {
-        if Session::product(self) == Some(Product::Citus) {
+        if self.product == Some(Product::Citus) {
             if making.references {
                 return Err(Cause::other(
                     "Citus has foreign keys only between columns that rows are spread by\nhint: load without --foreign-keys",
@@ -84,7 +84,7 @@ impl Conn for Session {
     }
 
     fn product(&self) -> Option<Product> {
-        Session::product(self)
+        self.product
     }
 
     fn hold(&mut self) -> Result<bool, Cause> {
@@ -131,13 +131,13 @@ impl Conn for Session {
 
     /// Also tells the server that nothing needs cleaning.
     fn analyze(&mut self, table: &str) -> Result<(), Cause> {
-        let vacuum = if Session::product(self).is_some() { "analyze" } else { "vacuum (analyze)" };
+        let vacuum = if self.product.is_some() { "analyze" } else { "vacuum (analyze)" };
         self.batch(&format!("{vacuum} {}", quoted(table)))
     }
 
     /// By where its rows are.
     fn parts(&mut self, table: &Table) -> Result<Vec<String>, Cause> {
-        if self.version_num() < PLACES_SINCE || Session::product(self).is_some() {
+        if self.version_num() < PLACES_SINCE || self.product.is_some() {
             return Ok(vec!["true".into()]);
         }
         let text = "select pg_relation_size($1::text::regclass) / current_setting('block_size')::int8";
@@ -156,7 +156,7 @@ impl Conn for Session {
 
     fn read_back(&mut self, table: &Table, part: &str, signals: &Signals) -> Result<Checksum, Cause> {
         let forms = forms(self, table)?;
-        match Session::product(self) {
+        match self.product {
             Some(Product::CockroachDb) => self.wait(read_rows(self.client(), table, &forms, part, signals)),
             _ => self.wait(read_back(self.client(), table, &forms, part, signals)),
         }
@@ -245,10 +245,7 @@ async fn read_back(
         if !push_row(&mut canonical, forms, row)? {
             continue;
         }
-        sum.add_row(&canonical);
-        if sum.rows % LOOK_EVERY == 0 {
-            signals.count(LOOK_EVERY)?;
-        }
+        add_row(&mut sum, &canonical, signals)?;
     }
     signals.count(sum.rows % LOOK_EVERY)?;
     Ok(sum)
@@ -272,13 +269,19 @@ async fn read_rows(
         for (column, form) in forms.iter().enumerate() {
             push_field(&mut canonical, *form, row.try_get::<_, Option<Raw<'_>>>(column)?.map(|raw| raw.0))?;
         }
-        sum.add_row(&canonical);
-        if sum.rows % LOOK_EVERY == 0 {
-            signals.count(LOOK_EVERY)?;
-        }
+        add_row(&mut sum, &canonical, signals)?;
     }
     signals.count(sum.rows % LOOK_EVERY)?;
     Ok(sum)
+}
+
+/// Counts a row that was read back; now and then it says how far it is, and ends where the load is to end.
+fn add_row(sum: &mut Checksum, canonical: &[u8], signals: &Signals) -> Result<(), Cause> {
+    sum.add_row(canonical);
+    if sum.rows.is_multiple_of(LOOK_EVERY) {
+        signals.count(LOOK_EVERY)?;
+    }
+    Ok(())
 }
 
 /// A value as the server sends it.

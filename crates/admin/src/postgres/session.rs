@@ -32,7 +32,7 @@ pub(crate) struct Session {
     tls: MakeRustlsConnect,
     version_num: i64,
     /// What only speaks PostgreSQL's protocol, or is an extension of it.
-    product: Option<Product>,
+    pub(crate) product: Option<Product>,
     /// Settings of each transaction, where a pooler lets no setting outlive one.
     pooled: Option<String>,
     /// The state that its audits see.
@@ -149,11 +149,6 @@ impl Session {
     /// `server_version_num`: 150020.
     pub(crate) fn version_num(&self) -> i64 {
         self.version_num
-    }
-
-    /// What only speaks PostgreSQL's protocol, or is an extension of it.
-    pub(crate) fn product(&self) -> Option<Product> {
-        self.product
     }
 
     pub(crate) fn client(&self) -> &Client {

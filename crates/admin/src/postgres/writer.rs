@@ -22,7 +22,7 @@ pub(crate) fn store(session: &mut Session, fill: &Fill<'_>, forms: &[Form]) -> R
     let (give, take) = tokio::sync::mpsc::channel(CHUNKS_WAITING);
     std::thread::scope(|scope| {
         let maker = scope.spawn(move || make(fill, forms, &give));
-        let frozen = session.product().is_none();
+        let frozen = session.product.is_none();
         let stored = session.with(async |client| {
             let stored = copy(client, fill, frozen, take).await;
             if stored.is_err() {
