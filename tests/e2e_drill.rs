@@ -133,7 +133,10 @@ fn what_cannot_be_struck_is_said_before_anything_starts() {
     refused(
         &workdir,
         "drill tpcb --only generator:drown",
-        &["no fault `drown`", "kill, pause, cut-off, power-cut, disk-full, kill-after-publishing"],
+        &[
+            "no fault `drown`",
+            "kill, pause, cut-off, power-cut, disk-full, kill-after-publishing, kill-after-prepare",
+        ],
     );
     refused(&workdir, "drill tpcb --rate 0", &["1 to 100000 calls per second"]);
     refused(&workdir, "drill tpcb --faults 0", &["1..=10000"]);

@@ -4,6 +4,7 @@ use crate::e2e_impostor::{Asked, Reply, answer, before, changed, forward};
 use crate::e2e_workdir::{Ran, Workdir, parse};
 use serde_json::Value;
 use std::fs;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// For servers whose first wrong answer ends the trial: long enough for it to come, however long a disk stalls.
@@ -30,14 +31,14 @@ impl Lied {
         options: &str,
         twist: impl Fn(&Asked, &dyn Fn() -> Vec<u8>) -> Reply + Send + Sync + 'static,
     ) -> Lied {
-        Lied::of_server(workload, options, |_| twist)
+        Lied::of_server(workload, options, |_, _| twist)
     }
 
-    /// The same where what it does depends on the address of the real one.
+    /// The same where what it does depends on the address of the real one, or its database.
     fn of_server<T: Fn(&Asked, &dyn Fn() -> Vec<u8>) -> Reply + Send + Sync + 'static>(
         workload: &str,
         options: &str,
-        twist: impl FnOnce(&str) -> T,
+        twist: impl FnOnce(&str, PathBuf) -> T,
     ) -> Lied {
         let workdir = Workdir::loaded();
         let database = if workload == "tpcc" { "bench.db" } else { "other.db" };
@@ -45,7 +46,7 @@ impl Lied {
             assert_eq!(workdir.run(&format!("load {workload} --db sqlite:{database} --golden")).code(), 0);
         }
         let (_server, real) = workdir.serve_workload(workload, database);
-        let twist = twist(real.strip_prefix("http://").unwrap());
+        let twist = twist(real.strip_prefix("http://").unwrap(), workdir.path(database));
         let url = before(&real, twist);
         let warmup = if options.contains("--warmup") { "" } else { "--warmup 0s" };
         let line = format!("run {workload} --url {url} --db sqlite:{database} {warmup} {options}");
@@ -348,7 +349,7 @@ fn acknowledged_calls_are_looked_up_at_once_during_warm_up() {
 #[test]
 fn what_is_acknowledged_before_it_is_stored_is_invalid_though_it_is_stored_in_the_end() {
     let kept = std::sync::Mutex::new(Vec::new());
-    let lied = Lied::of_server("booking", "--calls 60 --clients 2 --mix book=100", move |real| {
+    let lied = Lied::of_server("booking", "--calls 60 --clients 2 --mix book=100", move |real, _| {
         let real = real.to_owned();
         move |asked, pass_on| {
             let mut kept = kept.lock().unwrap();
@@ -368,4 +369,33 @@ fn what_is_acknowledged_before_it_is_stored_is_invalid_though_it_is_stored_in_th
     let words = "Calls were acknowledged before they were stored. When the last one had been answered: ";
     assert!(!failed.is_empty(), "{:?}", lied.ran);
     assert!(failed.iter().all(|found| found["sentence"].as_str().unwrap().starts_with(words)), "{failed:?}");
+}
+
+#[test]
+fn what_is_written_after_the_last_answer_is_invalid_though_all_audits_pass_then() {
+    // Customers are asked for once the last payment has been answered.
+    let lied = Lied::of_server("tpcc", "--calls 60 --clients 2 --mix payment=100", |_, database| {
+        let written = AtomicU64::new(0);
+        let add = move |cents: i64| {
+            let conn = rusqlite::Connection::open(&database).unwrap();
+            conn.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
+            conn.execute("update warehouse set w_ytd = w_ytd + ?1 where w_id = 1", [cents]).unwrap();
+        };
+        move |asked, pass_on| {
+            let wanted = u64::from(asked.path == "/tpcc/order-status");
+            let turn = written.compare_exchange(wanted, wanted + 1, Ordering::SeqCst, Ordering::SeqCst);
+            let answer = pass_on();
+            if turn.is_ok() {
+                add(if wanted == 0 { -100 } else { 100 });
+            }
+            Reply::Bytes(answer)
+        }
+    });
+    assert_eq!(lied.ran.code(), 1, "{:?}", lied.ran);
+    let trial = &lied.document["trials"][0];
+    let checks = ["audits", "ledger"].map(|of| trial[of].as_array().unwrap().clone()).concat();
+    let failed: Vec<&Value> = checks.iter().filter(|found| found["check"] == "failed").collect();
+    let [one] = failed[..] else { panic!("{failed:?}\n{:?}", lied.ran) };
+    assert_eq!(one["name"], "last-answer", "{one}");
+    assert!(one["violations"][0].as_str().unwrap().contains(" later"), "{one}");
 }

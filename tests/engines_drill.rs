@@ -48,7 +48,16 @@ fn shards_under_two_phase_commit_are_killed_paused_and_cut_off_on_postgresql() {
 
 #[test]
 fn a_server_that_coordinates_two_phase_commit_on_mariadb_dies_between_its_phases() {
-    assert_passed("transfer/mariadb/axum+mysql-async/2pc --only server,engine:cut-off --faults 3 --rate 400");
+    let phases = "server:kill-after-prepare,server:kill-after-decision";
+    assert_passed(&format!(
+        "transfer/mariadb/axum+mysql-async/2pc --only {phases},engine:cut-off --faults 3"
+    ));
+}
+
+#[test]
+fn a_generator_that_coordinates_two_phase_commit_on_postgresql_dies_between_its_phases() {
+    let phases = "generator:kill-after-prepare,generator:kill-after-decision";
+    assert_passed(&format!("transfer/postgres/tokio-postgres/2pc-log --only {phases} --faults 2"));
 }
 
 #[test]

@@ -45,7 +45,8 @@ const COCKROACH: Instead = &[
     ("default_int_size", "stackmark.int_size"),
 ];
 
-/// YugabyteDB 2025.1: no places of rows, and no `freeze`; sizes that mean nothing.
+/// YugabyteDB 2025.1: no places of rows, and no `freeze`; sizes that mean nothing. A database whose tables share a tablet; what keeps a
+/// table out of it is an option of PostgreSQL that can be read back.
 const YUGABYTE: Instead = &[
     ("current_setting('server_version')", "'15.12-YB-2025.1.0.0-b0'::text"),
     ("pg_export_snapshot", "no_such_snapshot"),
@@ -54,6 +55,8 @@ const YUGABYTE: Instead = &[
     ("pg_database_size(current_database())", "null::int8"),
     ("pg_total_relation_size(oid)", "0::int8"),
     ("checkpoint", "no_such_statement"),
+    ("yb_is_database_colocated()", "true"),
+    ("colocation = false", "autovacuum_enabled = false"),
 ];
 
 /// TiDB: one characteristic of a transaction at most, no `lock tables`, and none of the views of InnoDB.
@@ -128,9 +131,7 @@ fn what_speaks_postgresqls_protocol_is_recognised_and_used_within_what_it_can_do
                 server.engine.client(&database, SPREADING).unwrap();
             }
             let url = address(server, Dialect::Postgres, &database, instead);
-            // TPC-C reads and audits more; the small one is for what the others have shown already.
-            let workload = if name == "YugabyteDB" { "tpcb" } else { "tpcc" };
-            let trial = used(server, &format!("{workload}/postgres/tokio-postgres"), &url, name);
+            let trial = used(server, "tpcc/postgres/tokio-postgres", &url, name);
             if name == "CockroachDB" {
                 server.engine.client(&database, CONFLICTS_AT_COMMIT).unwrap();
                 repeats(server, "tpcc/postgres/tokio-postgres", &url);
@@ -139,12 +140,26 @@ fn what_speaks_postgresqls_protocol_is_recognised_and_used_within_what_it_can_do
             assert_eq!(has_own, name == "Citus", "{name}: what it answers for the sake of clients: {trial}");
             let ran = server.run(
                 &Workdir::empty(),
-                &format!(
-                    "compare {workload}/postgres {workload}/postgres/sqlx --db {url} {SHORT} --blocks 1"
-                ),
+                &format!("compare tpcc/postgres tpcc/postgres/sqlx --db {url} {SHORT} --blocks 1"),
             );
             refused(&ran, &[name, "copies"]);
         }
+        for name in ["as_cockroachdb", "as_yugabytedb"] {
+            let answer = server.engine.client(name, KEYS_BEFORE_ROWS).unwrap();
+            assert!(answer.contains("keys first"), "{name}: {answer}");
+        }
+        let apart = server.engine.client("as_yugabytedb", TABLETS).unwrap();
+        for table in "customer district history new_order order_line orders stock warehouse".split(' ') {
+            assert!(apart.contains(&format!("{table} {{autovacuum_enabled=false}}")), "{table}: {apart}");
+        }
+        assert!(!apart.lines().any(|line| line.starts_with("item ")), "{apart}");
+        // Tables that have an option already.
+        server.engine.create_database("as_yugabytedb_bank").unwrap();
+        let url = address(server, Dialect::Postgres, "as_yugabytedb_bank", YUGABYTE);
+        let loaded = server.run(&Workdir::empty(), &format!("load tpcb --golden --db {url}"));
+        assert_eq!(loaded.code(), 0, "{loaded:?}");
+        let bank = server.engine.client("as_yugabytedb_bank", TABLETS).unwrap();
+        assert!(bank.contains("pgbench_accounts {fillfactor=100,autovacuum_enabled=false}"), "{bank}");
         let spread = server.engine.client("as_citus", SPREAD).unwrap();
         for line in [
             "customer spread by c_w_id",
@@ -156,6 +171,14 @@ fn what_speaks_postgresqls_protocol_is_recognised_and_used_within_what_it_can_do
         }
     });
 }
+
+/// Whether the key of a table was made before its rows were stored.
+const KEYS_BEFORE_ROWS: &str = "
+select case when i.xmin::text::int8 < r.first then 'keys first' else 'rows first' end
+from pg_index i, (select min(xmin::text::int8) as first from item) r where i.indisprimary and i.indrelid = 'item'::regclass";
+/// What tables are made with.
+const TABLETS: &str =
+    "select relname || ' ' || reloptions::text from pg_class where reloptions is not null order by 1";
 
 /// One payment in twenty fails when it is committed, as CockroachDB has it with serializable transactions.
 const CONFLICTS_AT_COMMIT: &str = "

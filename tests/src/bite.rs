@@ -6,7 +6,7 @@ use crate::fault_injectors::{EXACT, FaultInjector, SHAPE, UNSEEN};
 use crate::lies::DEFECTS;
 use crate::sabotage::{SabotagedTarget, Trick};
 use crate::served::Served;
-use crate::store::{Found, Store};
+use crate::store::{Store, StoreFindings};
 use crate::tamper::Tampering;
 use crate::test_engines::TestEngine;
 use model::Target as _;
@@ -33,7 +33,7 @@ fn target<B: TestEngine>(store: &Store, trick: Trick) -> SabotagedTarget<B::Open
 ///
 /// # Panics
 /// When the trial fails.
-pub fn sabotaged<B: TestEngine>(store: &Store, injector: &FaultInjector, calls: u64) -> Found {
+pub fn sabotaged<B: TestEngine>(store: &Store, injector: &FaultInjector, calls: u64) -> StoreFindings {
     let before = store.tallies();
     let trial = drive_trusting(store, target::<B>(store, injector.trick), injector.workers, calls, SEED);
     assert_eq!(trial.failure, None, "{}", injector.what);
@@ -41,7 +41,7 @@ pub fn sabotaged<B: TestEngine>(store: &Store, injector: &FaultInjector, calls: 
 }
 
 /// What a saboteur was not caught by, or should not have been, in one sentence.
-pub fn judged(injector: &FaultInjector, found: &Found) -> Option<String> {
+pub fn judged(injector: &FaultInjector, found: &StoreFindings) -> Option<String> {
     let expected: BTreeSet<String> = injector.caught_by.iter().map(|name| (*name).to_owned()).collect();
     let failed = found.failed();
     (failed != expected).then(|| format!("{}: expected {expected:?}, failed {failed:#?}", injector.what))

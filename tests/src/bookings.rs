@@ -155,6 +155,14 @@ impl Injected for Bookings {
             &["ledger"],
         ),
         Injector::after(
+            "a booking is dated years before its run",
+            &[
+                "insert into booking (run, worker, sequence, event, user_id, quantity, created) select 1785000000000000000, 1, 1,                  min(id), 7, 1, 1 from event where available > 0 and limited = 0",
+                "update event set available = available - 1 where id = (select event from booking where created = 1)",
+            ],
+            &["booking-shape", "ledger"],
+        ),
+        Injector::after(
             "an event is gone",
             &["delete from event where id = 24"],
             &["booking-shape", "row-counts"],

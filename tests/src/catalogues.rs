@@ -88,7 +88,22 @@ impl Injected for FoodCatalogue {
         Injector::after(
             "a food is in no category",
             &["update food set category = 99 where id = 7"],
-            &["food-references"],
+            &["food-references", "ledger"],
+        ),
+        Injector::after(
+            "a food is in another category",
+            &["update food set category = category % 3 + 1 where id = 7"],
+            &["ledger"],
+        ),
+        Injector::after(
+            "a category has the name of another",
+            &["update category set name = 'category 2' where id = 1"],
+            &["ledger"],
+        ),
+        Injector::after(
+            "the name of a food is in capitals",
+            &["update food set name = upper(name) where id = 7"],
+            &["ledger"],
         ),
         Injector::after(
             "a food has too much energy",

@@ -352,6 +352,11 @@ pub const EXACT: &[FaultInjector] = &[
     edits("deliveries are dated years ago", &[(Stmt::DeliverLines, "{now}", "{old}")], &["run-dates"]),
     edits("payments are dated years ago", &[(Stmt::InsertHistory, "{now}", "{old}")], &["run-dates"]),
     edits(
+        "payments have the date of those that were loaded",
+        &[(Stmt::InsertHistory, "{now}", "{loaded}")],
+        &["run-dates"],
+    ),
+    edits(
         "lines are labelled for another district",
         &[(Stmt::InsertOrderLine, "?8, ?9", "?8, lower(?9)")],
         &["line-texts"],

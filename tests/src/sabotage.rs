@@ -79,12 +79,15 @@ impl Trick {
 
 /// A text in an engine's words: `{now}` is the time, `{old}` one before all loads, `{cent}` an amount of one cent, `{cents}` how many of them a unit has.
 pub fn spelled(dialect: Dialect, text: &str) -> String {
-    let (now, old, cent, cents) = match dialect {
-        Dialect::Sqlite => ("unixepoch()", "1600000000", "1", "1"),
-        Dialect::Postgres => ("localtimestamp", "timestamp '2020-09-13'", "0.01", "100"),
-        Dialect::MySql => ("utc_timestamp()", "'2020-09-13'", "0.01", "100"),
+    let (now, old, loaded, cent, cents) = match dialect {
+        Dialect::Sqlite => ("unixepoch()", "1600000000", "1704067200", "1", "1"),
+        Dialect::Postgres => {
+            ("localtimestamp", "timestamp '2020-09-13'", "timestamp '2024-01-01'", "0.01", "100")
+        }
+        Dialect::MySql => ("utc_timestamp()", "'2020-09-13'", "'2024-01-01'", "0.01", "100"),
     };
-    text.replace("{now}", now).replace("{old}", old).replace("{cents}", cents).replace("{cent}", cent)
+    let dated = text.replace("{now}", now).replace("{old}", old).replace("{loaded}", loaded);
+    dated.replace("{cents}", cents).replace("{cent}", cent)
 }
 
 /// A session with a saboteur around it.

@@ -78,7 +78,8 @@ pub(crate) fn flatten(stream: TokenStream, into: &mut Vec<(String, usize)>) {
         let line = tree.span().start().line;
         match tree {
             TokenTree::Punct(punct) if punct.as_char() == '#' => {
-                // An attribute. The lint on a call names the very function that the call is excused for.
+                // An attribute, of what follows or (`#!`) of what it is in. The lint on a call names the very function that the call is excused for.
+                trees.next_if(|tree| matches!(tree, TokenTree::Punct(inner) if inner.as_char() == '!'));
                 let Some(TokenTree::Group(attribute)) = trees.peek() else { continue };
                 let for_tests = is_for_tests(attribute.stream());
                 trees.next();

@@ -39,7 +39,7 @@ pub struct Store {
 
 /// What was found in a store after calls.
 #[derive(Debug)]
-pub struct Found {
+pub struct StoreFindings {
     /// Every audit of the stored data with its finding.
     pub audits: Vec<(Audit, Finding)>,
     /// Every measure of the ledger: its name, and its violations.
@@ -215,10 +215,13 @@ impl Store {
     ///
     /// # Panics
     /// When an audit could not be run, or districts are missing.
-    pub fn find(&self, before: &[StoredTally], claims: &Claims) -> Found {
+    pub fn find(&self, before: &[StoredTally], claims: &Claims) -> StoreFindings {
         let audits = self.audits();
         let ledger = claims.audit(before, &self.tallies()).expect("the districts stay what they are");
-        Found { audits, ledger: ledger.into_iter().map(|found| (found.name, found.violations)).collect() }
+        StoreFindings {
+            audits,
+            ledger: ledger.into_iter().map(|found| (found.name, found.violations)).collect(),
+        }
     }
 
     /// Fails unless all twelve conditions hold, and so does every audit that compares exactly. Shares are not judged:
@@ -236,7 +239,7 @@ impl Store {
     }
 }
 
-impl Found {
+impl StoreFindings {
     /// Names of what failed, audits and measures of the ledger together.
     pub fn failed(&self) -> BTreeSet<String> {
         let audits = self.audits.iter().filter(|(_, finding)| finding.verdict == AuditOutcome::Failed);

@@ -112,6 +112,13 @@ impl Injected for Transfers {
             &["ledger"],
         ),
         Injector::after(
+            "a declined transfer is dated years before its run",
+            &[
+                "insert into transfer (run, worker, sequence, source, target, amount, state, balance, created) values                  (1785000000000000000, 1, 1, 3, 4, 10000000000, 2, 1, 1)",
+            ],
+            &["ledger", "transfer-shape"],
+        ),
+        Injector::after(
             "an account is gone",
             &["delete from account where id = 3"],
             &["ledger", "row-counts"],

@@ -49,7 +49,7 @@ struct Tally {
 
 /// Durable commits, and the calls that they were for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Shared {
+pub struct GroupCommits {
     /// Commits of the engine that were acknowledged to at least one call.
     pub commits: u64,
     /// Calls that were acknowledged by them.
@@ -94,9 +94,9 @@ impl Group {
     }
 
     /// What has been shared so far.
-    pub(crate) fn shared(&self) -> Shared {
+    pub(crate) fn shared(&self) -> GroupCommits {
         let Tally { commits, calls } = &self.tally;
-        Shared { commits: commits.load(Ordering::Relaxed), calls: calls.load(Ordering::Relaxed) }
+        GroupCommits { commits: commits.load(Ordering::Relaxed), calls: calls.load(Ordering::Relaxed) }
     }
 
     #[cfg(test)]

@@ -4,7 +4,7 @@
 //! No one waits for company. Whoever ends a call while others wait for their turn leaves the commit to the last of them,
 //! and whoever finds no one waiting commits for all. A single client therefore commits as it would without a group.
 
-use crate::group::{Group, Shared, TRANSACTIONS_MAX, Turn};
+use crate::group::{Group, GroupCommits, TRANSACTIONS_MAX, Turn};
 use crate::open::{ADAPTER, connect, has_log, read_back, refused};
 use crate::prepared::{Prepared, fault};
 use model::{Clock, Fault, Home, Nanos, OpenError, Stack};
@@ -58,7 +58,7 @@ pub struct Sharing(Arc<Group>);
 
 impl Sharing {
     /// Since the opener was made.
-    pub fn so_far(&self) -> Shared {
+    pub fn so_far(&self) -> GroupCommits {
         self.0.shared()
     }
 

@@ -20,7 +20,7 @@ mod test_disk;
 
 pub use attached::AttachedOpener;
 pub use conn::SqliteConn;
-pub use group::Shared;
+pub use group::GroupCommits;
 pub use grouped::{GroupedConn, GroupedOpener, Sharing};
 pub use lane::{Lane, Pass};
 pub use open::{SqliteOpener, connect, read_back};

@@ -223,6 +223,10 @@ pub(crate) trait Conn: Send {
     /// Answers a group of audits.
     fn audit(&mut self, group: &AuditGroup, asking: &Asking<'_>) -> Vec<AuditRows>;
 
+    /// Makes a table, empty and without indexes.
+    fn create(&mut self, statement: &str, _table: &Table) -> Result<(), Cause> {
+        self.batch(statement)
+    }
     /// Changes tables that have been made and are still empty as a setting of the engine asks, or spreads them over its data nodes. Whether
     /// it has made the indexes, too.
     fn prepare(&mut self, _making: &Making<'_>) -> Result<bool, Cause> {

@@ -278,7 +278,13 @@ impl Load<'_> {
         let (writers, readers) = self.engine.connections(threads(self.plan.threads));
         let mut conns = self.connect(claim, writers, false)?;
         for statement in self.statements("table_") {
-            conns[0].batch(statement).when("make tables in")?;
+            let name = table_of(statement);
+            let table = self.plan.dataset.tables().iter().find(|table| Some(table.name) == name);
+            match table {
+                Some(table) => conns[0].create(statement, table),
+                None => conns[0].batch(statement),
+            }
+            .when("make tables in")?;
         }
         let making = Making {
             tables: self.plan.dataset.tables(),

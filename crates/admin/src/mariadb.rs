@@ -20,7 +20,7 @@ use crate::engine::{Auditors, Conn, Engine, Queries};
 use crate::error::{Cause, Error, Kind};
 use crate::hold::{Held, Holding};
 use crate::record::TABLE;
-use crate::server::{Lock, Server, claimed, not_copied, untried};
+use crate::server::{Lock, Server, claimed, untried};
 use crate::{AuditGroup, Store};
 use model::{Nanos, Product};
 use mysql_async::prelude::Queryable;
@@ -294,11 +294,6 @@ impl Server for Database {
     }
 
     fn copy(&self, to: &Database, ours: bool) -> Result<(), Error> {
-        let product =
-            if ours { None } else { Engine::product(self).map_err(|source| self.failed("copy", source))? };
-        if let Some(product) = product {
-            return Err(self.failed("copy", Cause::new(Kind::Unsupported, not_copied(product))));
-        }
         to.create()?;
         let contents = copy::complete_in(self)?;
         let mut claimed = claimed(to, "copy to")?;

@@ -15,7 +15,7 @@ use crate::engine::{Auditors, Conn as _, Engine, Queries};
 use crate::error::{Cause, Error, Kind};
 use crate::hold::{Held, Hold, Holding};
 use crate::record::TABLE;
-use crate::server::{Lock, Server, not_copied, untried};
+use crate::server::{Lock, Server, untried};
 use model::{Nanos, Product};
 use observe::EngineProbe;
 use session::{Session, quoted};
@@ -359,12 +359,6 @@ impl Server for Database {
     /// on such a copy works in the state right after a checkpoint for half a minute and more. An engine of ours copies through
     /// its log, where it can and that leaves the log room; what went through the log is on disk, but the files are not flushed.
     fn copy(&self, to: &Database, ours: bool) -> Result<(), Error> {
-        // A private engine is none of them, and a session in the database would be in the way of its copy.
-        let product =
-            if ours { None } else { Engine::product(self).map_err(|source| self.failed("copy", source))? };
-        if let Some(product) = product {
-            return Err(self.failed("copy", Cause::new(Kind::Unsupported, not_copied(product))));
-        }
         to.ensure_ours()?;
         to.remove()?;
         let copy = || {

@@ -1,9 +1,10 @@
 //! The control plane of a database, whatever its engine.
 
 use crate::engine::Engine;
-use crate::error::Error;
+use crate::error::{Cause, Error, Kind};
 use crate::hold::Held;
 use crate::kept::{self, Kept};
+use crate::server::not_copied;
 use crate::{AuditGroup, Audited, Found, LoadPlan, LoadProgress, Loaded, mariadb, postgres, sqlite};
 use model::{Nanos, Product};
 use observe::EngineProbe;
@@ -70,6 +71,10 @@ impl Store {
     /// When there is nothing to copy, either is in use, what is in the way is not ours, or they are not on one server; when
     /// space runs out, and for whatever the system or the server says.
     pub fn copy_to(&self, to: impl Into<DbUrl>, ours: bool) -> Result<(), Error> {
+        // A private engine is always one of those that can, and a session in the database would be in the way of its copy.
+        if !ours {
+            self.ensure_copied()?;
+        }
         self.0.copy_to(&to.into(), ours)
     }
 
@@ -206,6 +211,20 @@ impl Store {
     /// the system's.
     pub fn hold(&self, shared: bool) -> Result<Held, Error> {
         self.0.hold(shared).map_err(|source| self.0.unusable(source))
+    }
+
+    /// Finds out that copies of it can be made, as [`Store::copy_to`] would.
+    ///
+    /// # Errors
+    /// It is on an engine of whose databases no copies are made.
+    pub fn ensure_copied(&self) -> Result<(), Error> {
+        // Where the server does not answer, the error of the copy explains why.
+        match self.0.product() {
+            Ok(Some(product)) => {
+                Err(self.0.failed("copy", Cause::new(Kind::Unsupported, not_copied(product))))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Finds out that one connection is one session of the server: not where a pooler answers, which may give each transaction another

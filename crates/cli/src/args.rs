@@ -302,7 +302,7 @@ pub(crate) struct Sweep {
     /// Rates of an open loop instead, in calls/s, rising: `100,200,400`, or `100..800` for each doubling.
     #[arg(long, value_parser = rates_list, conflicts_with = "clients")]
     pub(crate) rates: Option<Loads>,
-    /// Clients of an open loop: the most calls in flight at once.
+    /// Number of clients of an open loop, each with at most one call in flight.
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) in_flight: u32,
     /// Blocks, each of one trial per load in random order.
@@ -336,7 +336,7 @@ pub(crate) struct FindMax {
     /// Confirmation trials at the rate found, which must all meet the SLO.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) confirm: u32,
-    /// Clients: the most calls in flight at once.
+    /// Number of clients, each with at most one call in flight.
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) in_flight: u32,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `stackmark audit`: the stored data of an existing database, whoever loaded it.
+//! `stackmark audit`: the stored data of an existing database, also of another tool's.
 
 use crate::args;
 use crate::args::Stores;
@@ -7,7 +7,7 @@ use admin::{Found, store};
 use anyhow::{Context, Result, bail};
 use deploy::Interrupt;
 use deploy::at;
-use deploy::database::{Asked, inspect, load_command};
+use deploy::database::{LookAt, inspect, load_command};
 use result::{Audit, AuditWhen, Check, LedgerCheck};
 use schedule::CommandOutcome;
 use serde::Serialize;
@@ -110,7 +110,7 @@ fn look<W: Driven>(url: &DbUrl, all: &[DbUrl]) -> Result<ForeignDatabase<W::Exte
             Ok(ForeignDatabase { name, ours: true, size, notes: Vec::new() })
         }
         Found::Foreign { what, tables } => {
-            W::auditable(&Asked(url), &tables).with_context(|| format!("{at} is {what}"))
+            W::auditable(&LookAt(url), &tables).with_context(|| format!("{at} is {what}"))
         }
     }
 }

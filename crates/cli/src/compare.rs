@@ -31,7 +31,7 @@ const TURNS_MEASURED: Nanos = Nanos::from_secs(12);
 const CALLS_FOR_P99: f64 = 1_200.0;
 /// The longest that `--precision` goes on for without `--time`.
 const PRECISION_TIME: Nanos = Nanos::from_secs(20 * 60);
-/// Differences within this share do not matter unless the user says otherwise.
+/// Differences within this share do not matter by default.
 pub(crate) const MARGIN: f64 = 0.02;
 
 pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<CommandOutcome> {
@@ -132,7 +132,7 @@ pub(crate) fn compare<W: Driven>(
     let metrics = match (args.metric.is_empty(), sides.plan.arrivals) {
         (false, _) => args.metric.clone(),
         (true, _) if args.confirm_bottleneck => vec!["throughput".into()],
-        // At a rate that both sides keep, throughput says nothing.
+        // At a rate that both sides keep, throughput is the same.
         (true, Arrivals::Constant(_) | Arrivals::Poisson(_)) => vec!["p99".into(), "cpu".into()],
         (true, _) => vec!["throughput".into()],
     };

@@ -1,5 +1,5 @@
 //! `stackmark compare --confirm-bottleneck`: a short trial names a likely bottleneck, and a comparison with one factor
-//! changed says whether throughput follows as it must if that is right.
+//! changed shows whether throughput follows as it must if that is right.
 
 use crate::ui::Ui;
 use anyhow::{Result, bail};

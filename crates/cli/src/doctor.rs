@@ -46,7 +46,7 @@ impl Finding {
         Finding { hint: Some(hint.into()), ..self }
     }
 
-    /// What an error says is missing, with the hint that it ends with.
+    /// What is missing according to an error, with the hint that it ends with.
     fn missing(about: impl Into<String>, error: &str) -> Finding {
         let (found, hint) = match error.split_once("\nhint: ") {
             Some((found, hint)) => (found, Some(hint.to_owned())),

@@ -1,4 +1,4 @@
-//! `stackmark drill`: faults under load, and what was stored in the end held to what was acknowledged.
+//! `stackmark drill`: faults under load, and what is stored in the end, checked against what was acknowledged.
 
 use crate::args;
 use crate::args::{Limited, MixArgs, Stores};
@@ -9,7 +9,7 @@ use crate::settings::{self, Choice};
 use crate::ui::Ui;
 use anyhow::{Context, Result, bail};
 use deploy::{BrokerSpec, Deployment, Interrupt, RelayOptions, ServerSettings, SinkKind, Spec, Subject};
-use drill::{Asked, COMPONENTS, Component, Parts};
+use drill::{COMPONENTS, Component, DrillPlan, Parts};
 use model::{HttpOptions, Nanos};
 use result::{Drill, FaultAction, RunKind, State};
 use schedule::{CommandOutcome, pool};
@@ -19,10 +19,10 @@ use targets::{Driven, Style};
 use trial::{Folder, RunReporter};
 use workload::split_for;
 
-/// Stores unless told otherwise where calls cross them.
+/// Default number of stores where calls cross them.
 const SHARDS: u32 = 2;
 
-/// Makes calls for a drill, and tells its parent of each.
+/// Makes calls for a drill, and reports each to its parent.
 pub(crate) fn generate<W: Driven>(args: &args::Generate) -> Result<CommandOutcome> {
     let urls = Stores::of(&args.db, None)?.urls(None)?;
     let _producing = parse_sink(args.sink.as_deref())?.map(|sink| sink.produce()).transpose()?;
@@ -118,7 +118,7 @@ pub(crate) fn drill<W: Driven>(
     };
     document.drill = Some(found.clone());
     folder.put_document(&document)?;
-    let asked = Asked {
+    let asked = DrillPlan {
         faults: args.faults,
         among,
         seed: args.seed,
@@ -183,7 +183,8 @@ fn sink(args: &args::Drill, subject: &Subject) -> Result<SinkKind> {
     }
 }
 
-/// What may be struck, of all that can be. The power of engines is cut and disks are filled only on request, since that needs root.
+/// What may be struck, of all that can be. The power of engines is cut and disks are filled only on request, since that needs root; and a
+/// coordinator ends between two phases on request where the calls are not those of the workload's mix.
 fn among(args: &args::Drill, parts: &Parts) -> Result<Vec<(Component, FaultAction)>> {
     let (only, all, subject) = (&args.only, Component::faults_of(parts), parts.subject);
     if args.power_cut {
@@ -197,7 +198,14 @@ fn among(args: &args::Drill, parts: &Parts) -> Result<Vec<(Component, FaultActio
         return Ok(cuts);
     }
     let is_usual = |fault: &&(Component, FaultAction)| {
-        !matches!(fault, (Component::Engine(_), FaultAction::PowerCut) | (_, FaultAction::DiskFull))
+        let (component, action) = fault;
+        match action {
+            FaultAction::PowerCut => !matches!(component, Component::Engine(_)),
+            FaultAction::DiskFull => false,
+            // Another mix may have no transfers between stores.
+            FaultAction::KillAfterPrepare | FaultAction::KillAfterDecision => args.mix.is_none(),
+            _ => true,
+        }
     };
     if only.is_empty() {
         return Ok(all.iter().filter(is_usual).copied().collect());
@@ -250,9 +258,12 @@ fn named(all: &[(Component, FaultAction)]) -> String {
 }
 
 fn action_of(name: &str) -> Result<FaultAction> {
-    use FaultAction::{CutOff, DiskFull, Kill, KillAfterPublishing, Pause, PowerCut};
-    let all = [Kill, Pause, CutOff, PowerCut, DiskFull, KillAfterPublishing]
-        .map(|action| (action, action.word().replace(' ', "-")));
+    use FaultAction::{
+        CutOff, DiskFull, Kill, KillAfterDecision, KillAfterPrepare, KillAfterPublishing, Pause, PowerCut,
+    };
+    let all =
+        [Kill, Pause, CutOff, PowerCut, DiskFull, KillAfterPublishing, KillAfterPrepare, KillAfterDecision]
+            .map(|action| (action, action.word().replace(' ', "-")));
     let found = all.iter().find(|(_, word)| word == name).map(|(action, _)| *action);
     found.with_context(|| {
         format!("there is no fault `{name}`\nhint: {}", all.map(|(_, word)| word).join(", "))

@@ -1,4 +1,4 @@
-//! `stackmark rig`: private engines that stay until they are told to go.
+//! `stackmark rig`: private engines that stay until `rig down`.
 
 use crate::args::{self, RigCommand, Setting};
 use crate::settings::Choice;
@@ -85,7 +85,7 @@ fn named(names: &[String], otherwise: &[Kind]) -> Result<Vec<Kind>> {
         .collect()
 }
 
-/// The setting that says how many nodes a cluster has, where one is to be started.
+/// The setting for how many nodes a cluster has, where one is to be started.
 fn nodes(kinds: &[Kind], asked: Option<u32>, settings: &[Setting]) -> Result<Option<Setting>> {
     let of_all: Vec<(&str, u32)> = Kind::ALL.iter().filter_map(|kind| kind.nodes()).collect();
     if let Some((name, _)) = settings.iter().find(|(name, _)| of_all.iter().any(|(known, _)| known == name)) {
@@ -107,7 +107,7 @@ fn nodes(kinds: &[Kind], asked: Option<u32>, settings: &[Setting]) -> Result<Opt
 
 /// Fails where an engine was up before and has another version or other settings than those that are asked for.
 fn is_as_asked(engine: &NamedEngine, asked: &Options, nodes: Option<u32>) -> Result<()> {
-    // How many nodes there are is said by who has started it, unless it is asked for.
+    // How many nodes there are was decided at the start, unless it is asked for now.
     let is_default =
         |name: &str| nodes.is_none() && engine.kind.nodes().is_some_and(|(known, _)| known == name);
     let has = |asked: &&Setting| is_default(&asked.0) || engine.settings.contains(asked);

@@ -95,7 +95,7 @@ struct Drawn<W> {
 
 /// A kind, as the script knows it.
 #[derive(Serialize)]
-struct Kind<'a> {
+struct ScriptKind<'a> {
     name: &'a str,
     method: &'a str,
     calls: u64,
@@ -143,8 +143,8 @@ impl<W: Driven> Drawn<W> {
         }
     }
 
-    fn kinds(&self) -> impl Iterator<Item = Kind<'_>> {
-        W::KINDS.iter().enumerate().map(|(at, kind)| Kind {
+    fn kinds(&self) -> impl Iterator<Item = ScriptKind<'_>> {
+        W::KINDS.iter().enumerate().map(|(at, kind)| ScriptKind {
             name: kind.name,
             method: W::ENDPOINTS[at].method.name(),
             calls: self.counts[at],

@@ -14,7 +14,7 @@ mod testing;
 mod web;
 
 use crate::args::LiveArgs;
-use crate::ui::{Progress, Ui, View};
+use crate::ui::{ProgressLine, Ui, View};
 use anyhow::Result;
 use hub::{Doing, Hub, Wants};
 use measure::Monotonic;
@@ -29,7 +29,7 @@ use trial::SliceView;
 
 pub(crate) use web::listen;
 
-/// How far long work has come is told this often: a load can say it thousands of times a second.
+/// Progress of long work is shown this often: a load can report it thousands of times a second.
 const DOING_EVERY: Nanos = Nanos::from_millis(250);
 
 /// What is served while a command runs; nothing unless it was asked for. Ends with this value.
@@ -40,7 +40,7 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Listens where it was asked to, before anything else starts, and says where.
+    /// Listens where it was asked to, before anything else starts, and prints where.
     ///
     /// # Errors
     /// An address that is in use, that this machine does not have, or that takes privileges.
@@ -150,7 +150,7 @@ impl Work {
 #[derive(Debug)]
 pub(crate) struct TrialReporter {
     view: Option<View>,
-    lines: Option<Progress>,
+    lines: Option<ProgressLine>,
     of_several: bool,
     hub: Option<Arc<Hub>>,
     pulse: Pulse,

@@ -64,14 +64,14 @@ fn values_of_data<W: Driven>(size: &W::Extent) -> Vec<u64> {
 }
 
 /// What parts of a run stand on: always databases that are there.
-struct Place<W: Driven> {
+struct PartRun<W: Driven> {
     subject: &'static Subject,
     databases: Databases<W>,
     deployment: Deployment,
     server: ServerSettings,
     folder: Folder,
     document: Document,
-    _locks: (Vec<InUse>, trial::Held),
+    _locks: (Vec<InUse>, trial::MachineLock),
 }
 
 /// What is to be done there.
@@ -87,8 +87,8 @@ struct Wanted<'a, W: Driven> {
     name: Option<String>,
 }
 
-impl<W: Driven> Place<W> {
-    fn of(wanted: Wanted<'_, W>, ui: &Ui) -> Result<Place<W>> {
+impl<W: Driven> PartRun<W> {
+    fn of(wanted: Wanted<'_, W>, ui: &Ui) -> Result<PartRun<W>> {
         let Wanted { subject, shared, data, lock, sessions, out, name } = wanted;
         let Data { stores, named, existing, chosen, asked } = Data::<W>::of(data, &[subject])?;
         let Some(mut databases) = existing else {
@@ -127,7 +127,7 @@ impl<W: Driven> Place<W> {
             http: shared.http,
             ..server_settings(&ServerArgs::default(), &engine, shared.plan.workers)
         };
-        Ok(Place { subject, databases, deployment, server, folder, document, _locks: (in_use, machine) })
+        Ok(PartRun { subject, databases, deployment, server, folder, document, _locks: (in_use, machine) })
     }
 
     fn job<'a>(
@@ -173,7 +173,7 @@ pub(crate) fn part<W: Driven>(
         let server = reach::<W>(url, Some(W::scale(&shared.size).into()))?;
         server.about().admits(plan.workers).map_err(anyhow::Error::msg)?;
     }
-    let place = Place::of(
+    let place = PartRun::of(
         Wanted {
             subject,
             shared: &shared,
@@ -252,7 +252,7 @@ pub(crate) fn merge<W: Driven>(
     let given = Given::<W>::of(&args.parts)?;
     check_url(subject, args.url.as_deref())?;
     let plan = given.plan.plan.clone();
-    let place = Place::of(
+    let place = PartRun::of(
         Wanted {
             subject,
             shared: &given.plan,

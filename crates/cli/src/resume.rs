@@ -1,5 +1,5 @@
 //! `stackmark resume`: goes on with a run of several trials that was interrupted or killed. Here is when
-//! the trials that have ended may be believed, and what is said; [`trial`] carries out the rest.
+//! the trials that have ended may be used, and the messages; [`trial`] carries out the rest.
 
 use crate::args;
 use crate::ui::Ui;

@@ -28,7 +28,7 @@ use trial::Folder;
 use trial::{Before, Job, Own, RunReporter, reach};
 use workload::{CLIENTS, LOAD_SEED, amount};
 
-/// How many times as long as planned a warm-up gets at most, unless told otherwise.
+/// How many times as long as planned a warm-up gets at most, by default.
 const WARMUP_GROWS: u32 = 4;
 
 pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &Ui) -> Result<CommandOutcome> {

@@ -1,4 +1,4 @@
-//! `stackmark serve`: the reference server, alone.
+//! `stackmark serve`: the reference server by itself.
 
 use crate::args;
 use crate::args::Stores;
@@ -85,7 +85,7 @@ fn by_hand<W: Driven>(
         threads: args.server_threads.unwrap_or_else(threads_default),
         http: HttpOptions::default(),
     };
-    // Of this process alone: a build of the server writes there too.
+    // Only of this process: a build of the server writes there too.
     let folder = std::env::temp_dir().join(format!("stackmark-serve-{}", std::process::id()));
     DirBuilder::new()
         .mode(0o700)
@@ -93,7 +93,7 @@ fn by_hand<W: Driven>(
         .with_context(|| format!("could not make {}", folder.display()))?;
     let log = folder.join("server.log");
     let never = AtomicBool::new(false);
-    let started = subject.serve(&databases.urls(), &settings, &SinkAddress::Null, &log, &never);
+    let started = subject.serve(&databases.urls(), &settings, &SinkAddress::Null, &[], &log, &never);
     let mut server = started.inspect_err(|_| drop(fs::remove_dir_all(&folder)))?;
     ui.remark(&format!("its standard error: {}", log.display()));
     ui.data(&format!("listening on {}\n", server.url()));

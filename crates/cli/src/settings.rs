@@ -227,21 +227,21 @@ pub(crate) fn check(args: &EngineArgs, engines: &[Dialect], named: &[DbUrl]) -> 
 }
 
 /// A setting as a server has it.
-struct Found {
+struct ServerValue {
     value: String,
     /// What a whole number counts, such as `8kB`; empty where it has no unit.
     unit: String,
 }
 
 /// What new sessions on a server have of a setting.
-fn of_server(url: &DbUrl, name: &str) -> Result<Found> {
+fn of_server(url: &DbUrl, name: &str) -> Result<ServerValue> {
     if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte)) {
         bail!("`{name}` is not the name of a setting");
     }
     let query = match url.dialect() {
         Dialect::MySql if name == sql::WRITERS => {
             let writers = if let DbUrl::Server(url) = url { url.writers().len() } else { 1 };
-            return Ok(Found { value: writers.to_string(), unit: String::new() });
+            return Ok(ServerValue { value: writers.to_string(), unit: String::new() });
         }
         Dialect::MySql if name == sql::GALERA => {
             "select variable_value, '' from information_schema.global_status \
@@ -270,13 +270,13 @@ fn of_server(url: &DbUrl, name: &str) -> Result<Found> {
     let rows = rows.with_context(|| format!("could not read the setting {name} of the server of --db"))?;
     match rows.into_iter().next().as_deref() {
         Some([Value::Text(value), Value::Text(unit)]) => {
-            Ok(Found { value: value.clone(), unit: unit.clone() })
+            Ok(ServerValue { value: value.clone(), unit: unit.clone() })
         }
         _ => bail!("the server of --db has no setting {name}"),
     }
 }
 
-impl Found {
+impl ServerValue {
     /// Whether it is what was asked for: numbers may have another unit, and switches another of their words.
     fn is(&self, wanted: &str) -> bool {
         let number = |text: &str, otherwise: f64| {
@@ -393,7 +393,7 @@ mod tests {
     #[test]
     fn values_are_compared_by_what_they_mean() {
         let is = |value: &str, unit: &str, wanted: &str| {
-            Found { value: value.into(), unit: unit.into() }.is(wanted)
+            ServerValue { value: value.into(), unit: unit.into() }.is(wanted)
         };
         assert!(is("on", "", "1") && is("OFF", "", "false") && is("1", "", "on"));
         assert!(is("replica", "", "Replica") && is("0.9", "", "0.90"));

@@ -138,7 +138,7 @@ impl Ui {
     }
 
     /// Long work: a bar with the time left, or a line every few seconds where there is no terminal.
-    pub(crate) fn progress(&self, what: &str) -> Progress {
+    pub(crate) fn progress(&self, what: &str) -> ProgressLine {
         let bar = ProgressBar::with_draw_target(
             Some(1_000),
             if self.terminal { ProgressDrawTarget::stderr_with_hz(8) } else { ProgressDrawTarget::hidden() },
@@ -149,7 +149,13 @@ impl Ui {
         bar.set_style(style);
         bar.set_prefix(what.to_owned());
         let clock = Monotonic::start();
-        Progress { bar, what: what.to_owned(), lines: !self.terminal, clock, next: Cell::new(Nanos::ZERO) }
+        ProgressLine {
+            bar,
+            what: what.to_owned(),
+            lines: !self.terminal,
+            clock,
+            next: Cell::new(Nanos::ZERO),
+        }
     }
 }
 
@@ -169,7 +175,7 @@ impl Reporter for Ui {
 
 /// Long work, in the terminal and on the page.
 struct Working {
-    bar: Option<Progress>,
+    bar: Option<ProgressLine>,
     page: live::Work,
 }
 
@@ -260,7 +266,7 @@ impl View {
 
 /// Progress of one piece of long work.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub(crate) struct ProgressLine {
     bar: ProgressBar,
     what: String,
     lines: bool,
@@ -268,7 +274,7 @@ pub(crate) struct Progress {
     next: Cell<Nanos>,
 }
 
-impl Progress {
+impl ProgressLine {
     /// `share` from 0 to 1, and what there is to say.
     pub(crate) fn show(&self, share: f64, message: &str) {
         if self.lines {

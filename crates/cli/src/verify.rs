@@ -157,7 +157,7 @@ impl Stage<'_> {
         let urls = deployment.empty("verify")?;
         let databases = load::<W>(&urls, size, ui, interrupt)?;
         let log = self.folder.path().join(log);
-        let server = subject.serve(&urls, &self.settings, &SinkAddress::Null, &log, interrupt.flag())?;
+        let server = subject.serve(&urls, &self.settings, &SinkAddress::Null, &[], &log, interrupt.flag())?;
         let log = self.folder.path().join("relay.log");
         let options = RelayOptions::default();
         let relay = subject.relay(&urls, &options, &SinkAddress::Null, &[], &log, interrupt.flag())?;

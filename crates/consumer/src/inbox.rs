@@ -75,7 +75,7 @@ impl Inbox {
         let open = || {
             let mut conn = Connection::open(path)?;
             let found = create(&mut conn, source)?;
-            if matches!(&found, Found::Inbox(stored) if stored == source) {
+            if matches!(&found, FileContents::Inbox(stored) if stored == source) {
                 conn.pragma_update(None, "journal_mode", "wal")?;
                 conn.pragma_update(None, "synchronous", "normal")?;
             }
@@ -83,11 +83,11 @@ impl Inbox {
         };
         let place = path.display().to_string();
         match open() {
-            Ok((conn, Found::Inbox(stored))) if stored == source => Ok(Inbox { conn, path: place }),
-            Ok((_, Found::Inbox(stored))) => {
+            Ok((conn, FileContents::Inbox(stored))) if stored == source => Ok(Inbox { conn, path: place }),
+            Ok((_, FileContents::Inbox(stored))) => {
                 Err(InboxError::OtherSource { path: place, stored, asked: source.to_owned() })
             }
-            Ok((_, Found::Foreign)) => Err(InboxError::Foreign { path: place }),
+            Ok((_, FileContents::Foreign)) => Err(InboxError::Foreign { path: place }),
             Err(why) => Err(InboxError::Unusable { path: place, why }),
         }
     }
@@ -141,29 +141,29 @@ impl Inbox {
 }
 
 /// What a file is.
-enum Found {
+enum FileContents {
     /// The inbox of this source.
     Inbox(String),
     Foreign,
 }
 
 /// Makes an empty database an inbox, and changes no other.
-fn create(conn: &mut Connection, source: &str) -> rusqlite::Result<Found> {
+fn create(conn: &mut Connection, source: &str) -> rusqlite::Result<FileContents> {
     let transaction = conn.transaction()?;
     let id: i64 = transaction.query_row("pragma application_id", [], |row| row.get(0))?;
     if id == APPLICATION_ID {
         let stored = transaction.query_row("select name from source", [], |row| row.get(0)).optional()?;
-        return Ok(stored.map_or(Found::Foreign, Found::Inbox));
+        return Ok(stored.map_or(FileContents::Foreign, FileContents::Inbox));
     }
     let entries: i64 = transaction.query_row("select count(*) from sqlite_schema", [], |row| row.get(0))?;
     if id != 0 || entries > 0 {
-        return Ok(Found::Foreign);
+        return Ok(FileContents::Foreign);
     }
     transaction.execute_batch(SCHEMA)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.execute("insert into source values (?1)", [source])?;
     transaction.commit()?;
-    Ok(Found::Inbox(source.to_owned()))
+    Ok(FileContents::Inbox(source.to_owned()))
 }
 
 fn take(conn: &mut Connection, batches: &[Incoming]) -> rusqlite::Result<Taken> {

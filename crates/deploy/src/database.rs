@@ -24,9 +24,9 @@ pub struct Database<W: Driven> {
 }
 
 /// A database that a workload asks.
-pub struct Asked<'a>(pub &'a DbUrl);
+pub struct LookAt<'a>(pub &'a DbUrl);
 
-impl Look for Asked<'_> {
+impl Look for LookAt<'_> {
     fn dialect(&self) -> Dialect {
         self.0.dialect()
     }
@@ -138,7 +138,7 @@ impl<W: Driven> Database<W> {
     ) -> Result<Database<W>> {
         let at = place(&url);
         let load = load(W::scale_default(url.dialect(), CLIENTS).into(), false);
-        let kit = W::recognise(&Asked(&url), tables, &load).with_context(|| format!("{at} is {what}"))?;
+        let kit = W::recognise(&LookAt(&url), tables, &load).with_context(|| format!("{at} is {what}"))?;
         let found = W::scale(&kit.size);
         if let Some(scale) = scale
             && u64::from(found) != scale

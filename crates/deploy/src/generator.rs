@@ -4,6 +4,7 @@
 use crate::group::Group;
 use crate::server::{environment, tail};
 use crate::{DeployError, Manifest, Order, ServerSettings};
+use rustix::process::Signal;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -63,6 +64,16 @@ impl Generator {
     /// Kills it, as a crash would.
     pub fn kill(&mut self) {
         self.group.kill();
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        self.group.signal(signal);
+    }
+
+    /// Whether SIGKILL has ended it.
+    pub fn was_killed(&mut self) -> bool {
+        self.group.was_killed()
     }
 
     /// Has it make no more calls.

@@ -5,7 +5,7 @@ use model::Clock;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 use std::fs;
 use std::io::Write;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -77,10 +77,20 @@ impl Group {
 
     /// Asks the leader to end.
     pub(crate) fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    /// Sends a signal to the leader.
+    pub(crate) fn signal(&self, signal: Signal) {
         if let Some(pid) = self.leader() {
             // Fails only when it has ended already.
-            let _ = kill_process(pid, Signal::TERM);
+            let _ = kill_process(pid, signal);
         }
+    }
+
+    /// Whether SIGKILL has ended the leader.
+    pub(crate) fn was_killed(&mut self) -> bool {
+        self.status().is_some_and(|status| status.signal() == Some(Signal::KILL.as_raw()))
     }
 
     /// How the leader ended, if it has; what it had started has then been killed.

@@ -317,21 +317,20 @@ impl Manifest {
 
     /// The command that builds it, if there is one.
     pub(crate) fn build(&self) -> Result<Option<Command>, DeployError> {
-        let words = self.build.as_ref().map(|build| self.words(build)).transpose()?;
-        Ok(words.map(|words| {
-            let mut command = Command::new(&words[0]);
-            command.args(&words[1..]);
-            self.settle(&mut command);
-            command
-        }))
+        self.build.as_ref().map(|build| self.launched(build)).transpose()
     }
 
-    /// The command that starts it: through this program, see [`crate::launch`].
+    /// The command that starts it.
     pub(crate) fn start(&self) -> Result<Command, DeployError> {
-        let mut command = Command::new(self.this_program()?);
-        command.arg("launch").args(self.words(&self.start)?);
-        self.settle(&mut command);
-        Ok(command)
+        self.launched(&self.start)
+    }
+
+    /// A command through this program, see [`crate::launch`].
+    fn launched(&self, command: &Spanned<Vec<String>>) -> Result<Command, DeployError> {
+        let mut launch = Command::new(self.this_program()?);
+        launch.arg("launch").args(self.words(command)?);
+        self.settle(&mut launch);
+        Ok(launch)
     }
 
     /// Programs run in the manifest's folder, and know of our variables only what the contract says.

@@ -4,6 +4,7 @@ use crate::group::{Group, LOOK};
 use crate::{DeployError, Manifest, RelayOptions};
 use measure::Monotonic;
 use model::{Clock, HttpOptions, Transport};
+use rustix::process::Signal;
 use sql::{Address, DbUrl, ServerUrl};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -243,6 +244,16 @@ impl Server {
         self.group.kill();
     }
 
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        self.group.signal(signal);
+    }
+
+    /// Whether SIGKILL has ended it.
+    pub fn was_killed(&mut self) -> bool {
+        self.group.was_killed()
+    }
+
     /// Stops all of it where it stands, or lets it go on.
     pub fn pause(&self, is_paused: bool) {
         self.group.pause(is_paused);
@@ -359,9 +370,13 @@ fn build(manifest: &Manifest, log: &Path, interrupt: &AtomicBool) -> Result<(), 
         let written = File::create(&log).and_then(|file| Ok((file.try_clone()?, file)));
         let (out, errors) = written.map_err(|error| failed(&error))?;
         // All that it starts can be killed with it.
-        command.stdin(Stdio::null()).stdout(out).stderr(errors).process_group(0);
-        let mut group = Group::of(command.spawn().map_err(|error| failed(&error))?);
+        command.stdin(Stdio::piped()).stdout(out).stderr(errors).process_group(0);
+        let mut child = command.spawn().map_err(|error| failed(&error))?;
+        let begin = child.stdin.take();
+        let mut group = Group::of(child);
         group.watch(Duration::ZERO, Vec::new()).map_err(|error| failed(&error))?;
+        // Nothing of it has run until now, and its input has ended then.
+        let _ = begin.map(|mut begin| begin.write_all(b"\n"));
         let interrupted = || interrupt.load(Ordering::Relaxed);
         let ended = group.within(BUILD_MAX, interrupted);
         drop(group);

@@ -226,7 +226,7 @@ impl Subject {
         let how = self.how.path();
         // Only an outbox has messages that go anywhere.
         let mut more = if self.how.style.has_outbox() { relaying.variables(sink) } else { Vec::new() };
-        more.extend(extra.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        more.extend(owned(extra));
         let order = Order { workload: self.workload(), how: &how, databases, more: &more };
         let settings = ServerSettings::of_one(relaying.limits);
         Ok(Some(Server::start(&RELAY, &order, &settings, log, interrupt)?))
@@ -253,23 +253,26 @@ impl Subject {
         if has_own { relaying.variables(sink) } else { Vec::new() }
     }
 
-    /// Starts its server on databases, one in each store. `sink` is where it publishes if no relay of ours does.
-    ///
-    /// # Errors
-    /// The server cannot be started, or there is none.
+    /// Starts its server on databases, one in each store, with `extra` variables. `sink` is where it publishes if no relay of ours does.
     pub fn serve(
         &self,
         databases: &[DbUrl],
         settings: &ServerSettings,
         sink: &SinkAddress,
+        extra: &[(&str, &str)],
         log: &Path,
         interrupt: &AtomicBool,
     ) -> Result<Server> {
         let served = self.served.with_context(|| format!("{} has no server", self.path))?;
-        let more = self.published_by_itself(&settings.relaying, sink);
+        let mut more = self.published_by_itself(&settings.relaying, sink);
+        more.extend(owned(extra));
         let order = Order { workload: self.workload(), how: &served.offer.how, databases, more: &more };
         Ok(Server::start(served.manifest, &order, settings, log, interrupt)?)
     }
+}
+
+fn owned(variables: &[(&str, &str)]) -> impl Iterator<Item = (String, String)> {
+    variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
 }
 
 /// Every subject: within a workload and an engine the direct ones, then those through ours, then those through other servers.

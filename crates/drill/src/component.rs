@@ -80,7 +80,9 @@ impl Component {
 
     /// Everything that can be struck, and how. A power cut of engines and a full disk need [`rig::can_have_own_disk`].
     pub fn faults_of(parts: &Parts) -> Vec<(Component, FaultAction)> {
-        use FaultAction::{CutOff, DiskFull, Kill, KillAfterPublishing, Pause, PowerCut};
+        use FaultAction::{
+            CutOff, DiskFull, Kill, KillAfterDecision, KillAfterPrepare, KillAfterPublishing, Pause, PowerCut,
+        };
         let Parts { subject, shards, nodes, data_nodes, has_broker, has_consumer } = *parts;
         let all = |component, actions: &[FaultAction]| {
             actions.iter().map(|action| (component, *action)).collect::<Vec<_>>()
@@ -88,6 +90,13 @@ impl Component {
         let mut faults = all(Component::Generator, &[Kill]);
         if subject.route() == Route::Http {
             faults.extend(all(Component::Server, &[Kill, Pause, CutOff]));
+        }
+        let coordinator = match subject.route() {
+            Route::Http => Component::Server,
+            Route::Direct => Component::Generator,
+        };
+        if has_phases(subject) && shards > 1 {
+            faults.extend(all(coordinator, &[KillAfterPrepare, KillAfterDecision]));
         }
         if subject.how.dialect != Dialect::Sqlite {
             let servers = servers_of(nodes, data_nodes);
@@ -127,6 +136,11 @@ impl Component {
         }
         faults
     }
+}
+
+/// Whether calls between stores are committed in two phases, by a process that can be ended between them.
+pub(crate) fn has_phases(subject: &Subject) -> bool {
+    matches!(subject.how.style, Style::TwoPhase | Style::TwoPhaseLog) && subject.speaks_through_ours()
 }
 
 /// The servers of a cluster, each with the number of its node.

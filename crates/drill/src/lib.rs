@@ -15,5 +15,5 @@ mod stage;
 
 pub use component::{COMPONENTS, Component, Parts};
 pub use generator::{Order, generate};
-pub use rounds::{Asked, drill};
+pub use rounds::{DrillPlan, drill};
 pub use stage::{ENDED_AFTER_PUBLISHING, ENDS_AFTER_PUBLISHING};

@@ -3,7 +3,7 @@
 use crate::component::Component;
 use crate::generator::Order;
 use crate::load::{Aftermath, Load, Struck};
-use crate::stage::Stage;
+use crate::stage::{Stage, between_phases, not_within_phase};
 use admin::store;
 use anyhow::{Context, Result, bail};
 use deploy::{Databases, Deployment, Interrupt, ServerSettings, Subject, announce};
@@ -37,7 +37,7 @@ const DOUBTS_MAX: usize = 1_000;
 
 /// What a drill is to do.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct DrillPlan {
     pub faults: u32,
     /// What may be struck, and how; at least one.
     pub among: Vec<(Component, FaultAction)>,
@@ -65,7 +65,7 @@ pub fn drill<W: Driven>(
     subject: &'static Subject,
     (databases, deployment): (&Databases<W>, &mut Deployment),
     audits: &[Audit],
-    asked: &Asked,
+    asked: &DrillPlan,
     (folder, reporter, interrupt): (&Path, &dyn RunReporter, &Interrupt),
     found: &mut Drill,
     keep: &mut dyn FnMut(&Drill) -> Result<()>,
@@ -105,7 +105,7 @@ pub fn drill<W: Driven>(
 struct NotBack(Box<DrillFault>);
 
 /// All that may be struck, each as often as any other but for one.
-fn order(asked: &Asked) -> Vec<(Component, FaultAction)> {
+fn order(asked: &DrillPlan) -> Vec<(Component, FaultAction)> {
     let mut random = Random::stream(asked.seed, &[0]);
     let mut all = Vec::new();
     while all.len() < asked.faults as usize {
@@ -119,7 +119,7 @@ fn order(asked: &Asked) -> Vec<(Component, FaultAction)> {
 
 struct Rounds<'a, W: Driven> {
     stage: Stage<'a, W>,
-    asked: &'a Asked,
+    asked: &'a DrillPlan,
     audits: &'a [Audit],
     reporter: &'a dyn RunReporter,
     interrupt: &'a Interrupt,
@@ -227,10 +227,19 @@ impl<W: Driven> Rounds<'_, W> {
             }
             _ => None,
         };
-        let struck = self.clock.now();
+        let mut struck = self.clock.now();
         let mut after = Some((Struck { at: struck, done: struck, store }, Aftermath::default()));
-        let moments = |mended, back| Moments { started, struck, mended, back, left: None, lost_writes: None };
+        let moments =
+            |struck, mended, back| Moments { started, struck, mended, back, left: None, lost_writes: None };
         if matches!(component, Component::Generator | Component::Storage) {
+            let not_injected = between_phases(action).and_then(|signal| {
+                load.process.signal(signal);
+                let not_injected = not_within_phase(|| load.process.was_killed());
+                // The fault is its end; until then it made calls.
+                struck = self.clock.now();
+                after = Some((Struck { at: struck, done: struck, store }, Aftermath::default()));
+                not_injected
+            });
             load.process.kill();
             load.gone(&mut after)?;
             let is_cut = action == FaultAction::PowerCut;
@@ -245,13 +254,18 @@ impl<W: Driven> Rounds<'_, W> {
             }
             let mut next = self.stage.generator(self.order(number, 1), self.clock)?;
             self.until_first(&mut next, &mut after)?;
-            let moments = Moments { lost_writes, ..moments(mended, self.clock.now() - mended) };
-            return self.go_on(next, Some(load), after, moments, (component, action));
+            let moments = Moments { lost_writes, ..moments(struck, mended, self.clock.now() - mended) };
+            let mut struck = self.go_on(next, Some(load), after, moments, (component, action))?;
+            struck.fault.failures.extend(not_injected);
+            return Ok(struck);
         }
         let commit_s = u32::try_from(random.range(COMMIT_S.0, COMMIT_S.1)).expect("within some seconds");
         let not_injected = self.stage.strike(component, action, commit_s)?;
-        if let Some((struck, _)) = &mut after {
-            struck.done = self.clock.now();
+        if let Some((of_calls, _)) = &mut after {
+            of_calls.done = self.clock.now();
+            if between_phases(action).is_some() {
+                (struck, of_calls.at) = (of_calls.done, of_calls.done);
+            }
         }
         let heard = load.listen(away, &mut after, &mut |_, _| false);
         // Whatever was heard: nothing stays as it was struck.
@@ -259,7 +273,7 @@ impl<W: Driven> Rounds<'_, W> {
         let not_injected = not_injected.or(self.stage.without_effect(component, action)?);
         let back = self.stage.mend(component, action);
         heard?;
-        let mut moments = moments(mended, self.clock.now() - mended);
+        let mut moments = moments(struck, mended, self.clock.now() - mended);
         moments.left = back.as_ref().ok().copied().flatten();
         if let Err(error) = back {
             let mut fault = self.fault((component, action), moments, load.calls, after);

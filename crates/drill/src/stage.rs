@@ -1,6 +1,6 @@
 //! What a drill strikes: the processes of a subject, and the ways between them.
 
-use crate::component::Component;
+use crate::component::{Component, has_phases};
 use crate::generator::Order;
 use crate::load::Load;
 use crate::proxy::Proxy;
@@ -11,6 +11,7 @@ use deploy::{
 use measure::Monotonic;
 use model::{Clock as _, Nanos};
 use result::FaultAction;
+use rustix::process::Signal;
 use sql::{Address, DbUrl, Dialect};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
@@ -23,6 +24,8 @@ pub const ENDS_AFTER_PUBLISHING: &str = "STACKMARK_ENDS_AFTER_PUBLISHING";
 /// Log line of such a relay.
 pub const ENDED_AFTER_PUBLISHING: &str =
     "this relay ends after publishing a batch, as requested by the drill";
+/// How long a coordinator may take to come to the phase in which it ends.
+const PHASE_MAX: Nanos = Nanos::from_secs(30);
 /// How long such a relay may take to publish a batch.
 const PUBLISHED_MAX: Nanos = Nanos::from_secs(30);
 /// How long a broker may take to exit when its disk is full.
@@ -35,6 +38,35 @@ const ISOLATED_MS: (i64, i64) = (7_000, 9_000);
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// How often the state of a process is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// The variable that has a coordinator take the signals of [`between_phases`]; none for a subject without such phases.
+fn between_phases_of(subject: &Subject) -> &'static [(&'static str, &'static str)] {
+    if has_phases(subject) { &[(targets::ENDS_BETWEEN_PHASES, "1")] } else { &[] }
+}
+
+/// The signal with which a coordinator ends between two phases; none for another fault.
+pub(crate) fn between_phases(action: FaultAction) -> Option<Signal> {
+    match action {
+        FaultAction::KillAfterPrepare => Some(Signal::USR1),
+        FaultAction::KillAfterDecision => Some(Signal::USR2),
+        _ => None,
+    }
+}
+
+/// Waits until a coordinator has ended between two phases. Returns why it did not.
+pub(crate) fn not_within_phase(mut has_ended: impl FnMut() -> bool) -> Option<String> {
+    let clock = Monotonic::start();
+    while !has_ended() {
+        if clock.now() >= PHASE_MAX {
+            let max = PHASE_MAX.as_secs_f64();
+            return Some(format!(
+                "fault not injected: no transfer between stores came to that phase within {max} s"
+            ));
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    None
+}
 
 /// The processes of a subject, with proxies on the ways that can be cut.
 pub(crate) struct Stage<'a, W: Driven> {
@@ -213,7 +245,9 @@ impl<'a, W: Driven> Stage<'a, W> {
         let Some(way) = &self.server_way else { return Ok(()) };
         let (urls, log) = (self.urls(&self.engines), self.log("server"));
         let sink = self.destination.address();
-        let server = self.subject.serve(&urls, &self.settings, &sink, &log, self.interrupt.flag())?;
+        let interrupt = self.interrupt.flag();
+        let extra = between_phases_of(self.subject);
+        let server = self.subject.serve(&urls, &self.settings, &sink, extra, &log, interrupt)?;
         let at = server.url().trim_start_matches("http://");
         let at =
             at.parse().with_context(|| format!("the server listens on {at}, which is not an address"))?;
@@ -228,12 +262,14 @@ impl<'a, W: Driven> Stage<'a, W> {
         let order = Order { url, ..order };
         let (urls, how) = (self.urls(&self.engines), self.subject.how.path());
         // Through HTTP the server publishes.
-        let more = match self.subject.route() {
+        let mut more = match self.subject.route() {
             Route::Direct => {
                 self.subject.published_by_itself(&self.settings.relaying, &self.destination.address())
             }
             Route::Http => Vec::new(),
         };
+        let extra = between_phases_of(self.subject).iter();
+        more.extend(extra.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         let whole =
             deploy::Order { workload: self.subject.workload(), how: &how, databases: &urls, more: &more };
         let asked = serde_json::to_string(&order)?;
@@ -314,9 +350,15 @@ impl<'a, W: Driven> Stage<'a, W> {
             (Component::Server | Component::Relay | Component::Consumer, FaultAction::Pause) => {
                 self.process(component)?.pause(true)
             }
-            (Component::Server, _) => {
-                self.process(component)?.kill();
+            (Component::Server, action) => {
+                let server = self.process(component)?;
+                let not_injected = between_phases(action).and_then(|signal| {
+                    server.signal(signal);
+                    not_within_phase(|| server.was_killed())
+                });
+                server.kill();
                 self.way()?.leads_to(None);
+                return Ok(not_injected);
             }
             (Component::Broker, FaultAction::Pause) => self.broker()?.pause(true),
             (Component::Broker, FaultAction::DiskFull) => {

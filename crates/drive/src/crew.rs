@@ -40,7 +40,7 @@ pub(crate) enum Job<W: Workload> {
 }
 
 /// What a worker keeps from round to round.
-pub(crate) struct Place<W: Workload, T: Target<W>> {
+pub(crate) struct ResumedWorker<W: Workload, T: Target<W>> {
     pub(crate) seat: Seat<W>,
     pub(crate) session: Option<T::Session>,
     pub(crate) calls: u32,
@@ -149,7 +149,10 @@ impl<W: Workload, T: Target<W>, C: Clock> Crew<W, T, C> {
     }
 
     /// Reports whether the sessions are open, and gives each worker its own.
-    pub(crate) fn begin(&mut self, sessions: Result<Vec<T::Session>, RunError>) -> Option<Vec<Place<W, T>>> {
+    pub(crate) fn begin(
+        &mut self,
+        sessions: Result<Vec<T::Session>, RunError>,
+    ) -> Option<Vec<ResumedWorker<W, T>>> {
         let (sessions, report) = match sessions {
             Ok(sessions) => (Some(sessions), Ok(())),
             Err(error) => (None, Err(error)),
@@ -163,7 +166,7 @@ impl<W: Workload, T: Target<W>, C: Clock> Crew<W, T, C> {
         // From the worker's number on, so that workers do not clock their calls at the same time.
         let place = |(seat, session): (Seat<W>, T::Session)| {
             let calls = seat.id;
-            Place { seat, session: Some(session), calls }
+            ResumedWorker { seat, session: Some(session), calls }
         };
         Some(seats.map(place).collect())
     }
@@ -171,14 +174,14 @@ impl<W: Workload, T: Target<W>, C: Clock> Crew<W, T, C> {
     /// Makes the workers of a round, and the tape on which all of them write.
     pub(crate) fn seat<M: Timer>(
         &self,
-        places: Vec<Place<W, T>>,
+        places: Vec<ResumedWorker<W, T>>,
         go: Go<W>,
         timer: impl Fn(usize) -> M,
     ) -> (Vec<Worker<W, T, M>>, SharedTape<W>) {
         let Go { plan, start, tape, control, timetable, queue, .. } = go;
         let tape = Rc::new(RefCell::new(tape));
-        let worker = |(at, place): (usize, Place<W, T>)| {
-            let Place { seat, session, calls } = place;
+        let worker = |(at, place): (usize, ResumedWorker<W, T>)| {
+            let ResumedWorker { seat, session, calls } = place;
             let counted = control.counts() && matches!(seat.job, Job::Terminal(_));
             let mut limits = Limits { start, deadline: plan.deadline, drain: plan.drain_max };
             let (source, enter) = match (seat.job, &queue) {

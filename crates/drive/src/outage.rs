@@ -56,11 +56,11 @@ pub(crate) struct Outages {
     /// Workers whose calls are noted.
     workers: u32,
     is_out: AtomicBool,
-    seen: Mutex<Seen>,
+    seen: Mutex<OutageLog>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct OutageLog {
     /// The one that lasts.
     current: Option<Outage>,
     /// One that was too short, and when it ended: its calls belong to an outage that begins right after it, when an
@@ -158,7 +158,7 @@ impl Outages {
     }
 }
 
-impl Seen {
+impl OutageLog {
     fn refused(&mut self, refusal: Refusal, ended: Nanos) {
         let words = match refusal {
             Refusal::NoSession => "no session became free in time",

@@ -65,6 +65,11 @@ pub struct Trial<W: Workload> {
 }
 
 impl<W: Workload> Trial<W> {
+    /// Whether it is unknown of a call if it was done: then the store may still execute it after the last answer.
+    pub fn is_in_doubt(&self) -> bool {
+        [&self.warmup, &self.totals.call_counts()].iter().any(|counts| counts.in_doubt + counts.defect > 0)
+    }
+
     /// Calls of the headline kinds that committed in the window, whenever they were due, a second; zero for an empty window.
     pub fn headline_rate(&self) -> f64 {
         let headline = W::KINDS.iter().zip(&self.totals.kinds).filter(|(kind, _)| kind.headline);

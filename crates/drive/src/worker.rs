@@ -6,7 +6,7 @@
 
 use crate::arrivals::NextCall;
 use crate::control::Control;
-use crate::crew::{Job, Place, Seat};
+use crate::crew::{Job, ResumedWorker, Seat};
 use crate::plan::Deferred;
 use crate::timer::{Missed, Timer};
 use async_channel::{Receiver, Sender};
@@ -76,13 +76,13 @@ pub(crate) struct Queued<W: Workload> {
 
 impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
     /// Makes calls until none is due any more, and gives back what it keeps for the next round.
-    pub(crate) async fn run(mut self) -> Place<W, T> {
+    pub(crate) async fn run(mut self) -> ResumedWorker<W, T> {
         self.make_calls().await;
         let job = match self.source {
             Source::Own { inputs, .. } => Job::Terminal(inputs),
             Source::Queue(_, deferred) => Job::Deferred(deferred),
         };
-        Place { seat: Seat { id: self.id, job }, session: self.session, calls: self.calls }
+        ResumedWorker { seat: Seat { id: self.id, job }, session: self.session, calls: self.calls }
     }
 
     async fn make_calls(&mut self) {

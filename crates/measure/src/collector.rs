@@ -2,7 +2,7 @@
 
 use crate::silence::Answered;
 use crate::spectrum::SliceSpectra;
-use crate::{CallCounts, Ended, Latencies, Page, Phase, Tape, Timeline, TimesKept, Totals};
+use crate::{CallCounts, EndedCalls, Latencies, Page, Phase, Tape, Timeline, TimesKept, Totals};
 use model::{Ledger, Nanos, Workload};
 use rtrb::{Consumer, Producer, RingBuffer};
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub struct Slice {
     /// Length of a slice that is not cut off by the end of a phase.
     pub whole: Nanos,
     /// What ended, by kind in the workload's order.
-    pub kinds: Vec<Ended>,
+    pub kinds: Vec<EndedCalls>,
     /// When calls completed.
     pub answered: Answered,
     /// Response times of committed calls by kind, without calls that were due in the warm-up.
@@ -61,7 +61,7 @@ impl Slice {
             from: Nanos::ZERO,
             to: Nanos::ZERO,
             whole: Nanos::ZERO,
-            kinds: vec![Ended::default(); kinds],
+            kinds: vec![EndedCalls::default(); kinds],
             answered: Answered::default(),
             times: vec![SliceTimes::default(); kinds],
             p50: None,

@@ -354,7 +354,7 @@ fn a_mean_rate_counts_slices_of_the_window_and_their_length() {
         phase,
         from: Nanos::from_millis(u64::from(index) * 500),
         to: Nanos::from_millis(u64::from(index + 1) * 500),
-        kinds: [committed, 1].map(|committed| Ended { committed, ..Ended::default() }).to_vec(),
+        kinds: [committed, 1].map(|committed| EndedCalls { committed, ..EndedCalls::default() }).to_vec(),
         ..Slice::empty(index, 2)
     };
     let slices = [

@@ -83,7 +83,8 @@ pub fn ratio_to_base(value: f64, base: &[f64]) -> Option<f64> {
 
 /// What B did through what its base did, a ratio for each two rounds, from rates of rounds in their order; see [`turns`]. In such
 /// a group every part has two rounds in mirrored order, so that a drift which goes on evenly does the same to all of them, and
-/// what is left hardly resembles what is left of the next group. Absent where the parts have not equally many rounds.
+/// what is left hardly resembles what is left of the next group. Absent where the parts have not equally many rounds, or where a part has
+/// two rounds without a call.
 ///
 /// [`turns`]: crate::turns
 pub fn group_ratios(rounds: &[f64], base: &[Vec<f64>]) -> Option<Vec<f64>> {
@@ -92,7 +93,7 @@ pub fn group_ratios(rounds: &[f64], base: &[Vec<f64>]) -> Option<Vec<f64>> {
     let of_base: Vec<Vec<f64>> = base.iter().map(|rounds| groups(rounds)).collect();
     let ratio = |(at, rate): (usize, f64)| {
         let base: Option<Vec<f64>> = of_base.iter().map(|rates| rates.get(at).copied()).collect();
-        ratio_to_base(rate, &base?)
+        ratio_to_base(rate, &base?).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
     };
     let same = base.iter().all(|of| of.len() == rounds.len());
     groups(rounds).into_iter().enumerate().map(ratio).collect::<Option<Vec<f64>>>().filter(|_| same)
@@ -248,6 +249,16 @@ mod tests {
             (blocks_to_tell(&five, 0.02, 1).unwrap(), blocks_to_tell(&five, 0.005, 1).unwrap());
         assert!((14 * blocks..17 * blocks).contains(&finer), "{blocks}, {finer}");
         assert_eq!(blocks_to_tell(&[0.01, 100.0, 1.0], 1e-4, 1), Some(BLOCKS_FAR));
+    }
+
+    #[test]
+    fn rounds_in_which_a_side_did_nothing_have_no_ratio() {
+        let base = || vec![vec![8.0, 2.0, 9.0, 9.0]];
+        let ratios = group_ratios(&[2.0, 8.0, 18.0, 18.0], &base()).unwrap();
+        assert_eq!(ratios.iter().map(|ratio| ratio.round()).collect::<Vec<_>>(), [1.0, 2.0]);
+        assert_eq!(group_ratios(&[2.0, 8.0, 18.0, 0.0], &base()), None);
+        assert_eq!(group_ratios(&[2.0, 8.0, 18.0, 18.0], &[vec![0.0, 2.0, 9.0, 9.0]]), None);
+        assert_eq!(group_ratios(&[2.0, 8.0], &base()), None);
     }
 
     #[test]

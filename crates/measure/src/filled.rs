@@ -6,7 +6,7 @@ use crate::intervals::rate_interval;
 use crate::latencies::Latencies;
 use crate::silence;
 use crate::timeline::Phase;
-use crate::totals::{Ended, KindTotals, Times, Totals, WorkSums};
+use crate::totals::{EndedCalls, KindTotals, Times, Totals, WorkSums};
 use crate::turn;
 use model::{Kind, Nanos, Workload};
 use result::{
@@ -286,11 +286,12 @@ fn per_s(slices: &[&Sliced], count: impl Fn(&Sliced) -> u64) -> f64 {
 }
 
 /// The moment in words and figures.
-fn turned(found: &turn::Found, kind: &Kind, totals: &Totals, measured: &[&Sliced]) -> Turn {
+fn turned(found: &turn::DeclineRise, kind: &Kind, totals: &Totals, measured: &[&Sliced]) -> Turn {
     let [before, after] = &found.sides;
     let since_start = |moment: Nanos| (moment - measured[0].from).as_secs_f64();
-    let of_all =
-        |of: fn(&Ended) -> u64| per_s(&measured[after.clone()], |slice| slice.kinds.iter().map(of).sum());
+    let of_all = |of: fn(&EndedCalls) -> u64| {
+        per_s(&measured[after.clone()], |slice| slice.kinds.iter().map(of).sum())
+    };
     Turn {
         from_s: before.end.checked_sub(1).map_or(0.0, |last| since_start(measured[last].to)),
         to_s: since_start(measured[after.start].from),

@@ -61,5 +61,5 @@ pub use stages::StageTotals;
 pub use steady::{Steadiness, steadiness};
 pub use tape::{Moments, Tape};
 pub use timeline::{Phase, Timeline, Window};
-pub use totals::{Backlog, Ended, KindTotals, Times, TimesKept, Totals, WorkSums};
+pub use totals::{Backlog, EndedCalls, KindTotals, Times, TimesKept, Totals, WorkSums};
 pub use usl::{Estimate, LOADS_MIN, LoadRates, UslFit, usl};

@@ -1,7 +1,7 @@
 //! A page: what one tape has recorded since it was handed the page.
 
 use crate::silence::Answered;
-use crate::{CallCounts, Class, Ended, Latencies, Moments, TimesKept, Totals};
+use crate::{CallCounts, Class, EndedCalls, Latencies, Moments, TimesKept, Totals};
 use model::{CallWork, Ledger, StatementTimes, Workload};
 
 /// What one tape has recorded in a slice. About 14 KiB a histogram: 100 KiB for the five kinds of TPC-C, half
@@ -18,7 +18,7 @@ pub struct Page<W: Workload> {
     /// Response times of the committed ones among them, for the slice.
     pub(crate) warmup_committed: Latencies,
     /// Everything that ended in the slice, by kind.
-    pub(crate) ended: Vec<Ended>,
+    pub(crate) ended: Vec<EndedCalls>,
     /// When calls completed in it.
     pub(crate) answered: Answered,
     /// What the calls imply about the data.
@@ -33,7 +33,7 @@ impl<W: Workload> Page<W> {
             totals: Totals::new(W::KINDS, W::FACETS, kept).staged(stages),
             warmup: CallCounts::default(),
             warmup_committed: Latencies::new(),
-            ended: vec![Ended::default(); W::KINDS.len()],
+            ended: vec![EndedCalls::default(); W::KINDS.len()],
             answered: Answered::default(),
             ledger,
         }
@@ -64,7 +64,7 @@ impl<W: Workload> Page<W> {
         self.totals.clear();
         self.warmup = CallCounts::default();
         self.warmup_committed.clear();
-        self.ended.fill(Ended::default());
+        self.ended.fill(EndedCalls::default());
         self.answered = Answered::default();
         self.ledger.clear();
     }

@@ -68,7 +68,7 @@ pub struct WorkSums {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct KindTotals {
     /// What ended in the window, whenever it was due: throughput, and nothing else is.
-    pub ended: Ended,
+    pub ended: EndedCalls,
     pub call_counts: CallCounts,
     /// What the committed ones took.
     pub work: WorkSums,
@@ -113,14 +113,14 @@ pub struct Totals {
 
 /// Calls of a kind that ended in a slice, whenever they were due.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ended {
+pub struct EndedCalls {
     pub committed: u64,
     pub declined: u64,
     /// Conflict, refused, in doubt or defect.
     pub faults: u64,
 }
 
-impl Ended {
+impl EndedCalls {
     /// However they ended.
     pub fn all(&self) -> u64 {
         self.committed + self.declined + self.faults
@@ -244,15 +244,15 @@ impl Backlog {
     }
 }
 
-impl AddAssign for Ended {
-    fn add_assign(&mut self, other: Ended) {
+impl AddAssign for EndedCalls {
+    fn add_assign(&mut self, other: EndedCalls) {
         self.committed += other.committed;
         self.declined += other.declined;
         self.faults += other.faults;
     }
 }
 
-impl Ended {
+impl EndedCalls {
     #[inline]
     pub(crate) fn enter(&mut self, class: Class) {
         match class {
@@ -267,7 +267,7 @@ impl Totals {
     /// Nothing yet; allocates everything that will ever be needed.
     pub fn new(kinds: &[Kind], facets: &[Facet], kept: TimesKept) -> Totals {
         let kind = |kind: &Kind| KindTotals {
-            ended: Ended::default(),
+            ended: EndedCalls::default(),
             call_counts: CallCounts::default(),
             work: WorkSums::default(),
             clocked: ClockedSums::new(),
@@ -369,7 +369,7 @@ impl Totals {
 
     pub(crate) fn clear(&mut self) {
         for kind in &mut self.kinds {
-            kind.ended = Ended::default();
+            kind.ended = EndedCalls::default();
             kind.call_counts = CallCounts::default();
             kind.work = WorkSums::default();
             kind.clocked.clear();

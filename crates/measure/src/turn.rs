@@ -16,7 +16,7 @@ const RISE_MIN: f64 = 0.5;
 const NEAR: f64 = 0.1;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Found {
+pub(crate) struct DeclineRise {
     /// The index of the kind that came to be declined.
     pub kind: usize,
     /// Its share of declined calls on each side; none of a side without slices.
@@ -25,7 +25,7 @@ pub(crate) struct Found {
     pub sides: [Range<usize>; 2],
 }
 
-impl Found {
+impl DeclineRise {
     /// The slices that rates are of: those before, or where there are none those after.
     pub(crate) fn rated(&self) -> Range<usize> {
         let [before, after] = self.sides.clone();
@@ -53,7 +53,7 @@ pub(crate) fn measured(slices: &[Slice]) -> Vec<&Slice> {
 
 /// The moment in the measured slices, of the first of `kinds` that has one. Only kinds are looked at of which all calls may come to
 /// be declined.
-pub(crate) fn find(kinds: &[Kind], measured: &[&Slice]) -> Option<Found> {
+pub(crate) fn find(kinds: &[Kind], measured: &[&Slice]) -> Option<DeclineRise> {
     let can = kinds.iter().enumerate().filter(|(_, kind)| kind.declines_all);
     can.into_iter().find_map(|(kind, _)| {
         let counts = measured.iter().map(|slice| {
@@ -61,10 +61,10 @@ pub(crate) fn find(kinds: &[Kind], measured: &[&Slice]) -> Option<Found> {
             Counted { calls: ended.committed + ended.declined, declined: ended.declined }
         });
         let counts: Vec<Counted> = counts.collect();
-        find_in(&counts).map(|(shares, sides)| Found { kind, shares: shares.map(Some), sides }).or_else(
+        find_in(&counts).map(|(shares, sides)| DeclineRise { kind, shares: shares.map(Some), sides }).or_else(
             || {
                 let share = at_once(&counts)?;
-                Some(Found { kind, shares: [None, Some(share)], sides: [0..0, 1..counts.len()] })
+                Some(DeclineRise { kind, shares: [None, Some(share)], sides: [0..0, 1..counts.len()] })
             },
         )
     })
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn only_a_kind_that_may_be_declined_throughout_is_looked_at() {
-        use crate::totals::Ended;
+        use crate::totals::EndedCalls;
         let kind = |name, declines_all| Kind {
             name,
             headline: true,
@@ -175,7 +175,7 @@ mod tests {
         };
         let ended = |declined| {
             let committed = 500 - declined;
-            Ended { committed, declined, ..Ended::default() }
+            EndedCalls { committed, declined, ..EndedCalls::default() }
         };
         let slice = |at: u32| Slice {
             phase: Phase::Measured,

@@ -149,7 +149,7 @@ impl Plan {
 
 /// Shares of the experiments.
 #[derive(Debug, Clone, Copy)]
-struct Found {
+struct Coverage {
     /// The intervals of all variants hold the truth.
     covered: f64,
     /// A variant without an effect is called better or worse.
@@ -160,7 +160,7 @@ struct Found {
     biased: f64,
 }
 
-fn simulate(machine: Machine, plan: Plan, rounds: Rounds) -> Found {
+fn simulate(machine: Machine, plan: Plan, rounds: Rounds) -> Coverage {
     let mut random = Random::stream(31, &[u64::from(plan.blocks), plan.variants as u64]);
     let terms = plan.terms();
     let (mut covered, mut alarmed, mut detected, mut biased) = (0, 0, 0, 0);
@@ -183,7 +183,7 @@ fn simulate(machine: Machine, plan: Plan, rounds: Rounds) -> Found {
         detected += usize::from(compare(&again.variants[0], &terms).verdict == Verdict::Better);
     }
     let share = |count: usize| count as f64 / rounds.0 as f64;
-    let found = Found {
+    let found = Coverage {
         covered: share(covered),
         alarmed: share(alarmed),
         detected: share(detected * REPEATED),

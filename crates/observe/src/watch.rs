@@ -98,7 +98,7 @@ pub enum ObserveError {
 pub struct Watch<C: Clock> {
     clock: C,
     watched: Vec<Watched>,
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<WatchState>>,
     devices: Vec<String>,
     opened: Snapshot,
     closed: Option<Snapshot>,
@@ -117,7 +117,7 @@ pub struct Watch<C: Clock> {
 struct Realign;
 
 /// What the sampling thread and the callers of a watch share.
-struct Shared {
+struct WatchState {
     probe: Probe,
     readings: Vec<Reading>,
     every: Nanos,
@@ -139,7 +139,7 @@ impl<C: Clock> Watch<C> {
         let mut probe = Probe::open(&watched, devices.clone())?;
         let not_observed = probe.blind_spots();
         let opened = probe.snapshot(clock.now());
-        let shared = Arc::new(Mutex::new(Shared {
+        let shared = Arc::new(Mutex::new(WatchState {
             probe,
             readings: vec![opened.reading.clone()],
             every: options.every.max(Nanos::from_millis(10)),
@@ -302,7 +302,7 @@ impl<C: Clock> Drop for Watch<C> {
     }
 }
 
-impl Shared {
+impl WatchState {
     fn sample(&mut self, now: Nanos) {
         let reading = self.probe.read(now);
         self.keep(reading);
@@ -329,7 +329,7 @@ impl Shared {
 }
 
 /// The thread: samples until the watch hangs up.
-fn sample<C: Clock>(shared: &Mutex<Shared>, clock: &C, inbox: &mpsc::Receiver<Realign>) {
+fn sample<C: Clock>(shared: &Mutex<WatchState>, clock: &C, inbox: &mpsc::Receiver<Realign>) {
     let mut due = clock.now() + lock(shared).every;
     loop {
         let every = lock(shared).every;
@@ -347,7 +347,7 @@ fn sample<C: Clock>(shared: &Mutex<Shared>, clock: &C, inbox: &mpsc::Receiver<Re
 }
 
 /// Counters are read or appended, never left half changed, so a panic elsewhere does not spoil them.
-fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+fn lock(shared: &Mutex<WatchState>) -> MutexGuard<'_, WatchState> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -358,7 +358,7 @@ mod tests {
     #[test]
     fn a_long_watch_gets_coarser_and_not_bigger() {
         let every = Nanos::from_secs(1);
-        let mut shared = Shared {
+        let mut shared = WatchState {
             probe: Probe::open(&[], Vec::new()).expect("there is nothing to open"),
             readings: Vec::new(),
             every,
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_mark_right_after_a_sample_leaves_no_sliver() {
-        let mut shared = Shared {
+        let mut shared = WatchState {
             probe: Probe::open(&[], Vec::new()).expect("there is nothing to open"),
             readings: Vec::new(),
             every: Nanos::from_secs(1),

@@ -2,12 +2,13 @@
 //! record in a log, in attached files, or by two writes that know nothing of each other; the relay of sagas, and the recovery of branches in doubt.
 
 mod background;
+mod failpoint;
 mod log_first;
 mod recovery;
 mod relaying;
 
 use adapter_rusqlite::{AttachedOpener, SqliteConn, SqliteOpener};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use background::Background;
 use measure::Monotonic;
 use model::{AnyTarget, Fault, Home, OpenError, Session, Stack, Target, store_name};
@@ -18,6 +19,7 @@ use workload_transfer::{
     TwoPhaseSession,
 };
 
+pub use failpoint::ENDS_BETWEEN_PHASES;
 pub use log_first::log_first;
 pub use relaying::RelayProcess;
 
@@ -92,7 +94,8 @@ impl<O: SqlOpener<Conn: TwoPhase>> Stores<O> {
             what: store_name(shard),
             why: fault.to_string(),
         };
-        TwoPhaseSession::new(sessions, log, self.router.clone()).await.map_err(unusable)
+        let session = TwoPhaseSession::new(sessions, log, self.router.clone()).await.map_err(unusable)?;
+        Ok(session.watched(failpoint::reached))
     }
 }
 
@@ -102,6 +105,7 @@ pub async fn two_phase<O: SqlOpener<Conn: TwoPhase>>(
     stores: Stores<O>,
     is_logged: bool,
 ) -> Result<AnyTarget<Transfers>> {
+    failpoint::listen().context("could not listen for signals")?;
     let stores = Arc::new(stores);
     let recovery = recovery::start(Arc::clone(&stores)).await?;
     let crossing = if is_logged { Crossing::TwoPhaseLog } else { Crossing::TwoPhase };

@@ -28,7 +28,7 @@ pub fn trials(documents: &[Document]) -> String {
     let mut table = Table::new(TRIAL_COLUMNS);
     for document in documents {
         for (index, trial) in document.trials.iter().enumerate() {
-            let place = Place::of(document, index);
+            let place = TrialPosition::of(document, index);
             let mut row = |name: &str, tally: &Tally| {
                 about(&mut table, document, trial, index, &place);
                 counted(&mut table, name, trial, tally);
@@ -100,7 +100,7 @@ pub fn verdicts(documents: &[Document]) -> String {
 
 /// Where a trial belongs in a run of several.
 #[derive(Debug, Default)]
-struct Place {
+struct TrialPosition {
     /// The variant of an experiment, the side of a comparison, the load of a sweep, the rate of a search.
     variant: String,
     /// Counted from 1.
@@ -109,47 +109,47 @@ struct Place {
     outcome: &'static str,
 }
 
-impl Place {
-    fn of(document: &Document, trial: usize) -> Place {
+impl TrialPosition {
+    fn of(document: &Document, trial: usize) -> TrialPosition {
         let found = of_experiment(document, trial)
             .or_else(|| of_curve(document, trial))
             .or_else(|| of_search(document, trial));
         found.unwrap_or_default()
     }
 
-    fn within(variant: String, block: usize) -> Place {
-        Place { variant, block: Some(block + 1), outcome: "" }
+    fn within(variant: String, block: usize) -> TrialPosition {
+        TrialPosition { variant, block: Some(block + 1), outcome: "" }
     }
 }
 
-fn of_experiment(document: &Document, trial: usize) -> Option<Place> {
+fn of_experiment(document: &Document, trial: usize) -> Option<TrialPosition> {
     document.experiment.as_ref()?.variants.iter().find_map(|variant| {
         let block = variant.trials.iter().position(|at| *at == Some(trial))?;
-        Some(Place::within(variant.name.clone(), block))
+        Some(TrialPosition::within(variant.name.clone(), block))
     })
 }
 
-fn of_curve(document: &Document, trial: usize) -> Option<Place> {
+fn of_curve(document: &Document, trial: usize) -> Option<TrialPosition> {
     let found = document.curve.as_ref()?;
     found.points.iter().find_map(|point| {
         let block = point.trials.iter().position(|at| *at == trial)?;
-        Some(Place::within(figures::plain(&curve::load_words(found.axis, point.load)), block))
+        Some(TrialPosition::within(figures::plain(&curve::load_words(found.axis, point.load)), block))
     })
 }
 
 /// A search begins with a closed loop that belongs to no rate.
-fn of_search(document: &Document, trial: usize) -> Option<Place> {
+fn of_search(document: &Document, trial: usize) -> Option<TrialPosition> {
     let steps = &document.search.as_ref()?.steps;
     let Some(step) = steps.iter().find(|step| step.trial == trial) else {
-        return Some(Place { variant: "capacity".to_owned(), ..Place::default() });
+        return Some(TrialPosition { variant: "capacity".to_owned(), ..TrialPosition::default() });
     };
     let variant = format!("{} calls/s", figures::trimmed(step.rate_per_s, 1).replace(',', ""));
     let of_rate = |other: &&result::Step| other.rate_per_s == step.rate_per_s && other.trial <= trial;
     let outcome = if step.met { "met" } else { "missed" };
-    Some(Place { variant, block: Some(steps.iter().filter(of_rate).count()), outcome })
+    Some(TrialPosition { variant, block: Some(steps.iter().filter(of_rate).count()), outcome })
 }
 
-fn about(table: &mut Table, document: &Document, trial: &Trial, index: usize, place: &Place) {
+fn about(table: &mut Table, document: &Document, trial: &Trial, index: usize, place: &TrialPosition) {
     table
         .text(&document.id)
         .text(document.kind.word())

@@ -42,6 +42,10 @@ worded! {
         DiskFull = "disk full",
         /// A relay ends (SIGKILL) once a batch was acknowledged, before it removes the rows of it.
         KillAfterPublishing = "kill after publishing",
+        /// A coordinator of two-phase commits ends (SIGKILL) once all parts of a transfer are prepared, before the decision.
+        KillAfterPrepare = "kill after prepare",
+        /// A coordinator of two-phase commits ends (SIGKILL) once a transfer is decided, before its prepared parts are committed.
+        KillAfterDecision = "kill after decision",
     }
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Engine accounts pass through it, no one lists it, only we write in it.
 const PASSABLE: u32 = 0o711;
 
-/// The base folder as given, by `STACKMARK_RIG_DIR`, or `/var/tmp/stackmark-UID`: not `/tmp`, which is in memory on many
+/// The base folder that the caller chose, by `STACKMARK_RIG_DIR`, or `/var/tmp/stackmark-UID`: not `/tmp`, which is in memory on many
 /// machines, where a commit reaches no disk.
 pub(crate) fn path(options: &Options) -> PathBuf {
     let wanted = options.base.clone().or_else(|| std::env::var_os("STACKMARK_RIG_DIR").map(PathBuf::from));

@@ -1,4 +1,4 @@
-//! Programs run to their end within a bound, as a given account, and what they leave behind.
+//! Programs run to their end within a bound, under an account, and what they leave behind.
 
 use crate::RigError;
 use measure::Monotonic;
@@ -36,8 +36,8 @@ impl Account {
         match (number("-u"), number("-g")) {
             (Some(user), Some(group)) => Ok(Account { other: Some((user, group)) }),
             _ => Err(RigError::NotPermitted(format!(
-                "the engine does not run as root and there is no account `{name}` to run it as; make one \
-                 (useradd --system {name}), or start this as an ordinary user"
+                "could not start the engine: it does not run as root, and account `{name}` does not exist\nhint: create it \
+                 (`useradd --system {name}`), or run this as an ordinary user"
             ))),
         }
     }
@@ -147,7 +147,7 @@ pub(crate) fn lives_in(pid: u32, folder: &Path) -> bool {
     rustix::process::test_kill_process(pid).is_ok()
 }
 
-/// What a program said and how it ended.
+/// Output of a program and how it ended.
 pub(crate) struct Exited {
     /// `None` when it had to be killed because its time was over.
     pub(crate) status: Option<ExitStatus>,

@@ -24,7 +24,7 @@ const BLOCK_BYTES: u64 = 1 << 10;
 const TOOL_MAX: Duration = Duration::from_secs(60);
 /// How long processes that were killed may keep their files open.
 const CLOSED_MAX: Duration = Duration::from_secs(30);
-/// Seconds after which the file system writes its journal of itself, unless told otherwise; the default of ext4.
+/// Seconds after which the file system writes its journal of itself, unless set; the default of ext4.
 const COMMIT_S: u32 = 5;
 
 /// Where the image of an engine lies.

@@ -26,7 +26,7 @@ pub enum RigError {
     Failed {
         /// What was tried, and how it ended.
         what: String,
-        /// The last lines that it said.
+        /// The last lines of its output.
         log: String,
         /// Where its whole log was kept.
         kept: Option<PathBuf>,

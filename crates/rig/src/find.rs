@@ -31,7 +31,7 @@ pub fn find(engine: Engine) -> Result<Installation, RigError> {
     engine.technology().find()
 }
 
-/// Finds an engine in this folder of its programs, or in this version (`18`) in the usual places; where nothing is given, as
+/// Finds an engine in this folder of its programs, or in this version (`18`) in the usual places; where nothing is chosen, as
 /// [`find`] does.
 ///
 /// # Errors
@@ -113,9 +113,9 @@ fn search(engine: Engine, given: Option<OsString>, path: &[PathBuf]) -> Result<I
 fn at(engine: Engine, folder: &Path, path: &[PathBuf]) -> Option<Installation> {
     let programs = &engine.about().programs;
     let server = programs.server.iter().map(|name| folder.join(name)).find(|file| file.is_file())?;
-    let beside = [folder.to_owned(), folder.join("../bin"), folder.join("../scripts"), "/usr/bin".into()];
+    let near = [folder.to_owned(), folder.join("../bin"), folder.join("../scripts"), "/usr/bin".into()];
     let tool = |names: &[&str]| {
-        let folders = || beside.iter().chain(path);
+        let folders = || near.iter().chain(path);
         names.iter().flat_map(|name| folders().map(move |at| at.join(name))).find(|file| file.is_file())
     };
     let (initialiser, client) = (tool(programs.initialiser)?, tool(programs.client)?);

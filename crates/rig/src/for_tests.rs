@@ -88,9 +88,9 @@ fn hold(folder: &Path, name: &str, how: FlockOperation) -> File {
 /// # Panics
 ///
 /// When there is none, with the package that has it.
-pub fn shared(engine: Engine) -> &'static Shared {
-    static POSTGRES: LazyLock<Shared> = LazyLock::new(|| Shared::started(Engine::Postgres));
-    static MARIADB: LazyLock<Shared> = LazyLock::new(|| Shared::started(Engine::MariaDb));
+pub fn shared(engine: Engine) -> &'static SharedEngine {
+    static POSTGRES: LazyLock<SharedEngine> = LazyLock::new(|| SharedEngine::started(Engine::Postgres));
+    static MARIADB: LazyLock<SharedEngine> = LazyLock::new(|| SharedEngine::started(Engine::MariaDb));
     match engine {
         Engine::Postgres => &POSTGRES,
         Engine::MariaDb => &MARIADB,
@@ -129,12 +129,12 @@ pub fn broker() -> Option<(String, &'static str, Secret)> {
 }
 
 /// An engine that others may be using at the same time. Databases keep out of each other's way by their names, which begin
-/// with the number of this process wherever they are given here.
+/// with the number of this process wherever this module names them.
 #[derive(Debug)]
-pub struct Shared {
+pub struct SharedEngine {
     kept: Kept,
     prefix: String,
-    /// What [`Shared::once`] has done on an engine of our own.
+    /// What [`SharedEngine::once`] has done on an engine of our own.
     made: Mutex<BTreeSet<String>>,
 }
 
@@ -147,12 +147,12 @@ enum Kept {
 /// Begins the names of databases that all processes share.
 const SHARED: &str = "shared_";
 
-impl Shared {
-    fn started(engine: Engine) -> Shared {
-        Shared::of(engine).unwrap_or_else(|error| panic!("this test needs {}: {error}", engine.title()))
+impl SharedEngine {
+    fn started(engine: Engine) -> SharedEngine {
+        SharedEngine::of(engine).unwrap_or_else(|error| panic!("this test needs {}: {error}", engine.title()))
     }
 
-    fn of(engine: Engine) -> Result<Shared, RigError> {
+    fn of(engine: Engine) -> Result<SharedEngine, RigError> {
         let up = env::var_os(ENGINES).map(PathBuf::from).and_then(|base| {
             let options = Options { base: Some(base.clone()), ..Options::default() };
             let up = status(&options).into_iter().find(|up| up.kind == Kind::Single(engine) && up.alive)?;
@@ -165,7 +165,8 @@ impl Shared {
             }
             None => Kept::Ours(Box::new(start(engine, &options)?)),
         };
-        let shared = Shared { kept, prefix: format!("t{}_", std::process::id()), made: Mutex::default() };
+        let shared =
+            SharedEngine { kept, prefix: format!("t{}_", std::process::id()), made: Mutex::default() };
         shared.once("settings", || match engine {
             Engine::Postgres => {
                 shared.client(engine.sql().system_database, FLUSH_NOTHING).expect("settings are taken");
@@ -207,7 +208,7 @@ impl Shared {
         self.once_and(name, make, || ());
     }
 
-    /// The URL of a database that all processes share, for `use_it`, which has it alone. `load` makes and fills it the first time.
+    /// The URL of a database that all processes share, for `use_it`, during which no other test uses it. `load` makes and fills it the first time.
     ///
     /// # Panics
     ///
@@ -338,7 +339,7 @@ pub fn has_spider() -> bool {
 /// When whoever counts them has named a file that cannot be written.
 pub fn not_run(why: impl Display) {
     let thread = std::thread::current();
-    // A test that is alone in its process may run on the main thread, which has not its name.
+    // The only test of a process may run on the main thread, which has not its name.
     let name = env::var("NEXTEST_TEST_NAME").ok();
     let name = name.as_deref().or(thread.name()).unwrap_or("a test");
     let line = format!("{name}: {why}").replace('\n', " ");

@@ -264,9 +264,9 @@ fn wait_for(node: &Running, wanted: &[&str]) -> Result<(), RigError> {
     if ready.is_some() {
         return Ok(());
     }
-    let said = last?.replace('\t', " ").replace('\n', ", ");
+    let status = last?.replace('\t', " ").replace('\n', ", ");
     Err(RigError::failed(
-        format!("a node of the cluster did not take part in it within {READY_MAX:?}: {said}"),
+        format!("a node of the cluster did not take part in it within {READY_MAX:?}: {status}"),
         node.log_tail(),
     ))
 }

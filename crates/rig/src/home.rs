@@ -28,7 +28,7 @@ impl Home {
     /// Makes a folder in `base`, and sweeps what killed runs have left there.
     ///
     /// ```text
-    /// lock, password, state.json, log    ours alone
+    /// lock, password, state.json, log    only we write these
     /// engine.conf                        the settings; the engine reads it
     /// data/ run/ tmp/                    0700, of the engine's account
     /// disk.img                           mounted on data/, where power can be cut
@@ -161,7 +161,7 @@ pub(crate) fn discard(path: &Path) {
 pub(crate) fn is_abandoned(path: &Path) -> bool {
     match File::open(path.join("lock")) {
         Ok(lock) => flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok(),
-        // Folders are made, with their lock, while the base is held: this one is half removed.
+        // Folders are made, with their lock, while the base is locked: this one is half removed.
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     }
 }

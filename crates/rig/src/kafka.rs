@@ -244,9 +244,9 @@ fn java(path: &[PathBuf]) -> Result<PathBuf, RigError> {
             ABOUT.programs.packages
         ))
     })?;
-    let said = Command::new(&java).arg("-version").output();
+    let output = Command::new(&java).arg("-version").output();
     let said =
-        said.map_err(|error| RigError::Missing(format!("could not run {}: {error}", java.display())))?;
+        output.map_err(|error| RigError::Missing(format!("could not run {}: {error}", java.display())))?;
     let text = String::from_utf8_lossy(&said.stderr).into_owned();
     match java_version(&text) {
         Some(version) if version >= JAVA_MIN => Ok(java),
@@ -306,14 +306,14 @@ impl Kafka {
             return Ok(folder);
         }
         let failed = |error: std::io::Error| RigError::folder(&folder, error);
-        let beside = |end: &str| folder.with_file_name(format!("kafka-{}-{end}", pinned()));
-        let lock = base::lock_file(&beside("lock"))?;
+        let sibling = |end: &str| folder.with_file_name(format!("kafka-{}-{end}", pinned()));
+        let lock = base::lock_file(&sibling("lock"))?;
         flock(&lock, FlockOperation::LockExclusive).map_err(|error| failed(error.into()))?;
         if broker_jar(&folder).is_some() {
             return Ok(folder);
         }
         // Into a folder next to it that is renamed when it is whole.
-        let part = beside("part");
+        let part = sibling("part");
         let _ = std::fs::remove_dir_all(&part);
         std::fs::create_dir(&part).map_err(failed)?;
         std::fs::write(part.join("pom.xml"), POM).map_err(failed)?;

@@ -13,7 +13,7 @@ use rustix::process::{Pid, WaitOptions};
 use sql::{Address, GALERA, NODES_MAX, SPIDER, Secret, ServerUrl};
 use std::path::{Path, PathBuf};
 
-/// The file with the password alone, as other programs read it.
+/// The file with nothing but the password, as other programs read it.
 const PASSWORD_FILE: &str = "password";
 
 /// How a database is made.
@@ -77,7 +77,7 @@ impl Kind {
         }
     }
 
-    /// The setting that says how many nodes it has, of a cluster, and how many it has where nothing is said.
+    /// The setting that says how many nodes it has, of a cluster, and its default.
     #[must_use]
     pub fn nodes(self) -> Option<(&'static str, u32)> {
         match self {
@@ -136,7 +136,7 @@ impl NamedEngine {
         ServerUrl { others, writers: self.writers, ..self.place().url(database) }
     }
 
-    /// The same through its port on 127.0.0.1; of a cluster the first node alone.
+    /// The same through its port on 127.0.0.1; of a cluster only the first node.
     pub fn tcp_url(&self, database: &str) -> ServerUrl {
         ServerUrl { socket: None, ..self.place().url(database) }
     }
@@ -146,7 +146,7 @@ impl NamedEngine {
         (self.place().address(), self.password.clone())
     }
 
-    /// The file whose only line is the password, readable by its owner alone.
+    /// The file whose only line is the password, readable only by its owner.
     pub fn password_file(&self) -> PathBuf {
         self.folder.join(PASSWORD_FILE)
     }
@@ -216,7 +216,7 @@ impl NamedEngine {
         let state = staying(folder)?;
         let mut first = NamedEngine::of(folder, &state)?;
         for folder in others(folder, state.role.as_ref()) {
-            // One whose start failed has not said that it stays.
+            // One whose start failed is not marked as staying.
             let other = State::read(&folder).and_then(|state| NamedEngine::of(&folder, &state));
             first.alive &= other.as_ref().is_some_and(|other| other.alive);
             first.others.extend(other);
@@ -352,7 +352,7 @@ pub fn down(kinds: &[Kind], options: &Options) -> Result<Vec<Kind>, RigError> {
         let others = (1..=NODES_MAX).filter_map(|number| stays_as(&path, number));
         let there: Vec<PathBuf> =
             std::iter::once(path.clone()).chain(others).filter(|path| path.exists()).collect();
-        // What has not said yet that it stays ends with its process.
+        // What is not yet marked as staying ends with its process.
         if there.iter().all(|path| staying(path).is_none()) {
             continue;
         }

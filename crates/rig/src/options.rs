@@ -50,7 +50,7 @@ impl Engine {
 /// How an engine is started.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where folders are made; `STACKMARK_RIG_DIR`, else `/var/tmp/stackmark-UID`, when nothing is given.
+    /// Where folders are made; `STACKMARK_RIG_DIR`, else `/var/tmp/stackmark-UID`, where `None`.
     pub base: Option<PathBuf>,
     /// What a commit survives: [`Tier::Durable`] or [`Tier::Delayed`]. No private engine is [`Tier::Volatile`]. Kafka leaves it to
     /// the system when records reach the disk, whatever is asked for, as it does by default.

@@ -383,7 +383,7 @@ impl Running {
         self.of_cluster(self.place().url(database))
     }
 
-    /// The same through its port on the loopback; of a cluster the first node alone.
+    /// The same through its port on the loopback; of a cluster only the first node.
     pub fn tcp_url(&self, database: &str) -> ServerUrl {
         ServerUrl { socket: None, host: self.ip().to_string(), ..self.place().url(database) }
     }

@@ -32,8 +32,8 @@ pub(crate) fn ensure_installed(server: &Path) -> Result<(), RigError> {
     }
     let mut command = Command::new(server);
     command.args(["--no-defaults", "--verbose", "--help"]);
-    let said = run(command, "", HELP_MAX, |_| ())?.out;
-    let folder = said.lines().find_map(|line| line.strip_prefix("plugin-dir")).unwrap_or_default().trim();
+    let help = run(command, "", HELP_MAX, |_| ())?.out;
+    let folder = help.lines().find_map(|line| line.strip_prefix("plugin-dir")).unwrap_or_default().trim();
     let path = Path::new(folder).join(PLUGIN);
     if path.is_absolute() && path.exists() {
         return Ok(());

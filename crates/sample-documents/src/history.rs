@@ -9,13 +9,13 @@ const FIRST_UNIX_S: u64 = 1_790_000_000;
 const DAY_S: u64 = 86_400;
 
 /// A file and what is in it.
-pub type Found = (PathBuf, Result<Document, ReadError>);
+pub type HistoryFile = (PathBuf, Result<Document, ReadError>);
 
 /// What a folder holds after a month: courses of two subjects with new versions, another machine, an invalid run, a comparison,
 /// one that wavers, and files that are not results.
-pub fn history() -> Vec<Found> {
+pub fn history() -> Vec<HistoryFile> {
     let mut random = Random::stream(7, &[]);
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<HistoryFile> = Vec::new();
     for run in 0..24_u64 {
         let mut document = crate::trial();
         // A slow noon, and a change for the better with the engine's new version.
@@ -54,7 +54,7 @@ pub fn history() -> Vec<Found> {
 }
 
 /// A run an hour for weeks.
-pub fn long_history() -> Vec<Found> {
+pub fn long_history() -> Vec<HistoryFile> {
     let mut random = Random::stream(11, &[]);
     let found = (0..400_u32).map(|run| {
         let mut document = crate::trial();
@@ -69,7 +69,7 @@ pub fn long_history() -> Vec<Found> {
     found.collect()
 }
 
-pub fn short_history() -> Vec<Found> {
+pub fn short_history() -> Vec<HistoryFile> {
     vec![at(crate::trial(), "only", 0)]
 }
 
@@ -81,7 +81,7 @@ fn headline(document: &mut Document, pace: f64, half: f64) {
     trial.headline = Headline { value: interval, ..trial.headline.clone() };
 }
 
-fn at(mut document: Document, name: &str, later_s: u64) -> Found {
+fn at(mut document: Document, name: &str, later_s: u64) -> HistoryFile {
     let started = Moment::from_unix(FIRST_UNIX_S + later_s);
     document.id = format!("{name}-{later_s}");
     for trial in &mut document.trials {

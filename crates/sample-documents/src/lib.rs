@@ -19,7 +19,7 @@ pub use curve::{rate_sweep, search, sweep};
 pub use drill::drill;
 pub use experiment::experiment;
 pub use groups::groups;
-pub use history::{Found, history, long_history, short_history};
+pub use history::{HistoryFile, history, long_history, short_history};
 use result::Document;
 pub use trial::{
     deferred_trial, engine_trial, failed_trial, long_trial, open_trial, paced_trial, running, trial,

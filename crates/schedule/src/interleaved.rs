@@ -169,7 +169,7 @@ impl Interleaved {
         })
     }
 
-    fn found<'a, W: Benchmark>(&'a self, so_far: &'a CompletedTrials) -> Found<'a> {
+    fn found<'a, W: Benchmark>(&'a self, so_far: &'a CompletedTrials) -> Interim<'a> {
         let arms = self.experiment.arms();
         let mut of_parts = vec![vec![None; self.experiment.blocks as usize]; arms.len()];
         of_parts[0].iter_mut().enumerate().take(self.stored.len()).for_each(|(at, trial)| *trial = Some(at));
@@ -180,7 +180,7 @@ impl Interleaved {
         }
         let metrics = self.experiment.criteria.iter().map(|criterion| &criterion.metric);
         let measured = metrics.map(|metric| Measured::named(metric, W::KINDS));
-        Found {
+        Interim {
             plan: &self.experiment,
             metrics: measured.collect::<Result<_>>().expect("the metrics were read before the run began"),
             statuses: self.statuses(&arms, so_far),
@@ -206,7 +206,7 @@ fn half_width(ratio: &result::Interval) -> Option<f64> {
 }
 
 /// What the trials so far show.
-struct Found<'a> {
+struct Interim<'a> {
     plan: &'a Experiment,
     metrics: Vec<Measured>,
     arms: Vec<Arm>,
@@ -218,7 +218,7 @@ struct Found<'a> {
     trials: Cow<'a, [Trial]>,
 }
 
-impl Found<'_> {
+impl Interim<'_> {
     fn comparisons<W: Benchmark>(&self) -> Vec<Comparison> {
         let findings = Findings {
             plan: self.plan,

@@ -8,7 +8,7 @@ const GREW_MOST: f64 = 0.3;
 
 /// How a search ended.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Found {
+pub(crate) enum SearchEnd {
     /// This rate met the SLO in every confirming trial.
     Highest(f64),
     /// No rate that was tried met the SLO.
@@ -34,10 +34,10 @@ pub(crate) fn so_far(document: &mut Document) {
 }
 
 /// Writes down how the search ended.
-pub(crate) fn conclude(document: &mut Document, found: &Found, confirm: u32) {
+pub(crate) fn conclude(document: &mut Document, found: &SearchEnd, confirm: u32) {
     let Some(mut search) = document.search.take() else { return };
     match found {
-        Found::Highest(rate) => {
+        SearchEnd::Highest(rate) => {
             search.highest_per_s = Some(*rate);
             let beyond = search.lowest_missed_per_s.map_or_else(
                 || " No higher rate missed the SLO: the limit is above the rates tried.".into(),
@@ -49,14 +49,14 @@ pub(crate) fn conclude(document: &mut Document, found: &Found, confirm: u32) {
             );
             search.next_limit = next_limit(&search, *rate, &document.trials);
         }
-        Found::None => {
+        SearchEnd::None => {
             search.sentence = match search.lowest_missed_per_s {
                 Some(missed) => format!("No rate met the SLO, down to {}.", per_s(missed)),
                 None => "No rate met the SLO.".into(),
             };
         }
-        Found::NotKnown(why) => search.sentence = format!("The search is inconclusive: {why}."),
-        Found::Invalid(why) => search.sentence = format!("A trial is invalid ({why}); no rate is given."),
+        SearchEnd::NotKnown(why) => search.sentence = format!("The search is inconclusive: {why}."),
+        SearchEnd::Invalid(why) => search.sentence = format!("A trial is invalid ({why}); no rate is given."),
     }
     document.search = Some(search);
 }

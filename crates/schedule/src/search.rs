@@ -7,7 +7,7 @@
 
 use crate::bracket::{Bracket, Try};
 use crate::early_stop::Bounds;
-use crate::outcome::Found;
+use crate::outcome::SearchEnd;
 use crate::plan::Variant;
 use crate::slo::{Objective, SloResult};
 use crate::{
@@ -185,18 +185,18 @@ struct Searched {
     bracket: Bracket,
     steps: Vec<Step>,
     /// What ended it, unless that is the bracket.
-    ended: Option<Found>,
+    ended: Option<SearchEnd>,
 }
 
 impl Searched {
     /// The rate of the next step, and whether it is to confirm it.
-    fn next(&self, confirm: u32) -> Result<(f64, bool), Found> {
+    fn next(&self, confirm: u32) -> Result<(f64, bool), SearchEnd> {
         match (&self.ended, self.bracket.next(confirm)) {
             (Some(found), _) => Err(found.clone()),
             (None, Try::Rate(rate)) => Ok((rate, false)),
             (None, Try::Confirm(rate)) => Ok((rate, true)),
-            (None, Try::Found(rate)) => Err(Found::Highest(rate)),
-            (None, Try::None) => Err(Found::None),
+            (None, Try::Found(rate)) => Err(SearchEnd::Highest(rate)),
+            (None, Try::None) => Err(SearchEnd::None),
         }
     }
 }
@@ -239,8 +239,8 @@ impl Searching {
                 SloResult::Met(_) | SloResult::Missed(_) => {
                     search.bracket.record(rate_per_s, confirming, met)
                 }
-                SloResult::Unknown(why) => search.ended = Some(Found::NotKnown(why.clone())),
-                SloResult::Invalid(why) => search.ended = Some(Found::Invalid(why.clone())),
+                SloResult::Unknown(why) => search.ended = Some(SearchEnd::NotKnown(why.clone())),
+                SloResult::Invalid(why) => search.ended = Some(SearchEnd::Invalid(why.clone())),
             }
             let (SloResult::Met(reason)
             | SloResult::Missed(reason)

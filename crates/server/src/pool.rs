@@ -98,7 +98,7 @@ impl Pool {
         let permit = match self.free.try_acquire() {
             Ok(permit) => permit,
             Err(_) => {
-                let Some(_place) = Place::take(&self.waiting, self.queued_max) else {
+                let Some(_place) = QueueSlot::take(&self.waiting, self.queued_max) else {
                     return Ran::refused(Refusal::QueueFull);
                 };
                 match tokio::time::timeout(self.call_max, self.free.acquire()).await {
@@ -131,16 +131,16 @@ impl Pool {
 }
 
 /// A place in the waiting line, returned when dropped.
-struct Place<'a>(&'a AtomicUsize);
+struct QueueSlot<'a>(&'a AtomicUsize);
 
-impl Place<'_> {
-    fn take(waiting: &AtomicUsize, max: usize) -> Option<Place<'_>> {
-        let place = Place(waiting);
+impl QueueSlot<'_> {
+    fn take(waiting: &AtomicUsize, max: usize) -> Option<QueueSlot<'_>> {
+        let place = QueueSlot(waiting);
         (waiting.fetch_add(1, Ordering::Relaxed) < max).then_some(place)
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueueSlot<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

@@ -1,6 +1,6 @@
 //! Audits of stored data: queries, and what their rows mean.
 //!
-//! A workload lists what must hold as [`Asked`] queries by name; [`groups`] finds their texts for an engine. Whoever asks
+//! A workload lists what must hold as [`AuditSet`] queries by name; [`groups`] finds their texts for an engine. Whoever asks
 //! the engine hands the rows to [`Audit::judge`]. `C` is what a workload knows about the database besides its rows.
 
 use crate::{Catalogue, CatalogueError, Value};
@@ -151,7 +151,7 @@ impl InputFinding {
 }
 
 /// Audits of a workload that share temporary tables, by the names of their queries.
-pub struct Asked<C: 'static> {
+pub struct AuditSet<C: 'static> {
     /// Statements that make the temporary tables, in order.
     pub prepare: &'static [&'static str],
     pub audits: &'static [About<C>],
@@ -234,8 +234,8 @@ impl<C> About<C> {
 }
 
 /// The audits that are asked for, with their texts, in groups that may run side by side.
-pub fn groups<C>(asked: &[Asked<C>], catalogue: &Catalogue) -> Result<Vec<Group<C>>, CatalogueError> {
-    let group = |asked: &Asked<C>| {
+pub fn groups<C>(asked: &[AuditSet<C>], catalogue: &Catalogue) -> Result<Vec<Group<C>>, CatalogueError> {
+    let group = |asked: &AuditSet<C>| {
         Ok(Group {
             prepare: asked.prepare.iter().map(|name| catalogue.text(name)).collect::<Result<_, _>>()?,
             audits: asked.audits.iter().map(|about| about.read(catalogue)).collect::<Result<_, _>>()?,
@@ -281,7 +281,7 @@ pub fn only_row<T: Copy + Default, const N: usize>(
 mod tests {
     use super::*;
 
-    const ASKED: [Asked<()>; 1] = [Asked {
+    const ASKED: [AuditSet<()>; 1] = [AuditSet {
         prepare: &["prepare_sums"],
         audits: &[
             About::condition("warehouse_ytd", "3.3.2.1", "it adds up", &["warehouse", "sum"]),

@@ -27,6 +27,7 @@ use workload::Benchmark;
 
 pub use generic::{target as over_statements, target_in_form as over_statements_in_form};
 pub use how::{Driver, How, Style};
+pub use pair_transfer::ENDS_BETWEEN_PHASES;
 pub use place::{place, server_only, sqlite_only, why_closed};
 pub use sampled::{Arriving, Sampled, Sampler};
 pub use subjects::{COMBINATIONS, Combination};

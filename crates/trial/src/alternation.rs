@@ -8,7 +8,7 @@
 use crate::follow::look;
 use crate::headline::fill;
 use crate::job::{Before, Job, Measured, UNSETTLED, not_audited};
-use crate::last_answer::{LastAnswer, hold_to};
+use crate::last_answer::{AtLast, LastAnswer, hold_to};
 use crate::lookups::Lookups;
 use crate::processes::Throttling;
 use crate::reach::{of_server, reach_started};
@@ -124,7 +124,7 @@ pub(crate) fn alternate<W: Driven>(
     let last: Vec<LastAnswer> =
         groups.iter().map(|group| LastAnswer::prepare(&group.first.databases.urls())).collect();
     turns.take(&mut parties, seed)?;
-    let at_last: Vec<Option<W::Evidence>> = last.into_iter().map(LastAnswer::evidence::<W>).collect();
+    let at_last: Vec<Option<AtLast<W>>> = last.into_iter().map(|last| last.read::<W>(true)).collect();
 
     for (at, ((group, watch), at_last)) in groups.iter().zip(turns.watches).zip(at_last).enumerate() {
         let (own, others) = parties.into_iter().partition(|party| party.group == at);
@@ -149,11 +149,16 @@ impl<'j, 'a, W: Driven> Group<'j, 'a, W> {
         &self,
         parties: Vec<Party<'j, 'a, W>>,
         (watch, ours): (Watch<Monotonic>, bool),
-        at_last: Option<&W::Evidence>,
+        at_last: Option<&AtLast<W>>,
     ) -> Result<()> {
         let names: Vec<&str> = parties.iter().map(|party| party.job.what).collect();
         let mut ledger = W::new_ledger(&self.first.databases.size);
         let (mut ended, mut lost) = (Vec::new(), false);
+        // Of any of them, since they share the data.
+        let in_doubt = |party: &Party<'j, 'a, W>| {
+            party.lost || party.whole.as_ref().is_some_and(drive::Trial::is_in_doubt)
+        };
+        let is_in_doubt = parties.iter().any(in_doubt);
         let shared = self.watched.len();
         let mut servers = shared..;
         for (party, mut observation) in parties.into_iter().zip(watch.stop_each(self.parties)) {
@@ -164,11 +169,11 @@ impl<'j, 'a, W: Driven> Group<'j, 'a, W> {
             }
             observation.processes.retain(|_| at.next().is_some_and(|at| at < shared || Some(at) == own));
             lost |= party.lost;
-            ended.push(party.finish(observation, &mut ledger)?);
+            ended.push(party.finish(observation, &mut ledger, is_in_doubt)?);
         }
         // What a round acknowledged that is lost may be stored too.
         let claims = W::claims(&ledger, !lost);
-        self.audit(&names, ended, at_last, &claims);
+        self.audit(&names, ended, (at_last, is_in_doubt), &claims);
         Ok(())
     }
 
@@ -176,8 +181,8 @@ impl<'j, 'a, W: Driven> Group<'j, 'a, W> {
     fn audit(
         &self,
         names: &[&str],
-        ended: Vec<Ended<'_, W>>,
-        at_last: Option<&W::Evidence>,
+        ended: Vec<EndedTrial<'_, W>>,
+        (at_last, is_in_doubt): (Option<&AtLast<W>>, bool),
         claims: &W::Claims,
     ) {
         // The numbers of runs are made of their begins.
@@ -188,10 +193,14 @@ impl<'j, 'a, W: Driven> Group<'j, 'a, W> {
         let mut checked =
             validate::after(first.databases, before, &self.audited_before, (begin, claims), first.interrupt);
         if let (Ok(checked), Some(at_last)) = (&mut checked, at_last) {
-            hold_to(&mut checked.ledger, W::ledger_checks(before, at_last, claims));
+            hold_to(&mut checked.ledger, W::ledger_checks(before, &at_last.evidence, claims));
+            // What is in doubt may be done later.
+            if !is_in_doubt {
+                checked.audits.extend(at_last.unchanged(&first.databases.urls()));
+            }
         }
         let stored = validate::evidence::<W>(&first.databases.urls());
-        for Ended { trial, style, run, claims } in ended {
+        for EndedTrial { trial, style, run, claims } in ended {
             match checked.as_ref().and_then(|checked| Ok((checked, stored.as_ref()?))) {
                 Ok((checked, stored)) => {
                     trial.audits.extend(checked.audits.iter().cloned());
@@ -213,7 +222,7 @@ fn server(pid: u32) -> Watched {
 }
 
 /// A trial whose load has ended.
-struct Ended<'j, W: Driven> {
+struct EndedTrial<'j, W: Driven> {
     trial: &'j mut Trial,
     style: Style,
     run: u64,
@@ -292,7 +301,7 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
     }
 
     /// One turn. What keeps it from being a whole one is this party's failure.
-    fn turn(&mut self, round: Round, observer: &mut Turn<'_>) {
+    fn turn(&mut self, round: Round, observer: &mut TurnWatch<'_>) {
         let size = &self.job.databases.size;
         observer.server = self.server.take();
         self.lookups.iter_mut().for_each(Lookups::start);
@@ -362,14 +371,19 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
 
     /// Closes its sessions, ends its server, and puts everything into its trial; adds what its calls imply about the data to
     /// `ledger`.
-    fn finish(mut self, observation: observe::Observation, ledger: &mut W::Ledger) -> Result<Ended<'j, W>> {
+    fn finish(
+        mut self,
+        observation: observe::Observation,
+        ledger: &mut W::Ledger,
+        is_in_doubt: bool,
+    ) -> Result<EndedTrial<'j, W>> {
         if let Err(error) = self.generator.close() {
             self.failure.get_or_insert_with(|| format!("{:#}", anyhow::Error::new(error)));
         }
         let made = self.whole.as_ref().map_or(0, |whole| whole.totals.call_counts().started);
         let is_sound = made > 0 && self.failure.is_none() && !self.job.interrupt.requested();
         let mut closing = if is_sound {
-            self.job.closing(&self.target, self.run, (self.first_worker, made))
+            self.job.closing(&self.target, self.run, (self.first_worker, made), is_in_doubt)
         } else {
             Vec::new()
         };
@@ -407,7 +421,7 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
                 W::claims(&W::new_ledger(&self.job.databases.size), true)
             }
         };
-        Ok(Ended { trial, style: self.job.subject.how.style, run: self.run, claims })
+        Ok(EndedTrial { trial, style: self.job.subject.how.style, run: self.run, claims })
     }
 }
 
@@ -448,7 +462,7 @@ impl Turns<'_> {
             let longest = if is_first { plan.warmup_longest() } else { warmup };
             let round =
                 Round { warmup, warmup_max: longest, measured, seed: plan.seed.wrapping_add(at as u64) };
-            let mut turn = Turn {
+            let mut turn = TurnWatch {
                 watch: &mut self.watches[party.group],
                 clock: self.clock,
                 since: first_ns,
@@ -513,7 +527,7 @@ impl Turns<'_> {
 }
 
 /// Watches one turn: a server that dies, a user who stops.
-struct Turn<'a> {
+struct TurnWatch<'a> {
     watch: &'a mut Watch<Monotonic>,
     clock: Monotonic,
     /// When the first turn began.
@@ -533,7 +547,7 @@ struct Turn<'a> {
     waits: bool,
 }
 
-impl<W: Driven> Observer<W> for Turn<'_> {
+impl<W: Driven> Observer<W> for TurnWatch<'_> {
     fn look(&mut self) {
         look(self.interrupt, self.server.as_mut(), &mut self.failure, &self.stop);
     }

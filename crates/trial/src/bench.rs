@@ -147,7 +147,7 @@ impl<'a, W: Driven> TrialRunner<'a, W> {
         let ready = self.deployed[prepared.deployed].ready()?;
         let folder = self.folder.trial(name)?;
         let mut own = document(prepared, ready, name, restored, run);
-        let place = Place { databases: &databases, deployment: &ready.deployment, folder: &folder };
+        let place = TrialPlace { databases: &databases, deployment: &ready.deployment, folder: &folder };
         let what = name.split_once('-').map_or(name, |(_, label)| label);
         let job = Job {
             end_early,
@@ -191,7 +191,7 @@ impl<'a, W: Driven> TrialRunner<'a, W> {
         let mut documents: Vec<Document> = Vec::with_capacity(wanted.len());
         let mut jobs = Vec::with_capacity(wanted.len());
         for (((prepared, planned), folder), at) in wanted.iter().zip(&folders).zip(&at) {
-            let place = Place { databases: &copies[*at], deployment: &on[*at].deployment, folder };
+            let place = TrialPlace { databases: &copies[*at], deployment: &on[*at].deployment, folder };
             documents.push(document(prepared, on[*at], &planned.folder, restored, run));
             jobs.push(prepared.job(&place, &planned.plan, &planned.what, self.reporter, self.interrupt));
         }
@@ -286,7 +286,7 @@ impl<'a, W: Driven> TrialRunner<'a, W> {
 }
 
 /// Where a trial runs and is written.
-struct Place<'a, W: Driven> {
+struct TrialPlace<'a, W: Driven> {
     databases: &'a Databases<W>,
     deployment: &'a Deployment,
     folder: &'a Folder,
@@ -295,7 +295,7 @@ struct Place<'a, W: Driven> {
 impl Prepared {
     fn job<'a, W: Driven>(
         &self,
-        place: &Place<'a, W>,
+        place: &TrialPlace<'a, W>,
         plan: &drive::Plan,
         what: &'a str,
         reporter: &'a dyn RunReporter,

@@ -50,6 +50,7 @@ impl<W: Driven> Deployed<W> {
     ) -> Deployed<W> {
         let laid = || {
             let named = spec.urls()?;
+            named.iter().try_for_each(|url| admin::store(url.clone()).ensure_copied())?;
             // As long as trials have copies made of it.
             let in_use = named.iter().filter_map(|url| in_use::lock_shared(url).transpose());
             let in_use: Vec<InUse> = in_use.collect::<Result<_>>()?;

@@ -150,10 +150,10 @@ impl Folder {
     }
 
     /// What a trial comes to while it runs; goes when its document has been written.
-    pub fn progress(&self) -> Result<Progress> {
+    pub fn progress(&self) -> Result<ProgressFile> {
         let path = self.path.join(PROGRESS_FILE);
         let file = fs::File::create(&path).with_context(|| format!("could not create {}", path.display()))?;
-        Ok(Progress { path, file })
+        Ok(ProgressFile { path, file })
     }
 
     /// Takes away what has been written: there is nothing to tell. The folder itself goes with this value.
@@ -173,12 +173,12 @@ impl Folder {
 /// An append-only file that is never flushed: nothing of ours disturbs the disk that is measured, and what our process has
 /// written survives its own death.
 #[derive(Debug)]
-pub struct Progress {
+pub struct ProgressFile {
     path: PathBuf,
     file: fs::File,
 }
 
-impl Progress {
+impl ProgressFile {
     pub fn append<C: Serialize>(&mut self, line: &result::Progress<C>) -> Result<()> {
         let mut bytes = serde_json::to_vec(line)?;
         bytes.push(b'\n');

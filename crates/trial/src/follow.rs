@@ -1,6 +1,6 @@
 //! What looks on while a trial runs: progress, partial results, a server that dies, a user who stops.
 
-use crate::folder::Progress;
+use crate::folder::ProgressFile;
 use crate::headline::{fill, left};
 use crate::job::Job;
 use crate::reporter::{SliceView, TrialReporter, rate_shown};
@@ -51,7 +51,7 @@ pub(crate) struct Follow<'a, 'j, W: Driven> {
     pub(crate) stop: Stop,
     pub(crate) following: Box<dyn TrialReporter>,
     pub(crate) slices_seen: u32,
-    pub(crate) progress: Progress,
+    pub(crate) progress: ProgressFile,
     /// How many slices of the time line have been written.
     pub(crate) slices_written: usize,
     /// Whether that has a slice of the window.

@@ -2,10 +2,10 @@
 
 use crate::announced;
 use crate::closing::Closing;
-use crate::folder::{ClaimsFile, Folder, Progress};
+use crate::folder::{ClaimsFile, Folder, ProgressFile};
 use crate::follow::Follow;
 use crate::headline::{described, fill, nothing_completed};
-use crate::last_answer::{LastAnswer, hold_to};
+use crate::last_answer::{AtLast, LastAnswer, hold_to};
 use crate::lookups::Lookups;
 use crate::own::Own;
 use crate::processes::Throttling;
@@ -100,7 +100,7 @@ pub(crate) struct Ended<W: Driven> {
     /// How what was still on its way came to its end, while the server was there to see to it.
     pub(crate) settled: Result<Option<Settled>>,
     /// What was stored when the last call had been answered.
-    pub(crate) at_last: Option<W::Evidence>,
+    pub(crate) at_last: Option<AtLast<W>>,
     /// The number of the run, which its keys are made of.
     pub(crate) run: u64,
     /// What the subject answers after the last call, against what is stored.
@@ -187,7 +187,7 @@ impl<W: Driven> Job<'_, W> {
             return Ok(None);
         }
         let (urls, log) = (self.databases.urls(), self.folder.path().join("server.log"));
-        self.subject.serve(&urls, &self.server, sink, &log, self.interrupt.flag()).map(Some)
+        self.subject.serve(&urls, &self.server, sink, &[], &log, self.interrupt.flag()).map(Some)
     }
 
     fn through_http(
@@ -279,7 +279,7 @@ impl<W: Driven> Job<'_, W> {
         let last = holds.then(|| LastAnswer::prepare(&self.databases.urls()));
         let driven = W::drive(&plan, sampled, &inputs, &|| W::new_ledger(size), clock, &stop, &mut follow);
         let ended = Monotonic::start();
-        let at_last = last.and_then(LastAnswer::evidence::<W>);
+        let at_last = last.and_then(|last| last.read::<W>(alone));
         let at_once = lookups.and_then(Lookups::end);
         let Follow {
             watch,
@@ -325,8 +325,9 @@ impl<W: Driven> Job<'_, W> {
             && driven.failure.is_none()
             && server_failure.is_none()
             && !self.interrupt.requested();
-        let made = driven.totals.call_counts().started;
-        let mut closing = if is_sound { self.closing(&target, run, (0, made)) } else { Vec::new() };
+        let (made, is_in_doubt) = (driven.totals.call_counts().started, driven.is_in_doubt());
+        let mut closing =
+            if is_sound { self.closing(&target, run, (0, made), is_in_doubt) } else { Vec::new() };
         closing.extend(at_once);
         // Counted since the engine was started, of which this trial is the greater part; of a fresh engine all of it.
         let throttling = Throttling { engines: self.deployment.engine_throttling(), ..Throttling::default() };
@@ -362,6 +363,7 @@ impl<W: Driven> Job<'_, W> {
         target: &TrialTarget<W>,
         run: u64,
         (first, made): (u32, u64),
+        is_in_doubt: bool,
     ) -> Vec<result::Audit> {
         self.reporter.doing("comparing answers with the data");
         let closing = Closing {
@@ -373,6 +375,7 @@ impl<W: Driven> Job<'_, W> {
             streams: &self.streams(run),
             clients: first..first + self.plan.workers,
             made: made / u64::from(self.plan.workers.max(1)),
+            is_in_doubt,
             interrupt: self.interrupt,
         };
         closing.audits()
@@ -443,7 +446,7 @@ impl<W: Driven> Job<'_, W> {
         driven: &drive::Trial<W>,
         document: &mut Document,
         (before, complete): (Option<&W::Evidence>, bool),
-        progress: &mut Progress,
+        progress: &mut ProgressFile,
     ) -> Result<()> {
         let claims = before.map(|_| W::claims(&driven.ledger, complete));
         if let Some(trial) = document.trials.last_mut() {
@@ -465,6 +468,7 @@ impl<W: Driven> Job<'_, W> {
         before: Option<&W::Evidence>,
     ) -> Result<()> {
         let Ended { measured, settled, at_last, run, closing, within, relayed, complete, .. } = ended;
+        let is_in_doubt = measured.trial.is_in_doubt();
         let ledger = self.put_measured(trial, measured);
         trial.audits.extend(closing);
         if let Some(before) = before {
@@ -474,7 +478,10 @@ impl<W: Driven> Job<'_, W> {
                 not_audited(trial, &error);
             }
             if let Some(at_last) = at_last {
-                hold_to(&mut trial.ledger, W::ledger_checks(before, &at_last, &claims));
+                hold_to(&mut trial.ledger, W::ledger_checks(before, &at_last.evidence, &claims));
+                if !is_in_doubt && self.plan.deferred.is_none() {
+                    trial.audits.extend(at_last.unchanged(&self.databases.urls()));
+                }
             }
             self.checked_s.set(clock.now().as_secs_f64());
         } else {

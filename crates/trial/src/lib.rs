@@ -39,7 +39,7 @@ pub use consumed::{audit_consumer, consumer_checks};
 pub use destination::{Arrived, Destination, Recorded};
 pub use folder::{ClaimsFile, Folder, document, read_claims};
 pub use job::{Before, EndEarly, Job, PartOfRun, is_empty};
-pub use lock::{Held, hold};
+pub use lock::{MachineLock, hold};
 pub use merge::{Given, GivenPart};
 pub use own::Own;
 pub use parts::{ClockOffset, PART_FILE, PartFile, Seat, SharedHead, SharedPlan, head, part_file, read_part};

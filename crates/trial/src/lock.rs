@@ -13,18 +13,18 @@ const VARIABLE: &str = "STACKMARK_LOCK";
 
 /// The right to measure on this machine. The kernel takes it back when this process ends, in whatever way.
 #[derive(Debug)]
-pub struct Held(File);
+pub struct MachineLock(File);
 
 /// Takes the right to measure on this machine, beside others who have it too if `shared`.
 ///
 /// # Errors
 /// Someone else has it: says who, and where they work. Or the file cannot be used.
-pub fn hold(shared: bool) -> Result<Held> {
+pub fn hold(shared: bool) -> Result<MachineLock> {
     let named = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
     hold_file(&named.unwrap_or_else(|| std::env::temp_dir().join("stackmark.lock")), shared)
 }
 
-fn hold_file(path: &Path, shared: bool) -> Result<Held> {
+fn hold_file(path: &Path, shared: bool) -> Result<MachineLock> {
     let file = open(path).with_context(|| {
         format!(
             "could not open {}, which prevents concurrent experiments on this machine (see {VARIABLE})",
@@ -46,12 +46,12 @@ fn hold_file(path: &Path, shared: bool) -> Result<Held> {
             if holder.is_empty() { "which one is not known" } else { holder }
         );
     }
-    let locked = Held(file);
+    let locked = MachineLock(file);
     locked.write(&format!("process {}", std::process::id()));
     Ok(locked)
 }
 
-impl Drop for Held {
+impl Drop for MachineLock {
     fn drop(&mut self) {
         let mut who = String::new();
         let mut file = &self.0;
@@ -64,7 +64,7 @@ impl Drop for Held {
     }
 }
 
-impl Held {
+impl MachineLock {
     /// Tells those who are refused where we work.
     pub fn works_in(&self, folder: &Path) {
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());

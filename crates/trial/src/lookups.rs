@@ -27,7 +27,7 @@ pub(crate) struct Lookups<W: Driven> {
     /// Set when the window opens.
     pub(crate) over: Arc<AtomicBool>,
     follower: Option<Follower<W>>,
-    thread: Option<JoinHandle<Seen>>,
+    thread: Option<JoinHandle<LookupCounts>>,
 }
 
 /// Who looks up.
@@ -43,7 +43,7 @@ struct Follower<W: Driven> {
 
 /// What was looked up.
 #[derive(Default)]
-struct Seen {
+struct LookupCounts {
     /// Calls of which it is known whether they were found.
     calls: u64,
     /// Those that were not.
@@ -91,10 +91,11 @@ impl<W: Driven> Lookups<W> {
     /// What came of them; nothing where no call was looked up.
     pub(crate) fn end(mut self) -> Option<Audit> {
         self.over.store(true, Ordering::Relaxed);
-        let Seen { calls, missing, shown, ended_by } = self.thread.take()?.join().unwrap_or_else(|_| Seen {
-            ended_by: Some("the thread that looks up has panicked".into()),
-            ..Seen::default()
-        });
+        let LookupCounts { calls, missing, shown, ended_by } =
+            self.thread.take()?.join().unwrap_or_else(|_| LookupCounts {
+                ended_by: Some("the thread that looks up has panicked".into()),
+                ..LookupCounts::default()
+            });
         let (check, sentence) = match (calls, missing, ended_by) {
             (0, _, None) => return None,
             (0, _, Some(why)) => {
@@ -126,8 +127,8 @@ impl<W: Driven> Drop for Lookups<W> {
 }
 
 impl<W: Driven> Follower<W> {
-    fn run(mut self) -> Seen {
-        let mut seen = Seen::default();
+    fn run(mut self) -> LookupCounts {
+        let mut seen = LookupCounts::default();
         if let Err(error) = wait_for(self.follow(&mut seen)) {
             seen.ended_by = Some(format!("{error:#}"));
         }
@@ -136,7 +137,7 @@ impl<W: Driven> Follower<W> {
     }
 
     /// Looks up one call after the other over a session of its own, which is opened for the first of them.
-    async fn follow(&mut self, seen: &mut Seen) {
+    async fn follow(&mut self, seen: &mut LookupCounts) {
         let mut session: Option<TrialSession<W>> = None;
         while !self.over.load(Ordering::Relaxed) {
             self.sampler.get_ready();
@@ -152,8 +153,8 @@ impl<W: Driven> Follower<W> {
             let open = session.insert(open);
             match self.look_up(open, &call, &outcome).await {
                 Ok(None) => {}
-                Ok(Some(Found::Yes)) => seen.calls += 1,
-                Ok(Some(Found::No(instead))) => {
+                Ok(Some(Lookup::Yes)) => seen.calls += 1,
+                Ok(Some(Lookup::No(instead))) => {
                     seen.calls += 1;
                     seen.missing += 1;
                     if seen.shown.len() < SHOWN {
@@ -175,7 +176,7 @@ impl<W: Driven> Follower<W> {
         session: &mut TrialSession<W>,
         call: &W::Call,
         outcome: &W::Outcome,
-    ) -> Result<Option<Found>, Fault> {
+    ) -> Result<Option<Lookup>, Fault> {
         let Some(question) = W::lookup(call, outcome) else { return Ok(None) };
         let mut pauses = self.pauses.iter();
         loop {
@@ -184,8 +185,8 @@ impl<W: Driven> Follower<W> {
             let later = later.unwrap_or(Err(Fault::InDoubt(Doubt::Deadline)))?;
             match (W::shows(call, outcome, &later), pauses.next()) {
                 (None, _) => return Ok(None),
-                (Some(true), _) => return Ok(Some(Found::Yes)),
-                (Some(false), None) => return Ok(Some(Found::No(short(&describe::<W>(&Ok(later)))))),
+                (Some(true), _) => return Ok(Some(Lookup::Yes)),
+                (Some(false), None) => return Ok(Some(Lookup::No(short(&describe::<W>(&Ok(later)))))),
                 (Some(false), Some(_)) if self.over.load(Ordering::Relaxed) => return Ok(None),
                 (Some(false), Some(pause)) => sleep(*pause).await,
             }
@@ -193,7 +194,7 @@ impl<W: Driven> Follower<W> {
     }
 }
 
-enum Found {
+enum Lookup {
     Yes,
     /// What was answered, in words.
     No(String),

@@ -181,11 +181,15 @@ impl<W: Driven> Job<'_, W> {
             true => self.settle(&plan.before, ended, within),
             false => Ok(None),
         };
-        let made = driven.totals.call_counts().started;
         // Who asks to stop does not get all that is checked.
         driven.interrupted |= self.interrupt.requested();
         let mut closing = match is_sound && complete && !self.interrupt.requested() {
-            true => self.closing(&target, plan.run, (0, made)),
+            true => self.closing(
+                &target,
+                plan.run,
+                (0, driven.totals.call_counts().started),
+                driven.is_in_doubt(),
+            ),
             false => Vec::new(),
         };
         closing.extend(at_once);
@@ -311,7 +315,7 @@ fn listed<W: Driven>(given: &[GivenPart<W>], of: u32) -> Vec<LoadPart> {
                 part: *part,
                 state: PartState::Unfinished,
                 why: Some(format!(
-                    "{} has no {}: it was killed, or still runs",
+                    "{} has no {}: the part was killed or is still running",
                     folder.display(),
                     crate::PART_FILE
                 )),

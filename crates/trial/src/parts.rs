@@ -295,7 +295,7 @@ impl<W: Driven> Job<'_, W> {
             bail!("interrupted before a call was made");
         }
         if let Some(at_last) = &ended.at_last {
-            let early = W::ledger_checks(&plan.before, at_last, &W::claims(&counted.ledger, false));
+            let early = W::ledger_checks(&plan.before, &at_last.evidence, &W::claims(&counted.ledger, false));
             let early = early.into_iter().find(|check| check.check == Check::Failed);
             let why = early.map(|check| {
                 format!(

@@ -70,7 +70,7 @@ pub fn conformance<W: Driven>(
         Route::Http => {
             let log = folder.path().join("server.log");
             let options = server.http;
-            let server = subject.serve(&urls, server, &SinkAddress::Null, &log, interrupt.flag())?;
+            let server = subject.serve(&urls, server, &SinkAddress::Null, &[], &log, interrupt.flag())?;
             let target = reach_started::<W>(&server, W::scale(size), options)?;
             let found = hold::<W>(&of_server(target), size)?;
             server.stop()?;

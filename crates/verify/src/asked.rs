@@ -5,7 +5,7 @@ use crate::finding::{Failure, Rule};
 use crate::openapi::Contract;
 use crate::request::{Request, one_line};
 use crate::statements::drawn;
-use crate::watch::{ANSWER_MAX, Noted, Shared, noted};
+use crate::watch::{ANSWER_MAX, Noted, SharedNotes, noted};
 use adapter_http::{Expected, HttpTarget, Raw, Reply};
 use anyhow::{Context, Result, anyhow, bail};
 use contract::{Endpoint, Wire};
@@ -21,16 +21,16 @@ const PROBLEM: &str = "urn:stackmark:problem:";
 /// A connection for requests of any bytes, opened again where the server has closed it.
 struct Line<'a, W: Wire> {
     target: &'a HttpTarget<W>,
-    notes: &'a Shared<W>,
+    notes: &'a SharedNotes<W>,
     raw: Option<Raw>,
 }
 
 impl<'a, W: Wire> Line<'a, W> {
-    fn new(target: &'a HttpTarget<W>, notes: &'a Shared<W>) -> Line<'a, W> {
+    fn new(target: &'a HttpTarget<W>, notes: &'a SharedNotes<W>) -> Line<'a, W> {
         Line { target, notes, raw: None }
     }
 
-    /// Sends a request; gives what `judge` finds wrong with the answer, which is held to the contract too.
+    /// Sends a request; gives what `judge` finds wrong with the answer, which must keep the contract too.
     async fn ask(
         &mut self,
         request: &Request,
@@ -73,7 +73,7 @@ impl<'a, W: Wire> Line<'a, W> {
 }
 
 /// `/about` and `/health`.
-pub(crate) fn about<W: Driven>(target: &HttpTarget<W>, notes: &Shared<W>) -> Result<Rule> {
+pub(crate) fn about<W: Driven>(target: &HttpTarget<W>, notes: &SharedNotes<W>) -> Result<Rule> {
     let found = targets::wait_for(async {
         let mut line = Line::new(target, notes);
         let mut found = Noted::default();
@@ -103,7 +103,7 @@ fn table<W: Driven>(target: &HttpTarget<W>, size: &W::Extent, seed: u64, maxima:
 /// Whether each request of the table is answered with a problem type that it may have.
 pub(crate) fn bad_inputs<W: Driven>(
     target: &HttpTarget<W>,
-    notes: &Shared<W>,
+    notes: &SharedNotes<W>,
     size: &W::Extent,
     seed: u64,
 ) -> Result<Rule> {
@@ -158,7 +158,7 @@ pub(crate) const HOST: &str = "host";
 /// Requests that do not say once, and rightly, which host they are for: one of each kind of call, and `/health`.
 pub(crate) fn hosts<W: Driven>(
     target: &HttpTarget<W>,
-    notes: &Shared<W>,
+    notes: &SharedNotes<W>,
     size: &W::Extent,
     seed: u64,
 ) -> Result<Rule> {
@@ -195,7 +195,7 @@ pub(crate) fn hosts<W: Driven>(
 /// Methods that a path has not, and a path that there is not.
 pub(crate) fn methods<W: Driven>(
     target: &HttpTarget<W>,
-    notes: &Shared<W>,
+    notes: &SharedNotes<W>,
     size: &W::Extent,
     seed: u64,
 ) -> Result<Rule> {

@@ -1,4 +1,4 @@
-//! What takes its time beside everything else: a thread of its own, whose end is waited for at last.
+//! Work that takes its time while everything else goes on: a thread, whose end is waited for at last.
 
 use crate::Plan;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -26,7 +26,7 @@ impl<T: Send + 'static> Background<T> {
         Ok(Background(found))
     }
 
-    /// Waits for what it has found; `what` is said where that takes more than a moment.
+    /// Waits for what it has found; `what` is printed where that takes more than a moment.
     ///
     /// # Errors
     /// Why it is not known: it was interrupted, or the thread has ended without a word.

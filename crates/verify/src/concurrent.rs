@@ -6,7 +6,7 @@ use crate::finding::{Failure, Rule};
 use crate::openapi::cut;
 use crate::races::{Connection, at_once, connections, line_of};
 use crate::statements::drawn;
-use crate::watch::{Noted, Shared};
+use crate::watch::{Noted, SharedNotes};
 use crate::witness::Witness;
 use adapter_http::HttpTarget;
 use anyhow::Result;
@@ -29,7 +29,7 @@ pub(crate) const LOAD_RULE: &str = "calls of all kinds over eight connections at
 /// So many sessions, on a connection each.
 pub(crate) async fn sessions<W: Driven>(
     target: &Arc<HttpTarget<W>>,
-    notes: &Shared<W>,
+    notes: &SharedNotes<W>,
     count: u32,
 ) -> Result<Vec<Connection<W>>, OpenError> {
     let target = connections(target, notes);
@@ -40,11 +40,11 @@ pub(crate) async fn sessions<W: Driven>(
     Ok(sessions)
 }
 
-/// Asks what calls may have left behind, each question alone and then eight of them together. Nothing else changes the data
+/// Asks what calls may have left behind, each question by itself and then eight of them together. Nothing else changes the data
 /// meanwhile.
 pub(crate) fn reads<W: Driven>(
     target: &Arc<HttpTarget<W>>,
-    notes: &Shared<W>,
+    notes: &SharedNotes<W>,
     plan: &Plan<'_, W>,
 ) -> Result<Rule> {
     let of_kind = |kind| drawn::<W>(&plan.size, plan.seed, kind).iter().filter_map(W::closing).collect();
@@ -91,7 +91,7 @@ pub(crate) fn reads<W: Driven>(
 /// Makes calls of all kinds at once on data that no one has used, and checks their answers as a run does.
 pub(crate) fn calls<W: Driven>(
     target: &Arc<HttpTarget<W>>,
-    notes: &Shared<W>,
+    notes: &SharedNotes<W>,
     plan: &Plan<'_, W>,
     witness: &dyn Witness<W>,
     before: &W::Evidence,

@@ -15,7 +15,7 @@ const IDLE: usize = 2_000;
 const SLOW: usize = 50;
 /// Connections that end in the middle of a body.
 const VANISH: usize = 100;
-/// `/health` is answered within this time, whatever else is open. A server that is held up is so for good; a busy machine only
+/// `/health` is answered within this time, whatever else is open. A server that is blocked stays so; a busy machine only
 /// for a while.
 const HEALTH_MAX: Duration = Duration::from_secs(30);
 /// Between two bytes of a slow head.

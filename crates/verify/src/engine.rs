@@ -55,7 +55,7 @@ pub enum Flushing {
     Counted(u64),
     /// Whether the engine flushes its log at every commit: a setting that is for all sessions.
     Always(bool),
-    /// Pages of these files that are in memory alone are counted by the kernel: these now.
+    /// Pages of these files that are only in memory are counted by the kernel: these now.
     Unwritten(u64),
 }
 

@@ -1,4 +1,4 @@
-//! What the kernel knows of files: who has them open, and what of them is in memory alone.
+//! What the kernel knows of files: who has them open, and what of them is only in memory.
 
 use procfs::process::{FDTarget, Process, all_processes};
 use std::fs::File;
@@ -27,8 +27,8 @@ pub(crate) fn times_open(file: &Path, process: u32) -> Option<u64> {
     Some(open.sum()).filter(|open| *open > 0)
 }
 
-/// Pages of files that have been written to and are in memory alone; a file that is not there has none. Nothing where the kernel
-/// or the file system does not tell, which a file without a name beside the first of them shows.
+/// Pages of files that have been written to and are only in memory; a file that is not there has none. Nothing where the kernel
+/// or the file system does not count them, which a file without a name in the folder of the first shows.
 pub(crate) fn unwritten(files: &[PathBuf]) -> Option<u64> {
     let mut pages = 0;
     for file in files {

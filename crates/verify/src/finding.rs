@@ -8,7 +8,7 @@ use std::path::Path;
 /// Everything that was found of a server.
 #[derive(Debug, Clone, Serialize)]
 pub struct Verification {
-    /// The workload whose contract it was held to.
+    /// The workload whose contract it has to keep.
     pub workload: String,
     /// The server, as it calls itself: name and version.
     pub server: String,
@@ -81,7 +81,7 @@ pub struct Rule {
     pub check: Check,
     /// How much was looked at: calls, answers, rounds.
     pub checked: u64,
-    /// Why it was not checked, or what else is to be said.
+    /// Why it was not checked, or a remark.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The first of what breaks it.
@@ -132,7 +132,7 @@ impl Rule {
         }
     }
 
-    /// The same with something else to be said of it.
+    /// The same with a remark.
     #[must_use]
     pub fn noting(self, note: Option<String>) -> Rule {
         Rule { note, ..self }

@@ -24,7 +24,7 @@ const EACH: usize = 4;
 pub(crate) const NAME: &str = "keep-alive";
 
 /// What has become of the connections.
-enum Seen {
+enum IdleOutcome {
     /// All were open after the time, and answered.
     Open,
     /// One was not: the request that it had been asked, as a line for a shell, and what happened to it.
@@ -33,14 +33,14 @@ enum Seen {
 
 /// The connections, watched by a thread of their own.
 pub(crate) struct Idle {
-    seen: Background<Seen>,
+    seen: Background<IdleOutcome>,
     watched: Duration,
     /// How many there are.
     connections: u64,
 }
 
 /// A request after which connections are idle, as bytes and as a line for a shell; before a first one there is none.
-pub(crate) struct Asked {
+pub(crate) struct IdleRequest {
     pub bytes: Vec<u8>,
     pub line: String,
 }
@@ -49,14 +49,14 @@ impl Idle {
     /// Opens connections, has one of these requests answered on each and none on some, and watches them for so long.
     pub(crate) fn watch<W: Wire>(
         target: &Arc<HttpTarget<W>>,
-        asked: Vec<Asked>,
+        asked: Vec<IdleRequest>,
         watched: Duration,
     ) -> anyhow::Result<Idle> {
         let target = Arc::clone(target);
         let connections = (EACH * (asked.len() + 1)) as u64;
         let seen = Background::spawn("idle-connections", move || {
             let found = targets::wait_for(watch(&target, &asked, watched));
-            found.unwrap_or_else(|error| Seen::Lost(String::new(), format!("{error:#}")))
+            found.unwrap_or_else(|error| IdleOutcome::Lost(String::new(), format!("{error:#}")))
         })?;
         Ok(Idle { seen, watched, connections })
     }
@@ -69,11 +69,11 @@ impl Idle {
             doing,
             &format!("connections that are idle for {seconds} s (--idle shortens it)"),
         ) {
-            Ok(Seen::Open) if self.watched >= KEPT_OPEN => rule.checked += self.connections,
-            Ok(Seen::Open) => {
+            Ok(IdleOutcome::Open) if self.watched >= KEPT_OPEN => rule.checked += self.connections,
+            Ok(IdleOutcome::Open) => {
                 unknown(rule, &format!("idle connections were watched for {seconds} s only (--idle)"));
             }
-            Ok(Seen::Lost(request, found)) => {
+            Ok(IdleOutcome::Lost(request, found)) => {
                 rule.check = Check::Failed;
                 rule.note = None;
                 rule.checked += self.connections;
@@ -99,7 +99,7 @@ fn unknown(rule: &mut Rule, why: &str) {
     }
 }
 
-async fn watch<W: Wire>(target: &HttpTarget<W>, asked: &[Asked], watched: Duration) -> Seen {
+async fn watch<W: Wire>(target: &HttpTarget<W>, asked: &[IdleRequest], watched: Duration) -> IdleOutcome {
     let clock = Monotonic::start();
     let health = request_of_health(target);
     // Without a request, and after each of them.
@@ -109,13 +109,13 @@ async fn watch<W: Wire>(target: &HttpTarget<W>, asked: &[Asked], watched: Durati
         for _ in 0..EACH {
             let mut raw = match target.raw().await {
                 Ok(raw) => raw,
-                Err(error) => return Seen::Lost(line.into(), error.to_string()),
+                Err(error) => return IdleOutcome::Lost(line.into(), error.to_string()),
             };
             if let Some(asked) = asked {
                 match ask(&mut raw, &asked.bytes).await {
-                    Ok(true) => return Seen::Lost(line.into(), "`connection: close`".into()),
+                    Ok(true) => return IdleOutcome::Lost(line.into(), "`connection: close`".into()),
                     Ok(false) => {}
-                    Err(why) => return Seen::Lost(line.into(), why),
+                    Err(why) => return IdleOutcome::Lost(line.into(), why),
                 }
             }
             open.push((raw, line));
@@ -129,16 +129,19 @@ async fn watch<W: Wire>(target: &HttpTarget<W>, asked: &[Asked], watched: Durati
     if let Ok(line) = tokio::time::timeout(watched, ended).await {
         let seconds = (clock.now() - idle_from).as_secs_f64();
         let which = if line.is_empty() { " since it was opened" } else { "" };
-        return Seen::Lost(line, format!("closed after {seconds:.1} s without a request{which}"));
+        return IdleOutcome::Lost(line, format!("closed after {seconds:.1} s without a request{which}"));
     }
     for (raw, line) in &mut open {
         // A firewall in between may have dropped it without closing it.
         if let Err(why) = ask(raw, health.as_bytes()).await {
             let seconds = watched.as_secs_f64();
-            return Seen::Lost((*line).to_owned(), format!("after {seconds} s without a request: {why}"));
+            return IdleOutcome::Lost(
+                (*line).to_owned(),
+                format!("after {seconds} s without a request: {why}"),
+            );
         }
     }
-    Seen::Open
+    IdleOutcome::Open
 }
 
 /// Whether the server closes the connection behind its answer to a request.

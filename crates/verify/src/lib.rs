@@ -1,12 +1,12 @@
 //! Whether a server keeps a workload's contract and answers rightly: a verdict for each rule, with the request that broke it.
 //!
 //! Everything goes over HTTP, as a client's calls do; who looks at the stored data next to it is a [`Witness`], where there is
-//! one. What was not checked is said, and never passes for checked.
+//! one. What was not checked is listed as such.
 //!
 //! In reading order: `finding` (what comes of it), `watch` (sessions that note what answers are worth), `openapi` (an answer
 //! against its document), `difference`, `asked` (requests that no server may take, of which `bad_inputs` is the table), `concurrent`, `races`,
 //! `connections`, `statements` and `reported` (what the server reports of itself, against `engine` and `files`); `idle` and `slow_body`
-//! take their time beside all of them.
+//! take their time while all of them run.
 
 mod asked;
 mod background;
@@ -42,7 +42,7 @@ use slow_body::SlowBody;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use targets::Driven;
-use watch::{Noted, Notes, Shared, Watched, noted};
+use watch::{Noted, Notes, SharedNotes, Watched, noted};
 
 pub use asked::bad_input_statuses;
 pub use engine::{Counted, Flushing};
@@ -252,7 +252,7 @@ pub fn verify<W: Driven>(
     })
 }
 
-/// What is looked at together, and what who waits is told.
+/// Checks that run together, and the message meanwhile.
 const PHASES: [(&str, Phase); 9] = [
     ("golden vectors and random calls", Phase::Conformance),
     ("reading calls over several connections", Phase::ConcurrentReads),
@@ -304,7 +304,7 @@ impl Phase {
     }
 }
 
-fn notes<W: Driven>(plan: &Plan<'_, W>) -> Result<Shared<W>> {
+fn notes<W: Driven>(plan: &Plan<'_, W>) -> Result<SharedNotes<W>> {
     let contract = match W::CONTRACT {
         [] => Contract::none(),
         documents => Contract::read(documents).map_err(anyhow::Error::msg)?,
@@ -337,7 +337,7 @@ fn watch_idle<W: Driven>(target: &Arc<HttpTarget<W>>, plan: &Plan<'_, W>) -> Res
     let requests =
         ["/health", "/about"].map(|path| Request::new("GET", path)).into_iter().chain(calls.take(1));
     let host = target.address().to_string();
-    let asked = requests.map(|request| idle::Asked {
+    let asked = requests.map(|request| idle::IdleRequest {
         bytes: request.bytes(&host),
         line: request.curl(plan.url.trim_end_matches('/')),
     });
@@ -356,7 +356,7 @@ fn watch_slow_body<W: Driven>(target: &Arc<HttpTarget<W>>, plan: &Plan<'_, W>) -
 fn conformance<W: Driven>(
     plan: &Plan<'_, W>,
     target: &Arc<HttpTarget<W>>,
-    notes: &Shared<W>,
+    notes: &SharedNotes<W>,
     random_calls: u32,
 ) -> Result<Vec<Rule>> {
     if let Some(why) = plan.unknown {
@@ -452,7 +452,7 @@ fn of_answers<W: Driven>(notes: &mut Notes<W>) -> Vec<Rule> {
 fn stored<W: Driven>(
     witness: Option<&dyn Witness<W>>,
     before: Option<&W::Evidence>,
-    notes: &Shared<W>,
+    notes: &SharedNotes<W>,
 ) -> Result<Vec<Rule>> {
     let (stored, stored_rule) = ("stored", "what was acknowledged is stored, and nothing else");
     let (audits, audits_rule) = ("audits", "the stored data meets the conditions of the workload");

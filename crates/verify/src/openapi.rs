@@ -42,7 +42,7 @@ impl Contract {
         Ok(Contract { document: gathered, schemas: HashMap::new() })
     }
 
-    /// No contract: nothing is held to it.
+    /// No contract: nothing is checked against it.
     pub(crate) fn none() -> Contract {
         Contract { document: Value::Null, schemas: HashMap::new() }
     }

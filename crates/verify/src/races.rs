@@ -3,7 +3,7 @@
 use crate::finding::{Failure, Rule};
 use crate::openapi::cut;
 use crate::request::Request;
-use crate::watch::{Shared, Watched, noted};
+use crate::watch::{SharedNotes, Watched, noted};
 use crate::witness::{Witness, settled};
 use crate::{Plan, RACE, is_wanted};
 use adapter_http::HttpTarget;
@@ -26,7 +26,7 @@ const KEPT: usize = 1;
 /// Runs the races of a workload, or those that are asked for.
 pub(crate) fn races<W: Driven>(
     target: &Arc<HttpTarget<W>>,
-    notes: &Shared<W>,
+    notes: &SharedNotes<W>,
     plan: &Plan<'_, W>,
     witness: Option<&dyn Witness<W>>,
 ) -> Result<Vec<Rule>> {
@@ -56,7 +56,7 @@ async fn of_round<W: Driven>(
     found: &mut BTreeMap<usize, (Rule, u64)>,
     round: u32,
     target: &Arc<HttpTarget<W>>,
-    notes: &Shared<W>,
+    notes: &SharedNotes<W>,
     races: Vec<Race<W>>,
 ) -> Result<(), OpenError> {
     let retrying = connections(target, notes);
@@ -82,7 +82,7 @@ async fn of_round<W: Driven>(
 /// Opens sessions of one connection each.
 pub(crate) fn connections<W: Driven>(
     target: &Arc<HttpTarget<W>>,
-    notes: &Shared<W>,
+    notes: &SharedNotes<W>,
 ) -> RetryingTarget<Watched<W>> {
     let watched = Watched { in_turn: 1, ..Watched::new(target, notes) };
     RetryingTarget::new(watched, RetryPolicy { reopens: false, ..RetryPolicy::default() })
@@ -96,7 +96,7 @@ async fn one<W: Driven>(
     sessions: &mut [Connection<W>],
     race: Race<W>,
     target: &HttpTarget<W>,
-    notes: &Shared<W>,
+    notes: &SharedNotes<W>,
 ) -> Option<Failure> {
     let mut before = Vec::new();
     for call in &race.before {
@@ -141,13 +141,13 @@ fn unanswered<W: Driven>(
     target: &HttpTarget<W>,
     call: &W::Call,
     fault: &Fault,
-    notes: &Shared<W>,
+    notes: &SharedNotes<W>,
 ) -> Failure {
     Failure { request: line_of(target, notes, call), expected: "an outcome".into(), found: fault.to_string() }
 }
 
 /// A call as a line for a shell.
-pub(crate) fn line_of<W: Driven>(target: &HttpTarget<W>, notes: &Shared<W>, call: &W::Call) -> String {
+pub(crate) fn line_of<W: Driven>(target: &HttpTarget<W>, notes: &SharedNotes<W>, call: &W::Call) -> String {
     let url = noted(notes, |notes| notes.url.clone());
     Request::parsed(&target.request(call)).curl(&url)
 }

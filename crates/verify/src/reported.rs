@@ -5,7 +5,7 @@ use crate::concurrent::sessions;
 use crate::engine::Flushing;
 use crate::finding::{Failure, Rule};
 use crate::races::{Connection, at_once};
-use crate::watch::Shared;
+use crate::watch::SharedNotes;
 use crate::witness::Witness;
 use adapter_http::HttpTarget;
 use anyhow::Result;
@@ -42,7 +42,7 @@ fn stream<W: Driven>(plan: &Plan<'_, W>, number: u32) -> W::Inputs {
 /// The pool that `/about` names, against what the server was started with and what the engine sees of it.
 pub(crate) fn pool<W: Driven>(
     target: &Arc<HttpTarget<W>>,
-    notes: &Shared<W>,
+    notes: &SharedNotes<W>,
     plan: &Plan<'_, W>,
     witness: Option<&dyn Witness<W>>,
 ) -> Result<Rule> {
@@ -99,7 +99,7 @@ fn follow<W: Driven>(inputs: &mut W::Inputs, call: &W::Call, outcome: Option<&W:
 /// Writing calls one after the other, each of which must have been flushed by the time it is answered.
 pub(crate) fn durability<W: Driven>(
     target: &Arc<HttpTarget<W>>,
-    notes: &Shared<W>,
+    notes: &SharedNotes<W>,
     plan: &Plan<'_, W>,
     witness: Option<&dyn Witness<W>>,
 ) -> Result<Rule> {
@@ -154,7 +154,7 @@ async fn write<W: Driven>(inputs: &mut W::Inputs, session: &mut Connection<W>) -
 fn counted<W: Driven>(
     inputs: &mut W::Inputs,
     target: &Arc<HttpTarget<W>>,
-    notes: &Shared<W>,
+    notes: &SharedNotes<W>,
     witness: &dyn Witness<W>,
 ) -> Result<Option<(u64, u64)>> {
     let mut writes = |count: u64| -> Result<u64> {
@@ -182,11 +182,11 @@ fn counted<W: Driven>(
     Ok(flushed.filter(|_| made > 0).map(|flushed| (made, flushed)))
 }
 
-/// Calls, and how many of them had left nothing in memory alone when they were answered, or a moment later.
+/// Calls, and how many of them had left nothing only in memory when they were answered, or a moment later.
 fn unwritten<W: Driven>(
     inputs: &mut W::Inputs,
     target: &Arc<HttpTarget<W>>,
-    notes: &Shared<W>,
+    notes: &SharedNotes<W>,
     witness: &dyn Witness<W>,
 ) -> Result<Option<(u64, u64)>> {
     let asked = targets::wait_for(async {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use targets::Driven;
 
-/// No call is held without an answer for longer: `spec/openapi/common.yaml`.
+/// No call waits for an answer for longer: `spec/openapi/common.yaml`.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(60);
 /// An answer that is sent at the end of that time may come so much later.
 const LATE: Duration = Duration::from_secs(5);
@@ -21,17 +21,17 @@ const RULE: &str =
 
 /// A call of which half the body was sent.
 pub(crate) struct SlowBody {
-    found: Background<Found>,
+    found: Background<Reaction>,
     watched: Duration,
     line: String,
 }
 
-enum Found {
+enum Reaction {
     /// It is as it should be.
     Right,
     /// What came instead.
     Wrong(String),
-    /// Nothing, in the time that was given.
+    /// Nothing, within the time limit.
     Nothing,
 }
 
@@ -50,7 +50,7 @@ impl SlowBody {
         let target = Arc::clone(target);
         let found = Background::spawn("slow-body", move || {
             let asked = targets::wait_for(ask(&target, &bytes, watched));
-            asked.unwrap_or_else(|error| Found::Wrong(format!("{error:#}")))
+            asked.unwrap_or_else(|error| Reaction::Wrong(format!("{error:#}")))
         })?;
         Ok(SlowBody { found, watched, line })
     }
@@ -60,30 +60,30 @@ impl SlowBody {
         let seconds = self.watched.as_secs_f64();
         let what = format!("a call whose body stops half-way, for at most {seconds} s (--idle shortens it)");
         let found = match self.found.end(plan, doing, &what) {
-            Ok(Found::Right) => return Rule::of(NAME, RULE, 1, Vec::new()),
-            Ok(Found::Nothing) if self.watched < ANSWERED_WITHIN + LATE => {
+            Ok(Reaction::Right) => return Rule::of(NAME, RULE, 1, Vec::new()),
+            Ok(Reaction::Nothing) if self.watched < ANSWERED_WITHIN + LATE => {
                 let why = format!("an answer was waited for {seconds} s only (--idle)");
                 return Rule::unchecked(NAME, RULE, &why);
             }
             Err(why) => return Rule::unchecked(NAME, RULE, why),
-            Ok(Found::Nothing) => format!("no answer within {seconds} s"),
-            Ok(Found::Wrong(found)) => found,
+            Ok(Reaction::Nothing) => format!("no answer within {seconds} s"),
+            Ok(Reaction::Wrong(found)) => found,
         };
         let expected = "408 urn:stackmark:problem:too-slow, with `connection: close`".into();
         Rule::of(NAME, RULE, 1, vec![Failure { request: self.line, expected, found }])
     }
 }
 
-async fn ask<W: Wire>(target: &HttpTarget<W>, bytes: &[u8], watched: Duration) -> Found {
+async fn ask<W: Wire>(target: &HttpTarget<W>, bytes: &[u8], watched: Duration) -> Reaction {
     let asked = async {
         let mut raw = target.raw().await.map_err(|error| error.to_string())?;
         let reply = raw.ask(bytes).await?;
         let right = crate::asked::is_problem(&reply, &["too-slow"]) && reply.closes;
-        Ok::<_, String>(if right { Found::Right } else { Found::Wrong(one_line(&reply)) })
+        Ok::<_, String>(if right { Reaction::Right } else { Reaction::Wrong(one_line(&reply)) })
     };
     match tokio::time::timeout(watched, asked).await {
         Ok(Ok(found)) => found,
-        Ok(Err(why)) => Found::Wrong(why),
-        Err(_) => Found::Nothing,
+        Ok(Err(why)) => Reaction::Wrong(why),
+        Err(_) => Reaction::Nothing,
     }
 }

@@ -1,7 +1,7 @@
 //! Statements that the engine has executed for calls, counted by the engine.
 
 use crate::finding::{Failure, Rule};
-use crate::watch::{Shared, Watched, noted};
+use crate::watch::{SharedNotes, Watched, noted};
 use crate::witness::Witness;
 use adapter_http::HttpTarget;
 use anyhow::Result;
@@ -21,7 +21,7 @@ pub(crate) const RULE: &str =
 /// Makes calls of each kind, and has them counted.
 pub(crate) fn statements<W: Driven>(
     target: &Arc<HttpTarget<W>>,
-    notes: &Shared<W>,
+    notes: &SharedNotes<W>,
     size: &W::Extent,
     seed: u64,
     witness: &dyn Witness<W>,

@@ -13,7 +13,7 @@ use model::{
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Connections that one session takes in turn: what one has been told, the next must know.
+/// Connections that one session takes in turn: what one connection was answered, the next must know.
 const IN_TURN: usize = 3;
 /// No answer takes longer.
 pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(30);
@@ -26,7 +26,7 @@ pub(crate) struct Notes<W: Wire> {
     pub contract: Contract,
     pub ledger: W::Ledger,
     pub size: W::Extent,
-    /// Of answers held to the contract.
+    /// Of answers that were checked against the contract.
     pub answers: Noted,
     /// Of headers that go with what an answer says.
     pub headers: Noted,
@@ -36,7 +36,7 @@ pub(crate) struct Notes<W: Wire> {
     pub kept_open: Noted,
     /// The last request as a line for a shell, and its answer.
     pub last: Option<(String, String)>,
-    /// What servers said of their statements: calls, and statements in all.
+    /// What servers report of their statements: calls, and statements in all.
     pub statements: u64,
     /// What calls took, by kind.
     pub work: Vec<Work>,
@@ -140,24 +140,24 @@ impl<W: Wire> Notes<W> {
 }
 
 /// Notes that several share.
-pub(crate) type Shared<W> = Arc<Mutex<Notes<W>>>;
+pub(crate) type SharedNotes<W> = Arc<Mutex<Notes<W>>>;
 
 /// Looks at the notes, or adds to them.
-pub(crate) fn noted<W: Wire, T>(notes: &Shared<W>, what: impl FnOnce(&mut Notes<W>) -> T) -> T {
+pub(crate) fn noted<W: Wire, T>(notes: &SharedNotes<W>, what: impl FnOnce(&mut Notes<W>) -> T) -> T {
     what(&mut notes.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Opens sessions that note.
 pub(crate) struct Watched<W: Wire> {
     pub target: Arc<HttpTarget<W>>,
-    pub notes: Shared<W>,
+    pub notes: SharedNotes<W>,
     pub clock: Monotonic,
     /// Connections that a session takes in turn, at least 1.
     pub in_turn: usize,
 }
 
 impl<W: Wire> Watched<W> {
-    pub(crate) fn new(target: &Arc<HttpTarget<W>>, notes: &Shared<W>) -> Watched<W> {
+    pub(crate) fn new(target: &Arc<HttpTarget<W>>, notes: &SharedNotes<W>) -> Watched<W> {
         Watched {
             target: Arc::clone(target),
             notes: Arc::clone(notes),
@@ -170,7 +170,7 @@ impl<W: Wire> Watched<W> {
 /// A session over several connections in turn.
 pub(crate) struct WatchedSession<W: Wire> {
     target: Arc<HttpTarget<W>>,
-    notes: Shared<W>,
+    notes: SharedNotes<W>,
     clock: Monotonic,
     connections: Vec<HttpSession<W>>,
     next: usize,
@@ -208,7 +208,7 @@ impl<W: Wire> Session<W> for WatchedSession<W> {
         // Some of them say what their statements took.
         work.clocked = self.next == 0;
         let started = self.clock.now();
-        // Of this request alone, also where a call is repeated after a conflict.
+        // Only of this request, also where a call is repeated after a conflict.
         let mut mine = work.asked();
         let result = tokio::time::timeout(ANSWER_MAX, connection.run(call, &mut mine)).await;
         let result = result.unwrap_or(Err(Fault::InDoubt(Doubt::Deadline)));

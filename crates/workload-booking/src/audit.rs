@@ -4,7 +4,7 @@
 use crate::ledger::KINDS;
 use crate::{Bookings, Cardinality, Ledger, QUANTITY_MAX, USER_MAX, input};
 use model::{Mix, Workload};
-use sql::audit::{About, Asked, InputFinding, groups};
+use sql::audit::{About, AuditSet, InputFinding, groups};
 use sql::{Catalogue, CatalogueError, Dialect};
 
 pub use sql::audit::{AuditOutcome, Family, Finding};
@@ -49,8 +49,8 @@ fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
 
 type Ask = About<Cardinality>;
 
-const GROUPS: &[Asked<Cardinality>] = &[
-    Asked {
+const GROUPS: &[AuditSet<Cardinality>] = &[
+    AuditSet {
         prepare: &[],
         audits: &[
             Ask::condition(
@@ -67,7 +67,7 @@ const GROUPS: &[Asked<Cardinality>] = &[
             ),
         ],
     },
-    Asked {
+    AuditSet {
         prepare: &[],
         audits: &[
             Ask::condition(

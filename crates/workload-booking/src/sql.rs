@@ -119,7 +119,7 @@ pub struct SqlSession<C, K> {
 
 /// What is known before a booking is written.
 #[derive(Debug, Clone, Copy)]
-struct Seen {
+struct BookingContext {
     available: u32,
     /// The event allows each user one booking.
     is_limited: bool,
@@ -129,7 +129,7 @@ struct Seen {
     kept: Option<Kept>,
 }
 
-impl Seen {
+impl BookingContext {
     fn answer(&self, asked: &Booking) -> Outcome {
         answer_to(asked, self.kept, self.is_taken, self.available)
     }
@@ -212,7 +212,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         Ok(true)
     }
 
-    async fn look(&mut self, asked: &Booking) -> Result<Seen, Fault> {
+    async fn look(&mut self, asked: &Booking) -> Result<BookingContext, Fault> {
         let seen = self
             .look_by(Stmt::Look, asked, |row| Ok((row.int(0)?, row.int(1)?, row.int_or_null(2)?, 0)))
             .await?;
@@ -228,14 +228,19 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         stmt: Stmt,
         asked: &Booking,
         read: Read<(i64, i64, Option<i64>, i64)>,
-    ) -> Result<Seen, Fault> {
+    ) -> Result<BookingContext, Fault> {
         let Booking { key, event, user, quantity } = *asked;
         let [run, worker, sequence] = key.columns().map(Param::Int);
         let names = [event.into(), run, worker, sequence, user.into(), quantity.into()];
         let found = self.one(stmt, &names, read).await?;
         let (available, limited, kept, taken) = found.ok_or_else(|| absent(event))?;
         let kept = kept.map(|kept| if kept == 1 { Kept::Same } else { Kept::Other });
-        Ok(Seen { available: count(available)?, is_limited: limited != 0, is_taken: taken != 0, kept })
+        Ok(BookingContext {
+            available: count(available)?,
+            is_limited: limited != 0,
+            is_taken: taken != 0,
+            kept,
+        })
     }
 
     /// The row of a statement that is a transaction by itself.

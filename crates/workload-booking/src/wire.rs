@@ -42,7 +42,7 @@ impl Wire for Bookings {
 
     fn encode_call(call: &Call, into: &mut Vec<u8>) {
         if let Call::Book { booking: Booking { event, user, quantity, .. }, .. } = *call {
-            write(&Asked { event, user, quantity }, into);
+            write(&CreateBody { event, user, quantity }, into);
         }
     }
 
@@ -50,7 +50,7 @@ impl Wire for Bookings {
         match kind {
             0 | 1 => {
                 let key = json::key(request, "booking")?;
-                let Asked { event, user, quantity } = strict::body(request.body)?;
+                let CreateBody { event, user, quantity } = strict::body(request.body)?;
                 existing("event", event, size)?;
                 if !(1..=USER_MAX).contains(&user) {
                     return Err(BadCall::invalid(format!("user is {user}; it runs from 1 to {USER_MAX}")));
@@ -129,7 +129,7 @@ impl Wire for Bookings {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct CreateBody {
     event: u32,
     user: u32,
     quantity: u32,
@@ -153,7 +153,7 @@ struct Written {
 }
 
 #[derive(Deserialize)]
-struct Stored<'a> {
+struct BookingBody<'a> {
     #[serde(borrow)]
     id: Cow<'a, str>,
     event: u32,
@@ -162,7 +162,7 @@ struct Stored<'a> {
 }
 
 fn booking(answer: &Answer<'_>) -> Result<Booking, String> {
-    let Stored { id, event, user, quantity } = read(answer)?;
+    let BookingBody { id, event, user, quantity } = read(answer)?;
     let key = Key::parse(&id).ok_or_else(|| format!("the id `{id}` is not a key"))?;
     Ok(Booking { key, event, user, quantity })
 }

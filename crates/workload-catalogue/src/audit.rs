@@ -4,7 +4,7 @@
 use crate::ledger::KINDS;
 use crate::{Cardinality, FoodCatalogue, Ledger, input};
 use model::{Mix, Workload};
-use sql::audit::{About, Asked, InputFinding, groups};
+use sql::audit::{About, AuditSet, InputFinding, groups};
 use sql::{Catalogue, CatalogueError, Dialect};
 
 pub use sql::audit::{AuditOutcome, Family};
@@ -35,19 +35,19 @@ const STORED: &str = "stored";
 
 fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     let canonical = Catalogue::parse(include_str!("../spec/sql/catalogue/audits.sql"))?;
-    match dialect {
-        // Both take the canonical form.
-        Dialect::Sqlite | Dialect::Postgres => Ok(canonical),
-        Dialect::MySql => {
-            canonical.overridden(&Catalogue::parse(include_str!("../spec/sql/catalogue/audits.mysql.sql"))?)
-        }
-    }
+    let own = match dialect {
+        // SQLite takes the canonical form.
+        Dialect::Sqlite => return Ok(canonical),
+        Dialect::Postgres => include_str!("../spec/sql/catalogue/audits.postgres.sql"),
+        Dialect::MySql => include_str!("../spec/sql/catalogue/audits.mysql.sql"),
+    };
+    canonical.overridden(&Catalogue::parse(own)?)
 }
 
 type Ask = About<Cardinality>;
 
-const GROUPS: &[Asked<Cardinality>] = &[
-    Asked {
+const GROUPS: &[AuditSet<Cardinality>] = &[
+    AuditSet {
         prepare: &[],
         audits: &[
             Ask::shape(
@@ -82,7 +82,7 @@ const GROUPS: &[Asked<Cardinality>] = &[
             ),
         ],
     },
-    Asked {
+    AuditSet {
         prepare: &[],
         audits: &[Ask::condition(
             "template_references",

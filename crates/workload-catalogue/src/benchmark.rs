@@ -1,8 +1,9 @@
 //! The catalogue around its calls.
 
+use crate::call::From;
 use crate::{
-    Call, Cardinality, Claims, Data, FoodCatalogue, Inputs, Ledger, Loaded, Oracle, Outcome, SCALE_MAX, Said,
-    Stored, audit, input,
+    Call, Cardinality, Claims, Data, Facts, Filter, FoodCatalogue, Inputs, Key, Ledger, List, Loaded, Oracle,
+    Order, Outcome, PAGE_SIZE, SCALE_MAX, Said, Stored, audit, input,
 };
 use anyhow::{Context, Result, bail};
 use model::Mix;
@@ -11,6 +12,16 @@ use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use sql::{Catalogue, Dialect, Value};
 use std::sync::Arc;
 use workload::{Benchmark, ForeignDatabase, Look, Past, Rehearsal, Streams, input_checks, ledger_checks};
+
+/// The foods that follow one in the list of all, by name or by kilocalories.
+fn following(id: i64) -> Call {
+    let Facts { name, kcal, .. } = Facts::drawn(id, 1);
+    let (order, key) = match id % 4 {
+        0 => (Order::Name, Key::Name(name)),
+        _ => (Order::Kcal, Key::Kcal(kcal)),
+    };
+    Call::Foods(List { filter: Filter::All, order, from: From::After(key, id), size: PAGE_SIZE })
+}
 
 impl Benchmark for FoodCatalogue {
     const SCALE_UNIT: &'static str = "thousand foods";
@@ -90,8 +101,8 @@ impl Benchmark for FoodCatalogue {
         Some(Box::new(move |call| oracle.answer(call)))
     }
 
-    fn new_ledger(_: &Cardinality) -> Ledger {
-        Ledger::default()
+    fn new_ledger(size: &Cardinality) -> Ledger {
+        Ledger::new(*size)
     }
 
     fn context(size: &Cardinality, _past: Past, _before: Option<&Vec<Stored>>) -> Cardinality {
@@ -160,6 +171,8 @@ impl Benchmark for FoodCatalogue {
             Call::CreateFood { food, .. } => Call::Food { id: food.id },
             Call::UpdateFood { id, .. } | Call::DeleteFood { id, .. } => Call::Food { id: *id },
             Call::InsertFoods { foods, .. } => Call::Food { id: foods.iter().next()?.id },
+            // No call of the run asks for the foods that follow one unless it has seen that one at the end of a page.
+            Call::Food { id } if id % 2 == 0 => following(*id),
             Call::Categories
             | Call::Category { .. }
             | Call::Foods(_)

@@ -53,7 +53,9 @@ pub struct Inputs {
     /// Calls of each kind that others have stood in for.
     owed: [u32; KINDS],
     /// The list that was asked for last, where there is more of it.
-    onward: Option<List>,
+    onward: Option<(List, u64)>,
+    /// Loaded foods that the list that was drawn last must still have, where it begins behind one.
+    following: u64,
     /// What the last call must be answered with.
     expected: Expected,
 }
@@ -189,6 +191,7 @@ impl Inputs {
             seen_next: 0,
             owed: [0; KINDS],
             onward: None,
+            following: 0,
             expected: Expected::Done,
         }
     }
@@ -271,7 +274,9 @@ impl Inputs {
     /// A list of one filter and order, mostly one of the first pages; or what follows the last one.
     fn list(&mut self) -> List {
         let goes_on = self.random.chance(3, 10);
-        if let Some(list) = self.onward.take().filter(|_| goes_on) {
+        self.following = 0;
+        if let Some((list, following)) = self.onward.take().filter(|_| goes_on) {
+            self.following = following;
             return list;
         }
         let filter = match self.random.below(4) {
@@ -405,10 +410,12 @@ impl Inputs {
                 return Err("the template is not the one that was loaded");
             }
             (Call::Foods(list), Said::Foods(listed)) => {
-                self.loaded.check(list, listed)?;
+                let behind = self.loaded.check(list, listed, self.following)?;
                 let full = listed.ends.as_ref().filter(|_| listed.count == list.size);
-                self.onward = full
-                    .map(|ends| List { from: From::After(ends.last.key(list.order), ends.last.id), ..*list });
+                self.onward = full.map(|ends| {
+                    let from = From::After(ends.last.key(list.order), ends.last.id);
+                    (List { from, ..*list }, behind)
+                });
             }
             (Call::CreateCategory { id, .. }, _) => self.categories.created(*id, 1),
             (Call::UpdateCategory { id, .. }, Said::Stored { version }) if Own::is(*id) => {

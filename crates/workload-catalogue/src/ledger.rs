@@ -1,7 +1,8 @@
 //! What was sent and what was acknowledged: how many calls of each kind, and bounds for what must be stored.
 
+use crate::data::category_name;
 use crate::outcome::Said;
-use crate::{Bulk, Call, Facts, FoodCatalogue, NewFood, Outcome};
+use crate::{Bulk, Call, Cardinality, Facts, Food, FoodCatalogue, Name, NewFood, Outcome};
 use model::{Fault, LedgerFinding, Workload};
 use serde::{Deserialize, Serialize};
 use workload::mixed;
@@ -22,35 +23,48 @@ pub struct Tally {
     pub versions_made: i64,
     /// Versions of the rows that are removed.
     pub versions_removed: i64,
-    /// The checksum ([`workload::mixed`]) of rows as they are created or become: id with version, of a food also with its
-    /// nutrients and the length of its name. An audit knows its price.
+    /// The checksum ([`workload::mixed`]) of rows as they are created or become: id with version and name, of a food also with its
+    /// nutrients and its category. Of a name it is the length and three characters. An audit knows the price of a food.
     pub rows_made: i64,
     /// The checksum of rows that are removed, or as they were before a change.
     pub rows_removed: i64,
 }
 
+/// A name in a checksum: its length and three of its characters, below 2^29 for the names that our own calls draw.
+fn of_name(name: &Name) -> i64 {
+    let bytes = name.as_str().as_bytes();
+    let at = |at: usize| bytes.get(at).map_or(0, |byte| i64::from(*byte));
+    bytes.len() as i64 + (at(1) << 8) + (at(bytes.len() / 2) << 15) + (at(bytes.len().wrapping_sub(1)) << 22)
+}
+
 /// What a category adds to the checksum of its table.
-const fn category(id: i64, version: i64) -> i64 {
-    mixed(id, [version])
+fn category(id: i64, version: i64) -> i64 {
+    mixed(id, [version, of_name(&category_name(id))])
 }
 
 /// What a food adds to the checksum of its table. Each nutrient is below 1,024.
-fn food(id: i64, version: i64, facts: &Facts) -> i64 {
+fn food(id: i64, category: i64, version: i64, facts: &Facts) -> i64 {
     let Facts { name, kcal, protein, fat, carbs, fibre, price: _ } = facts;
     let nutrients = protein + (fat << 10) + (carbs << 20);
-    let others = kcal + (fibre.map_or(0, |fibre| fibre + 1) << 10) + ((name.as_str().len() as u32) << 21);
-    mixed(id, [version, nutrients.into(), others.into()])
+    let others = i64::from(kcal + (fibre.map_or(0, |fibre| fibre + 1) << 10)) + (of_name(name) << 21);
+    mixed(id, [version, nutrients.into(), others, category])
 }
 
-/// The same of a food as loads and calls of ours have left it.
-fn drawn(id: i64, version: i64) -> i64 {
-    food(id, version, &Facts::drawn(id, version))
+/// The same of a food as loads and single creations of ours have left it.
+fn drawn(size: &Cardinality, id: i64, version: i64) -> i64 {
+    let Food { category, facts, .. } = size.food(id, version);
+    food(id, category, version, &facts)
 }
 
-/// Whether the foods of a call are as our own calls draw them.
-fn is_drawn(call: &Call) -> bool {
+/// Whether a call is as our own draw it, so that it is known what a later call replaces.
+fn is_drawn(size: &Cardinality, call: &Call) -> bool {
     match call {
-        Call::CreateFood { food, .. } => *food == NewFood::drawn(food.id),
+        Call::CreateCategory { id, name } | Call::UpdateCategory { id, name, .. } => {
+            *name == category_name(*id)
+        }
+        Call::CreateFood { category, food } => {
+            *food == NewFood::drawn(food.id) && *category == size.food(food.id, 1).category
+        }
         Call::InsertFoods { foods: Bulk::Given(foods), .. } => {
             foods.iter().all(|food| *food == NewFood::drawn(food.id))
         }
@@ -89,7 +103,7 @@ impl Tally {
     }
 
     /// What a call does where it is done: in which table, and what.
-    fn of(call: &Call) -> Option<(usize, Tally)> {
+    fn of(size: &Cardinality, call: &Call) -> Option<(usize, Tally)> {
         match call {
             Call::CreateCategory { id, .. } => Some((0, Tally::created(std::iter::once(category(*id, 1))))),
             Call::UpdateCategory { id, version, .. } => {
@@ -99,17 +113,19 @@ impl Tally {
             Call::DeleteCategory { id, version } => {
                 Some((0, Tally::removed(*version, category(*id, *version))))
             }
-            Call::CreateFood { food: NewFood { id, facts }, .. } => {
-                Some((1, Tally::created(std::iter::once(food(*id, 1, facts)))))
+            Call::CreateFood { category, food: NewFood { id, facts } } => {
+                Some((1, Tally::created(std::iter::once(food(*id, *category, 1, facts)))))
             }
-            Call::InsertFoods { foods, .. } => {
-                Some((1, Tally::created(foods.iter().map(|new| food(new.id, 1, &new.facts)))))
+            Call::InsertFoods { category, foods } => {
+                Some((1, Tally::created(foods.iter().map(|new| food(new.id, *category, 1, &new.facts)))))
             }
             Call::UpdateFood { id, version, facts } => {
-                let next = food(*id, version.saturating_add(1), facts);
-                Some((1, Tally::changed(drawn(*id, *version), next)))
+                let next = food(*id, size.food(*id, 1).category, version.saturating_add(1), facts);
+                Some((1, Tally::changed(drawn(size, *id, *version), next)))
             }
-            Call::DeleteFood { id, version } => Some((1, Tally::removed(*version, drawn(*id, *version)))),
+            Call::DeleteFood { id, version } => {
+                Some((1, Tally::removed(*version, drawn(size, *id, *version))))
+            }
             Call::Categories
             | Call::Category { .. }
             | Call::Foods(_)
@@ -120,16 +136,24 @@ impl Tally {
 }
 
 /// The account of a worker, and after absorbing all workers that of the trial.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
+    size: Cardinality,
     sure: [Tally; PLACES.len()],
     doubtful: [Tally; PLACES.len()],
     calls: [u64; KINDS],
-    /// Whether a food was asked for that is not as our own calls draw it: then it is not known what a later call replaces.
-    custom_foods: bool,
+    /// Of each table whether a row was asked for that is not as our own calls draw it: then it is not known what a later call
+    /// replaces.
+    custom: [bool; PLACES.len()],
 }
 
 impl Ledger {
+    /// An empty account of calls on data of this size.
+    pub fn new(size: Cardinality) -> Ledger {
+        let none = [Tally::default(); PLACES.len()];
+        Ledger { size, sure: none, doubtful: none, calls: [0; KINDS], custom: [false; PLACES.len()] }
+    }
+
     /// Calls of each kind that were sent.
     pub const fn calls(&self) -> &[u64; KINDS] {
         &self.calls
@@ -139,8 +163,8 @@ impl Ledger {
 impl model::Ledger<FoodCatalogue> for Ledger {
     fn post(&mut self, call: &Call, result: &Result<Outcome, Fault>) {
         self.calls[FoodCatalogue::kind(call)] += 1;
-        let Some((place, tally)) = Tally::of(call) else { return };
-        self.custom_foods |= !is_drawn(call);
+        let Some((place, tally)) = Tally::of(&self.size, call) else { return };
+        self.custom[place] |= !is_drawn(&self.size, call);
         match result {
             Ok(Outcome { said: Said::Declined(_), .. }) => {}
             Ok(_) => self.sure[place].absorb(&tally),
@@ -154,11 +178,11 @@ impl model::Ledger<FoodCatalogue> for Ledger {
         self.sure.iter_mut().zip(&other.sure).for_each(|(mine, theirs)| mine.absorb(theirs));
         self.doubtful.iter_mut().zip(&other.doubtful).for_each(|(mine, theirs)| mine.absorb(theirs));
         self.calls.iter_mut().zip(&other.calls).for_each(|(mine, theirs)| *mine += theirs);
-        self.custom_foods |= other.custom_foods;
+        self.custom.iter_mut().zip(other.custom).for_each(|(mine, theirs)| *mine |= theirs);
     }
 
     fn clear(&mut self) {
-        *self = Ledger::default();
+        *self = Ledger::new(self.size);
     }
 }
 
@@ -180,8 +204,8 @@ pub struct Claims {
     pub sure: [Tally; PLACES.len()],
     /// The same from calls in doubt.
     pub doubtful: [Tally; PLACES.len()],
-    /// Whether foods were asked for that are not as our own calls draw them: then their contents are not held to anything.
-    pub custom_foods: bool,
+    /// Of each table whether rows were asked for that are not as our own calls draw them: then their contents are not checked.
+    pub custom: [bool; PLACES.len()],
     /// False where calls may have been acknowledged after these claims were written: rows come and go, so nothing has bounds
     /// then.
     pub complete: bool,
@@ -190,7 +214,7 @@ pub struct Claims {
 impl Claims {
     /// The claims of a ledger.
     pub const fn of(ledger: &Ledger, complete: bool) -> Claims {
-        Claims { sure: ledger.sure, doubtful: ledger.doubtful, custom_foods: ledger.custom_foods, complete }
+        Claims { sure: ledger.sure, doubtful: ledger.doubtful, custom: ledger.custom, complete }
     }
 
     /// The ledger audit: rows and versions have grown by what was acknowledged, and by no more or less than what is in doubt
@@ -217,8 +241,7 @@ impl Claims {
                 doubtful.versions_removed,
             );
             let mixed = bounds(sure.rows_made, sure.rows_removed, doubtful.rows_made, doubtful.rows_removed);
-            let is_known = place == 0 || !self.custom_foods;
-            let grown = old.mixed.zip(new.mixed).filter(|_| is_known).map(|(old, new)| new - old);
+            let grown = old.mixed.zip(new.mixed).filter(|_| !self.custom[place]).map(|(old, new)| new - old);
             let mut findings = vec![
                 finding(NAMES[place][0], "rows", rows, new.rows - old.rows),
                 finding(NAMES[place][1], "versions", versions, new.versions - old.versions),
@@ -232,7 +255,7 @@ impl Claims {
 
 /// What is counted, of each table.
 const NAMES: [[&str; 3]; PLACES.len()] = [
-    ["categories", "versions of categories", "which categories have which version"],
+    ["categories", "versions of categories", "contents of categories"],
     ["foods", "versions of foods", "contents of foods"],
 ];
 
@@ -249,8 +272,14 @@ mod tests {
     use crate::Decline;
     use model::{Conflict, Doubt, Ledger as _};
 
+    const SIZE: Cardinality = Cardinality::standard(1);
+
+    fn drawn(id: i64, version: i64) -> i64 {
+        super::drawn(&SIZE, id, version)
+    }
+
     fn claims(calls: &[(Call, Result<Outcome, Fault>)]) -> Claims {
-        let mut ledger = Ledger::default();
+        let mut ledger = Ledger::new(SIZE);
         calls.iter().for_each(|(call, result)| ledger.post(call, result));
         Claims::of(&ledger, true)
     }
@@ -265,7 +294,7 @@ mod tests {
         let doubt = || Err(Fault::InDoubt(Doubt::Deadline));
         let bulk = Call::InsertFoods { category: 1, foods: Bulk::Drawn { first: 100 } };
         let claims = claims(&[
-            (Call::CreateFood { category: 1, food: NewFood::drawn(99) }, stored(1)),
+            (Call::CreateFood { category: SIZE.food(99, 1).category, food: NewFood::drawn(99) }, stored(1)),
             (update(1), stored(2)),
             (update(1), Ok(Outcome::declined(Decline::StaleVersion))),
             (update(2), Err(Fault::Conflict(Conflict::Busy))),
@@ -279,7 +308,7 @@ mod tests {
         ];
         // One was created, changed and removed; the bulk and the last removal may have been done.
         let sure = drawn(99, 1) + drawn(1, 2) - drawn(1, 1) - drawn(99, 3);
-        let of_bulk: i64 = (100..150).map(|id| drawn(id, 1)).sum();
+        let of_bulk: i64 = (100..150).map(|id| food(id, 1, 1, &Facts::drawn(id, 1))).sum();
         let found = |rows: i64, versions: i64| {
             let doubtful = match rows {
                 0 => 0,
@@ -323,5 +352,43 @@ mod tests {
             .map(|finding| finding.name)
             .collect();
         assert_eq!(bad, ["contents of foods"]);
+    }
+    #[test]
+    fn a_row_with_another_category_or_name_is_found() {
+        let ok = || Ok(Outcome::of(Said::Stored { version: 1 }));
+        let new = Call::CreateFood { category: SIZE.food(7_000, 1).category, food: NewFood::drawn(7_000) };
+        let bulk = Call::InsertFoods { category: 3, foods: Bulk::Drawn { first: 8_000 } };
+        let named = Call::CreateCategory { id: 99, name: category_name(99) };
+        let claims =
+            claims(&[(new, ok()), (bulk, Ok(Outcome::of(Said::Inserted { count: 50 }))), (named, ok())]);
+        let before = [Stored { rows: 10, versions: 10, mixed: Some(10) }; 2];
+        let stored = |category: i64, bulk: i64, wrong: &dyn Fn(i64) -> Option<Name>| {
+            let facts = |id: i64| {
+                let facts = Facts::drawn(id, 1);
+                Facts { name: wrong(id).unwrap_or(facts.name), ..facts }
+            };
+            let of_bulk = (8_000..8_050).map(|id| food(id, bulk, 1, &facts(id)));
+            let foods: i64 = of_bulk.chain([food(7_000, category, 1, &facts(7_000))]).sum();
+            let of_category = mixed(99, [1, of_name(&wrong(99).unwrap_or(category_name(99)))]);
+            let after = [(1, of_category), (51, foods)];
+            let after = after.map(|(rows, mixed)| Stored {
+                rows: 10 + rows,
+                versions: 10 + rows,
+                mixed: Some(10 + mixed),
+            });
+            let findings = claims.audit(&before, &after).unwrap().into_iter();
+            findings.filter(|found| !found.violations.is_empty()).map(|found| found.name).collect::<Vec<_>>()
+        };
+        let own = SIZE.food(7_000, 1).category;
+        assert_eq!(stored(own, 3, &|_| None), [""; 0]);
+        assert_eq!(stored(own % 10 + 1, 3, &|_| None), ["contents of foods"]);
+        assert_eq!(stored(own, 4, &|_| None), ["contents of foods"]);
+        // As long as the right ones.
+        let other = |id: i64| Some(Name::of(&Facts::drawn(id, 1).name.as_str().to_uppercase()));
+        assert_eq!(stored(own, 3, &|id| (id == 8_031).then(|| other(id))?), ["contents of foods"]);
+        assert_eq!(
+            stored(own, 3, &|id| (id == 99).then(|| Name::of("category 98"))),
+            ["contents of categories"]
+        );
     }
 }

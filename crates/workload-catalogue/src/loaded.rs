@@ -54,16 +54,19 @@ impl Loaded {
         }
     }
 
-    /// A page lists as many foods as were loaded for it, at least: others come and go, and these stay.
-    pub(crate) fn check(&self, list: &List, listed: &Listed) -> Result<(), &'static str> {
-        let From::Page(page) = list.from else { return Ok(()) };
-        let least = self.foods(&list.filter);
-        let before = u64::from(page.saturating_sub(1)) * u64::from(list.size);
-        let on_page = least.saturating_sub(before).min(list.size.into());
-        if u64::from(listed.count) < on_page || listed.total.is_some_and(|total| total < least) {
+    /// A part of a list has as many foods as were loaded for it, at least: others come and go, and these stay where they are in both
+    /// orders. `following` are those that come after the food that a part begins behind. Gives those that come after a full part.
+    pub(crate) fn check(&self, list: &List, listed: &Listed, following: u64) -> Result<u64, &'static str> {
+        let all = self.foods(&list.filter);
+        let least = match list.from {
+            From::Page(page) => all.saturating_sub(u64::from(page.saturating_sub(1)) * u64::from(list.size)),
+            From::After(..) => following,
+        };
+        let listed_least = least.min(list.size.into());
+        if u64::from(listed.count) < listed_least || listed.total.is_some_and(|total| total < all) {
             return Err("foods that were loaded are missing from a list");
         }
-        Ok(())
+        Ok(least.saturating_sub(list.size.into()))
     }
 }
 
@@ -85,13 +88,23 @@ mod tests {
                         panic!("a list")
                     };
                     assert_eq!(listed.total, Some(loaded.foods(&filter)), "{filter:?}");
-                    assert_eq!(loaded.check(&list, &listed), Ok(()));
+                    let behind = loaded.foods(&filter).saturating_sub(u64::from(page) * 20);
+                    assert_eq!(loaded.check(&list, &listed, 0), Ok(behind));
                     let missing = Err("foods that were loaded are missing from a list");
                     let total = listed.total.map(|total| total.saturating_sub(1));
                     if listed.count > 0 {
                         let fewer = Listed { count: listed.count - 1, ..listed };
-                        assert_eq!(loaded.check(&list, &fewer), missing);
-                        assert_eq!(loaded.check(&list, &Listed { total, ..listed }), missing);
+                        assert_eq!(loaded.check(&list, &fewer, 0), missing);
+                        assert_eq!(loaded.check(&list, &Listed { total, ..listed }, 0), missing);
+                    }
+                    let Some(ends) = listed.ends.filter(|_| listed.count == list.size) else { continue };
+                    let from = From::After(ends.last.key(Order::Name), ends.last.id);
+                    let list = List { from, ..list };
+                    let Said::Foods(next) = oracle.answer(&Call::Foods(list)).said else { panic!("a list") };
+                    assert_eq!(loaded.check(&list, &next, behind), Ok(behind.saturating_sub(20)));
+                    if behind > 0 {
+                        let fewer = Listed { count: next.count - 1, ..next };
+                        assert_eq!(loaded.check(&list, &fewer, behind), missing);
                     }
                 }
             }

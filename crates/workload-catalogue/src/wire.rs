@@ -117,7 +117,7 @@ impl Wire for FoodCatalogue {
 
     fn encode_outcome(outcome: &Outcome, into: &mut Vec<u8>) {
         match outcome.said {
-            Said::Stored { version } => write(&bodies::Stored { version }, into),
+            Said::Stored { version } => write(&bodies::VersionBody { version }, into),
             Said::Inserted { count } => write(&bodies::Inserted { inserted: count }, into),
             Said::Deleted => {}
             Said::Declined(why) => write(&problem(why), into),
@@ -169,7 +169,7 @@ mod bodies {
     }
 
     #[derive(Serialize)]
-    pub(super) struct Stored {
+    pub(super) struct VersionBody {
         pub(super) version: i64,
     }
 

@@ -8,7 +8,7 @@ mod judge;
 mod spread;
 
 use crate::Cardinality;
-use sql::audit::{About, Asked, groups};
+use sql::audit::{About, AuditSet, groups};
 use sql::{Catalogue, CatalogueError, Dialect};
 use workload::ANY_DATE;
 
@@ -83,8 +83,8 @@ fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
 type Ask = About<Context>;
 
 /// The heaviest group first, so that threads end at about the same time.
-const GROUPS: &[Asked<Context>] = &[
-    Asked {
+const GROUPS: &[AuditSet<Context>] = &[
+    AuditSet {
         prepare: &["prepare_account_moves", "prepare_account_moves_rows"],
         audits: &[
             Ask::condition(
@@ -97,7 +97,7 @@ const GROUPS: &[Asked<Context>] = &[
             Ask::figure("account_spread", "set aid", "calls are spread evenly over accounts", judge::spread),
         ],
     },
-    Asked {
+    AuditSet {
         prepare: &[],
         audits: &[
             Ask::condition(
@@ -153,7 +153,7 @@ const GROUPS: &[Asked<Context>] = &[
             ),
         ],
     },
-    Asked {
+    AuditSet {
         prepare: &[],
         audits: &[
             Ask::shape(

@@ -8,7 +8,7 @@ mod judge;
 mod skew;
 
 use crate::Cardinality;
-use sql::audit::{About, Asked, groups};
+use sql::audit::{About, AuditSet, groups};
 use sql::{Catalogue, CatalogueError, Dialect};
 use workload::ANY_DATE;
 
@@ -76,7 +76,13 @@ pub fn district_tallies(dialect: Dialect) -> Result<String, CatalogueError> {
     catalogue(dialect)?.text(TALLIES)
 }
 
+/// See [`workload::Benchmark::totals`].
+pub fn totals(dialect: Dialect) -> Result<String, CatalogueError> {
+    catalogue(dialect)?.text(TOTALS)
+}
+
 const TALLIES: &str = "district_tallies";
+const TOTALS: &str = "totals";
 const ORDER_CUSTOMERS: &str = "order_customers";
 const LAST_NAMES: &str = "last_names";
 
@@ -101,8 +107,8 @@ fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
 type Ask = About<Context>;
 
 /// The heaviest group first, so that threads end at about the same time.
-const GROUPS: &[Asked<Context>] = &[
-    Asked {
+const GROUPS: &[AuditSet<Context>] = &[
+    AuditSet {
         prepare: &[
             "prepare_line_sums",
             "prepare_line_sums_rows",
@@ -227,7 +233,7 @@ const GROUPS: &[Asked<Context>] = &[
             Ask::figure("bad_credit", "4.3.3.1", "one customer in ten has bad credit", judge::bad_credit),
         ],
     },
-    Asked {
+    AuditSet {
         prepare: &["prepare_sold_sums", "prepare_sold_sums_rows"],
         audits: &[
             Ask::shape(
@@ -280,7 +286,7 @@ const GROUPS: &[Asked<Context>] = &[
             ),
         ],
     },
-    Asked {
+    AuditSet {
         prepare: &["prepare_received_sums", "prepare_received_sums_rows"],
         audits: &[
             Ask::condition(
@@ -384,7 +390,7 @@ mod tests {
         let asked: Vec<&str> = GROUPS
             .iter()
             .flat_map(|group| group.prepare.iter().copied().chain(group.audits.iter().map(About::query)))
-            .chain([TALLIES])
+            .chain([TALLIES, TOTALS])
             .collect();
         catalogue(Dialect::Sqlite).unwrap().select(&asked).unwrap();
         assert_eq!(asked.iter().collect::<BTreeSet<_>>().len(), asked.len(), "a query is asked twice");

@@ -166,6 +166,10 @@ impl Benchmark for Tpcc {
         Ok(audit::district_tallies(dialect)?)
     }
 
+    fn totals(dialect: Dialect) -> Result<Option<String>> {
+        Ok(Some(audit::totals(dialect)?))
+    }
+
     fn evidence(rows: &[Vec<Value>]) -> Result<Vec<StoredTally>> {
         rows.iter()
             .map(|row| {

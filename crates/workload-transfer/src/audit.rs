@@ -4,7 +4,7 @@
 use crate::ledger::KINDS;
 use crate::{AMOUNT_MAX, Cardinality, Ledger, OPENING, Transfers, input};
 use model::{Mix, Workload};
-use sql::audit::{About, Asked, InputFinding, groups};
+use sql::audit::{About, AuditSet, InputFinding, groups};
 use sql::{Catalogue, CatalogueError, Dialect};
 
 pub use sql::audit::{AuditOutcome, Family, Finding};
@@ -33,7 +33,13 @@ pub fn tallies(dialect: Dialect) -> Result<String, CatalogueError> {
     catalogue(dialect)?.text(TALLIES)
 }
 
+/// See [`workload::Benchmark::totals`].
+pub fn totals(dialect: Dialect) -> Result<String, CatalogueError> {
+    catalogue(dialect)?.text(TOTALS)
+}
+
 const TALLIES: &str = "tallies";
+const TOTALS: &str = "totals";
 
 /// What became of transfers that were pending at first, as [`workload::Settling`] describes.
 pub fn settlement(dialect: Dialect) -> Result<String, CatalogueError> {
@@ -65,8 +71,8 @@ type Ask = About<Cardinality>;
 /// What names an entry in violations.
 const ENTRY: &[&str] = &["run", "worker", "sequence", "source", "account", "amount"];
 
-const GROUPS: &[Asked<Cardinality>] = &[
-    Asked {
+const GROUPS: &[AuditSet<Cardinality>] = &[
+    AuditSet {
         prepare: &[],
         audits: &[
             Ask::condition(
@@ -90,7 +96,7 @@ const GROUPS: &[Asked<Cardinality>] = &[
             ),
         ],
     },
-    Asked {
+    AuditSet {
         prepare: &[],
         audits: &[
             Ask::condition(
@@ -158,7 +164,7 @@ const GROUPS: &[Asked<Cardinality>] = &[
 ];
 
 /// On engines that keep a transaction which was prepared until it is decided.
-const BRANCHES: Asked<Cardinality> = Asked {
+const BRANCHES: AuditSet<Cardinality> = AuditSet {
     prepare: &[],
     audits: &[Ask::condition(
         "prepared_branches",
@@ -203,12 +209,12 @@ mod tests {
             };
             let asked: Vec<&str> = of
                 .flat_map(|group| group.audits.iter().map(About::query))
-                .chain([TALLIES, SETTLEMENT, STORED_TRANSFER])
+                .chain([TALLIES, TOTALS, SETTLEMENT, STORED_TRANSFER])
                 .collect();
             assert_eq!(asked.iter().collect::<BTreeSet<_>>().len(), asked.len(), "a query is asked twice");
             catalogue(dialect).unwrap().select(&asked).unwrap();
             let found = audits(dialect).unwrap().iter().map(|group| group.audits.len()).sum::<usize>();
-            assert_eq!(found, asked.len() - 3);
+            assert_eq!(found, asked.len() - 4);
             assert!(stored_transfer(dialect).unwrap().contains("select state"));
             assert!(settlement(dialect).unwrap().contains("from transfer"));
             assert!(tallies(dialect).unwrap().contains("from entry"));

@@ -170,6 +170,10 @@ impl Benchmark for Transfers {
         Ok(audit::tallies(dialect)?)
     }
 
+    fn totals(dialect: Dialect) -> Result<Option<String>> {
+        Ok(Some(audit::totals(dialect)?))
+    }
+
     fn evidence(rows: &[Vec<Value>]) -> Result<Vec<Tally>> {
         let tally = |row: &Vec<Value>| {
             let row: Option<Vec<i64>> = row.iter().map(Value::int).collect();

@@ -39,7 +39,7 @@ pub fn expiry_catalogue(dialect: Dialect) -> Result<Vec<String>, CatalogueError>
 
 /// Where it has come to in a store.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct ExpiryCursor {
     run: i64,
     worker: i64,
     /// The last sequence that was looked at.
@@ -53,7 +53,7 @@ pub struct Forgetting<C> {
     router: Router,
     keep_us: i64,
     /// Nothing where it begins again.
-    places: Vec<Option<Place>>,
+    places: Vec<Option<ExpiryCursor>>,
 }
 
 impl<C: SqlConn> Forgetting<C> {
@@ -86,7 +86,7 @@ impl<C: SqlConn> Forgetting<C> {
             None => group(conn, Stmt::NextRun, &[i64::MIN]).await.map_err(here)?,
         };
         let Some(place) = place else { return Ok(0) };
-        let Place { run, worker, after } = place;
+        let ExpiryCursor { run, worker, after } = place;
         let last = one(conn, Stmt::RangeEnd, &[run, worker, after], |row| row.int(0)).await.map_err(here)?;
         let range = [run, worker, after, last.unwrap_or(-1)];
         let young = match range[3] {
@@ -133,13 +133,13 @@ impl<C: SqlConn> Forgetting<C> {
         let steps: [(Stmt, &[i64]); 3] =
             [(Stmt::SumTransfers, &old), (Stmt::DeleteDecisions, &old), (Stmt::DeleteTransfers, &old)];
         let changed = write(&mut self.stores[at], &steps).await.map_err(here)?;
-        self.places[at] = Some(Place { after: range[3], ..place });
+        self.places[at] = Some(ExpiryCursor { after: range[3], ..place });
         Ok(changed[2])
     }
 }
 
 /// The first keys behind those of a run and worker.
-async fn next<C: SqlConn>(conn: &mut C, place: Place) -> Result<Option<Place>, Fault> {
+async fn next<C: SqlConn>(conn: &mut C, place: ExpiryCursor) -> Result<Option<ExpiryCursor>, Fault> {
     let of_run = group(conn, Stmt::NextWorker, &[place.run, place.worker]).await?;
     match (of_run, place.run.checked_add(1)) {
         (Some(place), _) => Ok(Some(place)),
@@ -148,8 +148,8 @@ async fn next<C: SqlConn>(conn: &mut C, place: Place) -> Result<Option<Place>, F
     }
 }
 
-async fn group<C: SqlConn>(conn: &mut C, stmt: Stmt, asked: &[i64]) -> Result<Option<Place>, Fault> {
-    one(conn, stmt, asked, |row| Ok(Place { run: row.int(0)?, worker: row.int(1)?, after: -1 })).await
+async fn group<C: SqlConn>(conn: &mut C, stmt: Stmt, asked: &[i64]) -> Result<Option<ExpiryCursor>, Fault> {
+    one(conn, stmt, asked, |row| Ok(ExpiryCursor { run: row.int(0)?, worker: row.int(1)?, after: -1 })).await
 }
 
 async fn one<C: SqlConn, T: Send>(

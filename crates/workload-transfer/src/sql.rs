@@ -149,8 +149,8 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
     /// Locks both accounts; gives what the source holds.
     async fn lock(&mut self, asked: &Transfer) -> Result<i64, Fault> {
         let ids = [asked.source.into(), asked.target.into()];
-        let mut balance = Held { source: asked.source.into(), ..Held::default() };
-        self.conn.fold(Stmt::LockAccounts.id(), &ids, &mut balance, Held::take).await?;
+        let mut balance = Balances { source: asked.source.into(), ..Balances::default() };
+        self.conn.fold(Stmt::LockAccounts.id(), &ids, &mut balance, Balances::take).await?;
         balance.of_target.ok_or_else(|| absent(asked.target))?;
         balance.of_source.ok_or_else(|| absent(asked.source))
     }
@@ -254,13 +254,13 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
 
 /// What two accounts hold.
 #[derive(Debug, Default)]
-struct Held {
+struct Balances {
     source: i64,
     of_source: Option<i64>,
     of_target: Option<i64>,
 }
 
-impl Held {
+impl Balances {
     fn take(&mut self, row: &dyn Columns) -> Result<(), ColumnError> {
         let balance = Some(row.int(1)?);
         match row.int(0)? == self.source {

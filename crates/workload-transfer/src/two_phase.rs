@@ -24,6 +24,16 @@ pub struct TwoPhaseSession<C, K> {
     branches: Branches,
     router: Router,
     last: Last,
+    reached: fn(Phase),
+}
+
+/// A moment of a transfer between stores at which its coordinator leaves work to whoever recovers, if it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// All parts that wait for the decision are prepared, and nothing is decided.
+    Prepared,
+    /// The decision is committed, and no prepared part is.
+    Decided,
 }
 
 impl<C: TwoPhase, K: Clock> TwoPhaseSession<C, K> {
@@ -39,7 +49,14 @@ impl<C: TwoPhase, K: Clock> TwoPhaseSession<C, K> {
     ) -> Result<TwoPhaseSession<C, K>, (usize, Fault)> {
         let branches = Branches::of(&mut stores).await?;
         Branches::of(&mut log).await?;
-        Ok(TwoPhaseSession { stores, log, branches, router, last: Last::default() })
+        let reached = |_| ();
+        Ok(TwoPhaseSession { stores, log, branches, router, last: Last::default(), reached })
+    }
+
+    /// The same, which calls `reached` in each phase of each transfer between stores.
+    #[must_use]
+    pub fn watched(self, reached: fn(Phase)) -> TwoPhaseSession<C, K> {
+        TwoPhaseSession { reached, ..self }
     }
 
     async fn cross(&mut self, asked: &Transfer, [from, to]: [usize; 2]) -> Result<Outcome, Fault> {
@@ -49,7 +66,7 @@ impl<C: TwoPhase, K: Clock> TwoPhaseSession<C, K> {
         let id = self.branches.id(to, asked.source, asked.key);
         if let Some(log) = self.log.get_mut(from) {
             let own = self.branches.id(from, asked.source, asked.key);
-            return logged(log, [source, target], [own, id], asked, from < to).await;
+            return logged(log, [source, target], [own, id], asked, (from < to, self.reached)).await;
         }
         source.conn.begin(TxKind::Write).await?;
         if let Err(fault) = target.conn.begin_branch(id).await {
@@ -73,7 +90,7 @@ impl<C: TwoPhase, K: Clock> TwoPhaseSession<C, K> {
                 Ok(outcome)
             }
             Ok((outcome, true)) => {
-                decide(source, target, id).await?;
+                decide(source, target, id, self.reached).await?;
                 Ok(outcome)
             }
         }
@@ -103,6 +120,7 @@ async fn decide<C: TwoPhase, K: Clock>(
     source: &mut SqlSession<C, K>,
     target: &mut SqlSession<C, K>,
     id: BranchId,
+    reached: fn(Phase),
 ) -> Result<(), Fault> {
     if let Err(fault) = target.conn.prepare().await {
         let _ = source.conn.rollback().await;
@@ -111,8 +129,9 @@ async fn decide<C: TwoPhase, K: Clock>(
         let _ = target.conn.rollback_prepared(id).await;
         return Err(fault);
     }
+    reached(Phase::Prepared);
     match source.conn.commit().await {
-        Ok(()) => {}
+        Ok(()) => reached(Phase::Decided),
         Err(fault @ Fault::InDoubt(_)) => return Err(fault),
         Err(fault) => {
             let _ = source.conn.rollback().await;
@@ -131,7 +150,7 @@ async fn logged<C: TwoPhase, K: Clock>(
     [source, target]: [&mut SqlSession<C, K>; 2],
     ids: [BranchId; 2],
     asked: &Transfer,
-    source_first: bool,
+    (source_first, reached): (bool, fn(Phase)),
 ) -> Result<Outcome, Fault> {
     log.conn.begin(TxKind::Write).await?;
     // Whatever ends before the log does is in its time.
@@ -149,8 +168,9 @@ async fn logged<C: TwoPhase, K: Clock>(
         let _ = log.conn.rollback().await;
     }
     let Some(outcome) = parted? else { return in_one_store(source, asked).await };
+    reached(Phase::Prepared);
     match log.conn.commit().await {
-        Ok(()) => {}
+        Ok(()) => reached(Phase::Decided),
         Err(fault @ Fault::InDoubt(_)) => return Err(fault),
         Err(fault) => {
             let _ = log.conn.rollback().await;

@@ -45,7 +45,7 @@ impl Wire for Transfers {
 
     fn encode_call(call: &Call, into: &mut Vec<u8>) {
         if let Call::Transfer { transfer: Transfer { source, target, amount, .. }, .. } = *call {
-            write(&Asked { source, target, amount }, into);
+            write(&CreateBody { source, target, amount }, into);
         }
     }
 
@@ -53,7 +53,7 @@ impl Wire for Transfers {
         match kind {
             0..=3 => {
                 let key = json::key(request, "transfer")?;
-                let Asked { source, target, amount } = strict::body(request.body)?;
+                let CreateBody { source, target, amount } = strict::body(request.body)?;
                 account("source", source, size)?;
                 account("target", target, size)?;
                 if source == target {
@@ -103,7 +103,7 @@ impl Wire for Transfers {
         match *outcome {
             Outcome::Moved { state, balance } => write(&Moved { state: state.name().into(), balance }, into),
             Outcome::Found { target, amount, state } => {
-                write(&Found { target, amount, state: state.name().into() }, into);
+                write(&TransferBody { target, amount, state: state.name().into() }, into);
             }
             Outcome::Balance { balance } => write(&Balance { balance }, into),
             Outcome::Declined(why) => write(&problem(why), into),
@@ -130,7 +130,7 @@ impl Wire for Transfers {
                 Outcome::Moved { state: named(&state)?, balance }
             }
             Call::ReadTransfer { .. } => {
-                let Found { target, amount, state } = read(answer)?;
+                let TransferBody { target, amount, state } = read(answer)?;
                 Outcome::Found { target, amount, state: named(&state)? }
             }
             Call::ReadAccount { .. } => Outcome::Balance { balance: read::<Balance>(answer)?.balance },
@@ -156,7 +156,7 @@ impl Display for Id {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct CreateBody {
     source: u32,
     target: u32,
     amount: i64,
@@ -170,7 +170,7 @@ struct Moved<'a> {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Found<'a> {
+struct TransferBody<'a> {
     target: u32,
     amount: i64,
     #[serde(borrow)]

@@ -203,6 +203,11 @@ pub trait Benchmark:
     fn audits(dialect: Dialect) -> Result<Vec<sql::audit::Group<Self::Context>>>;
     /// The query whose rows [`Benchmark::evidence`] reads.
     fn evidence_query(dialect: Dialect) -> Result<String>;
+    /// A query for one row of totals that nothing but calls changes, besides the rows of [`Benchmark::evidence_query`]: they are the same at
+    /// the last answer and when the server has ended. Nothing where those rows have all of it.
+    fn totals(_dialect: Dialect) -> Result<Option<String>> {
+        Ok(None)
+    }
     /// What the store reports.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 pub const PRIME: i64 = 2_147_483_647;
 
 /// What multiplies the parts of a row, in their order.
-const WEIGHTS: [i64; 3] = [16_807, 69_621, 40_692];
+const WEIGHTS: [i64; 4] = [16_807, 69_621, 40_692, 39_373];
 
 /// What one row adds to the sum of its table, 0 to [`PRIME`]: its key times what it has under that key, modulo [`PRIME`]. A
 /// row that is lost, or has another part, changes the sum, and so do two rows that have each other's parts.

@@ -47,12 +47,17 @@ from event
 where stock <> ?2
   or limited <> case when ?3 = 0 then 0 when id % (case when ?3 = 0 then 1 else ?3 end) = 0 then 1 else 0 end
 
+-- A run has the number of nanoseconds since 1970 at its begin, and a row the microseconds since then by the clock of the engine. Other
+-- callers may number their runs otherwise.
 -- name: booking_shape
 select booking.run, booking.worker, booking.sequence, booking.event, booking.user_id, booking.quantity
 from booking
 left join event on event.id = booking.event
 where event.id is null or booking.quantity < 1 or booking.quantity > ?4 or booking.user_id < 1 or booking.user_id > ?5
   or booking.created <= 0
+  or booking.run > 1577836800000000000 and booking.run < 4102444800000000000
+    and (booking.created / 1000000 < booking.run / 1000000000 - 93600
+      or booking.created / 1000000 > booking.run / 1000000000 + 2764800)
   or coalesce(booking.limited_to, 0) <> case when event.limited = 1 then booking.user_id else 0 end
 
 -- What is still to be announced is a booking that is there.

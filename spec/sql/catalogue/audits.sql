@@ -70,18 +70,26 @@ left join template_meal as m on m.template = i.template and m.day = i.day and m.
 left join food as f on f.id = i.food
 where m.template is null or f.id is null
 
--- Not an audit: rows, the sum of their versions and a checksum of ids and versions, of each table that calls change; of foods
--- also of nutrients and of the lengths of names.
+-- Not an audit: rows, the sum of their versions and a checksum of ids, versions and names, of each table that calls change; of
+-- foods also of nutrients and categories. Of a name its length and its second, middle and last character.
 -- name: stored
 select 1 as place, count(*) as stored_rows, cast(coalesce(sum(version), 0) as bigint) as versions,
-  cast(coalesce(sum(id % 2147483647 * 48271 % 2147483647 * (cast(version as bigint) * 16807 % 2147483647) % 2147483647), 0) as bigint) as mixed
+  cast(coalesce(sum(
+    id % 2147483647 * 48271 % 2147483647
+    * ((cast(version as bigint) * 16807
+      + cast(length(name) + coalesce(unicode(substr(name, 2, 1)), 0) % 256 * 256
+          + coalesce(unicode(substr(name, (length(name) >> 1) + 1, 1)), 0) % 256 * 32768 + coalesce(unicode(substr(name, -1)), 0) % 256 * 4194304 as bigint) * 69621) % 2147483647) % 2147483647
+  ), 0) as bigint) as mixed
 from category
 union all
 select 2, count(*), cast(coalesce(sum(version), 0) as bigint),
   cast(coalesce(sum(
     id % 2147483647 * 48271 % 2147483647
     * ((cast(version as bigint) * 16807 + (cast(carbs as bigint) * 1048576 + cast(fat as bigint) * 1024 + protein) * 69621
-      + (cast(length(name) as bigint) * 2097152 + cast(coalesce(fibre + 1, 0) as bigint) * 1024 + kcal) * 40692) % 2147483647) % 2147483647
+      + (cast(length(name) + coalesce(unicode(substr(name, 2, 1)), 0) % 256 * 256
+          + coalesce(unicode(substr(name, (length(name) >> 1) + 1, 1)), 0) % 256 * 32768 + coalesce(unicode(substr(name, -1)), 0) % 256 * 4194304 as bigint) * 2097152
+        + cast(coalesce(fibre + 1, 0) as bigint) * 1024 + kcal) % 2147483647 * 40692
+      + category % 2147483647 * 39373) % 2147483647) % 2147483647
   ), 0) as bigint)
 from food
 order by 1

@@ -304,10 +304,14 @@ from (
   where o_id >= ?8 and (delivered_min < timestampadd(second, ?6, '1970-01-01') or delivered_max > timestampadd(second, ?7, '1970-01-01'))
   group by w_id, d_id
   union all
-  select 'payments', h_w_id, h_d_id, count(*), timestampdiff(second, '1970-01-01', min(h_date)), timestampdiff(second, '1970-01-01', max(h_date))
-  from history
-  where h_date <> '2024-01-01' and (h_date < timestampadd(second, ?9, '1970-01-01') or h_date > timestampadd(second, ?7, '1970-01-01'))
-  group by h_w_id, h_d_id
+  select what, h_w_id, h_d_id, count(*), timestampdiff(second, '1970-01-01', min(h_date)), timestampdiff(second, '1970-01-01', max(h_date))
+  from (
+    select case when h_date = '2024-01-01' then 'loaded payments' else 'payments' end as what, h_w_id, h_d_id, h_date
+    from history
+    where h_date = '2024-01-01' or h_date < timestampadd(second, ?9, '1970-01-01') or h_date > timestampadd(second, ?7, '1970-01-01')
+  ) as dated_payments
+  group by what, h_w_id, h_d_id
+  having what = 'payments' or count(*) > ?3
 ) as dated
 order by what, w_id, d_id
 
@@ -378,3 +382,17 @@ left join (
   group by s_w_id
 ) as stocked on s_w_id = d_w_id
 order by d_w_id, d_id
+
+-- name: totals
+select warehouses, balances, payments, payment_count, deliveries, quantities, sold, orders, remote
+from (select cast(sum(w_ytd) * 100 as signed) as warehouses from warehouse) as of_warehouses
+cross join (
+  select cast(sum(c_balance) * 100 as signed) as balances, cast(sum(c_ytd_payment) * 100 as signed) as payments,
+    cast(sum(c_payment_cnt) as signed) as payment_count, cast(sum(c_delivery_cnt) as signed) as deliveries
+  from customer
+) as of_customers
+cross join (
+  select cast(sum(s_quantity) as signed) as quantities, cast(sum(s_ytd) as signed) as sold,
+    cast(sum(s_order_cnt) as signed) as orders, cast(sum(s_remote_cnt) as signed) as remote
+  from stock
+) as of_stock

@@ -304,10 +304,14 @@ from (
   where o_id >= ?8 and (delivered_min < timestamp '1970-01-01' + ?6 * interval '1 second' or delivered_max > timestamp '1970-01-01' + ?7 * interval '1 second')
   group by w_id, d_id
   union all
-  select 'payments', h_w_id, h_d_id, count(*), cast(extract(epoch from min(h_date)) as bigint), cast(extract(epoch from max(h_date)) as bigint)
-  from history
-  where h_date <> timestamp '2024-01-01' and (h_date < timestamp '1970-01-01' + ?9 * interval '1 second' or h_date > timestamp '1970-01-01' + ?7 * interval '1 second')
-  group by h_w_id, h_d_id
+  select what, h_w_id, h_d_id, count(*), cast(extract(epoch from min(h_date)) as bigint), cast(extract(epoch from max(h_date)) as bigint)
+  from (
+    select case when h_date = timestamp '2024-01-01' then 'loaded payments' else 'payments' end as what, h_w_id, h_d_id, h_date
+    from history
+    where h_date = timestamp '2024-01-01' or h_date < timestamp '1970-01-01' + ?9 * interval '1 second' or h_date > timestamp '1970-01-01' + ?7 * interval '1 second'
+  ) as dated_payments
+  group by what, h_w_id, h_d_id
+  having what = 'payments' or count(*) > ?3
 ) as dated
 order by what, w_id, d_id
 

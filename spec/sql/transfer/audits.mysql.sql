@@ -123,3 +123,7 @@ union all
 select 5, 0, count(*)
 from transfer
 where state in (3, 4, 5) and created < ?1 and (settled = 0 or settled >= ?1)
+
+-- name: totals
+select count(*), cast(coalesce(sum(id % 2147483647 * (balance % 2147483647) % 2147483647), 0) as signed)
+from account

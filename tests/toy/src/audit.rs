@@ -2,7 +2,7 @@
 
 use crate::{Cardinality, Ledger};
 use result::{Check, InputCheck};
-use sql::audit::{About, Asked, Group, SIGMAS, groups};
+use sql::audit::{About, AuditSet, Group, SIGMAS, groups};
 use sql::{Catalogue, CatalogueError};
 
 pub(crate) fn audits() -> Result<Vec<Group<Cardinality>>, CatalogueError> {
@@ -20,7 +20,7 @@ fn catalogue() -> Result<Catalogue, CatalogueError> {
 
 type Ask = About<Cardinality>;
 
-const GROUPS: &[Asked<Cardinality>] = &[Asked {
+const GROUPS: &[AuditSet<Cardinality>] = &[AuditSet {
     prepare: &[],
     audits: &[
         Ask::condition(

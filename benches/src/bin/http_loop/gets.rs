@@ -30,7 +30,8 @@ pub(crate) fn compare(folder: &Folder) {
         let inputs = workload::inputs::<FoodCatalogue>(&size, &streams);
         let kind = FoodCatalogue::KINDS.iter().position(|kind| kind.name == only).unwrap_or_default();
         let script = wrk::script(folder.path(), only, &mut inputs(0));
-        let load = Load::<FoodCatalogue> { kind, inputs: &inputs, ledger: &Default::default };
+        let load =
+            Load::<FoodCatalogue> { kind, inputs: &inputs, ledger: &|| FoodCatalogue::new_ledger(&size) };
         let (ours, wrk) = take_turns(&server.url, &load, &script);
         print(only, &ours, &wrk);
     }

@@ -6,7 +6,7 @@ use adapter_mysql_async::connect;
 use model::rows::{Dataset, RowSink};
 use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
-use rig::for_tests::{Shared, shared};
+use rig::for_tests::{SharedEngine, shared};
 use rig::{Engine, Options, Running};
 use sql::{Dialect, ServerUrl};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -16,7 +16,7 @@ use workload_tpcc::conformance::GOLDEN_LOAD_SEED;
 use workload_tpcc::{Cardinality, Data, schema};
 
 /// The server, which others may share.
-pub(crate) fn server() -> &'static Shared {
+pub(crate) fn server() -> &'static SharedEngine {
     shared(Engine::MariaDb)
 }
 

@@ -4,12 +4,12 @@ use crate::support::{self, COUNTERS, Cut, Proxy, add, counter, counter_statement
 use adapter_sqlx::{SqlxMySql, SqlxMySqlConn};
 use model::{Cents, Conflict, Doubt, Fault, OpenError, Refusal, Tier};
 use rig::Engine;
-use rig::for_tests::{Shared, shared};
+use rig::for_tests::{SharedEngine, shared};
 use sql::{Dialect, Isolation, Param, Secret, ServerUrl, SqlConn as _, SqlOpener as _, StmtId, Tls, TxKind};
 use std::sync::atomic::AtomicBool;
 
 /// The server, which others may share.
-fn server() -> &'static Shared {
+fn server() -> &'static SharedEngine {
     shared(Engine::MariaDb)
 }
 

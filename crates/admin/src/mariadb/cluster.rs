@@ -32,7 +32,7 @@ pub(super) fn ensure_one(url: &ServerUrl) -> Result<(), Cause> {
             };
             let place = node.place();
             return Err(Cause::other(format!(
-                "{place}: {why}\nhint: several hosts of one address are the nodes of one cluster"
+                "{place}: {why}\nhint: list several hosts in one address only for nodes of the same cluster"
             )));
         }
         first.get_or_insert((node.place(), cluster));

@@ -60,6 +60,20 @@ impl Conn for Session {
         explained
     }
 
+    /// In a database of YugabyteDB whose tables share one tablet, one that a workload spreads has tablets of its own.
+    fn create(&mut self, statement: &str, table: &Table) -> Result<(), Cause> {
+        let apart = self.product == Some(Product::YugabyteDb)
+            && table.spread_by.is_some()
+            && self.ask("select yb_is_database_colocated()")? == "t";
+        match (apart, statement.trim_end().strip_suffix(')')) {
+            (false, _) => self.batch(statement),
+            (true, Some(options)) if options.contains(") with (") => {
+                self.batch(&format!("{options}, colocation = false)"))
+            }
+            (true, _) => self.batch(&format!("{statement} with (colocation = false)")),
+        }
+    }
+
     /// A server that has no such setting answers with nothing.
     fn prepare(&mut self, making: &Making<'_>) -> Result<bool, Cause> {
         if self.product == Some(Product::Citus) {
@@ -69,6 +83,11 @@ impl Conn for Session {
                 ));
             }
             self.spread(making.tables)?;
+        }
+        if let Some(Product::CockroachDb | Product::YugabyteDb) = self.product {
+            // They store the rows in the order of the primary key: one that is made later has all of them written again.
+            making.indexes.iter().try_for_each(|index| self.batch(index))?;
+            return Ok(true);
         }
         let fillfactor = self.ask(&format!("select current_setting('{FILLFACTOR}', true)"))?;
         if fillfactor.is_empty() {

@@ -14,7 +14,7 @@ use workload::{CLIENTS, Chosen, Of, amount};
 const SCALE: &str = "scale";
 const HEADING: &str = "Options of single workloads";
 
-/// What was given, by the names of the options.
+/// Values of the options, by their names.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Amounts(Chosen);
 

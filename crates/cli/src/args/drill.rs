@@ -15,7 +15,7 @@ pub(crate) struct Drill {
     pub(crate) faults: u32,
     /// Inject faults only into these: `generator`, `server`, `engine` (of any store; of a cluster all nodes), `node` (any of
     /// a cluster, or `node-2`), `relay`, `broker`, `consumer`, `storage` (of SQLite's files); optionally with the fault:
-    /// `server:kill`, `engine:pause`, `server:cut-off`, `node-1:cut-off` (from the other nodes), `engine:power-cut`, `relay:kill-after-publishing`, `broker:disk-full` (needs root on
+    /// `server:kill`, `engine:pause`, `server:cut-off`, `node-1:cut-off` (from the other nodes), `engine:power-cut`, `relay:kill-after-publishing`, `server:kill-after-prepare`, `broker:disk-full` (needs root on
     /// Linux).
     #[arg(long, value_delimiter = ',', value_name = "COMPONENT[:FAULT]")]
     pub(crate) only: Vec<String>,
@@ -31,7 +31,7 @@ pub(crate) struct Drill {
     /// Rate of the open loop in calls/s.
     #[arg(long, default_value_t = 200.0, value_parser = rate)]
     pub(crate) rate: f64,
-    /// Clients: the most calls in flight at once.
+    /// Number of clients, each with at most one call in flight.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) clients: u32,
     /// Kinds of call instead of the workload's mix: `cross-transfer=1` for transfers between stores only.

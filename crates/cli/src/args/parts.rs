@@ -40,7 +40,7 @@ pub(crate) struct Checks {
     pub(crate) require_audit: bool,
 }
 
-/// Measured time unless told otherwise, and the most that a number of calls may take.
+/// Default of the measured time, and the most that a number of calls may take.
 const DURATION: Duration = Duration::from_secs(60);
 const DURATION_OF_CALLS: Duration = Duration::from_secs(24 * 3600);
 

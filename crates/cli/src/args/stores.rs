@@ -20,7 +20,7 @@ pub(crate) struct Shards {
     pub(crate) shards: Option<u32>,
 }
 
-/// Databases as they were named, and in how many stores the data lies.
+/// Databases as they were named, and in how many stores the data is.
 #[derive(Debug, Clone)]
 pub(crate) struct Stores {
     /// In the order of the stores: none, or one for each.
@@ -34,7 +34,7 @@ impl Stores {
     /// Reads `URL`, or `shard-0=URL`, `shard-1=URL` and so on.
     pub(crate) fn of(given: &[String], shards: Option<u32>) -> Result<Stores> {
         let mut given = given.to_vec();
-        // A server is told of its databases one by one.
+        // A server gets one address per database.
         if let [only] = &given[..]
             && std::env::var(DATABASE).is_ok_and(|first| first == *only)
         {

@@ -1,4 +1,4 @@
-//! Values as they are typed: spans, shares, rates, limits, lists; and what is said when one is wrong.
+//! Values as they are typed: spans, shares, rates, limits, lists; and the errors for those that are wrong.
 
 use drive::{RatePerSecond, Stage, Think};
 use model::Nanos;
@@ -133,7 +133,7 @@ pub(super) fn stages(text: &str) -> Result<Stages, String> {
     text.split(',').map(sentence).collect::<Result<_, _>>().map(Stages)
 }
 
-/// Weights of kinds of call, as they were given.
+/// Weights of kinds of call, as typed.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Weights(pub(crate) Vec<(String, f64)>);
 

@@ -1,6 +1,6 @@
 //! Experiment files: a question, the variants that may answer it, and a plan, as TOML. See `docs/experiments.md`.
 //!
-//! Everything that can be wrong with one is found here, before anything is loaded or started, and said with its line.
+//! Everything that can be wrong with one is found here, before anything is loaded or started, and reported with its line.
 
 mod expand;
 mod source;
@@ -186,7 +186,7 @@ fn scale<W: Driven>(source: &Source<'_>, top: &[Entry]) -> Result<Option<u32>> {
     })
 }
 
-/// What the load generator does unless a variant says otherwise, and whether bases run twice.
+/// Defaults of variants for the load generator, and whether bases run twice.
 fn plan<W: Driven>(source: &Source<'_>, top: &[Entry]) -> Result<(Words, bool)> {
     let Some(table) = get(top, "plan") else { return Ok((Words::default(), true)) };
     let entries = source.table(table, "[plan]")?;

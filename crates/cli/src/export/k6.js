@@ -7,11 +7,11 @@
 // of `stackmark load @WORKLOAD@ --scale @SCALE@ --db sqlite:bench.db`. Each VU has @EACH@ calls of its own and makes them one after the
 // other, without a pause: a closed loop.
 //   -e VUS=4         VUs, @CLIENTS@ at most, which is also what is used otherwise
-//   -e DURATION=60s  for so long, and not once through; a VU that is through begins anew
+//   -e DURATION=60s  for so long, and not once through; a VU that is through begins again
 // On data that was used before, by this script or another run, what is there already is declined.
 //
 // Declined calls (the contract has a problem type for each reason) are counted in `stackmark_declined`, failures in
-// `stackmark_failed`; k6's own `http_req_failed` knows statuses alone, and is left out. Which versions there are depends on the order
+// `stackmark_failed`; k6's own `http_req_failed` knows only statuses, and is left out. Which versions there are depends on the order
 // in which VUs change the same rows, so more changes are declined than in a run of Stackmark, which follows the answers.
 //
 // What the figures of k6 do not say:

@@ -27,7 +27,7 @@ pub(crate) struct Row {
     pub(crate) unit: String,
     /// Against its base, with an interval where there are blocks enough.
     pub(crate) ratio: Option<Ratio>,
-    /// What else is to be said: the verdict so far, or why there is none.
+    /// What else there is to show: the verdict so far, or why there is none.
     pub(crate) says: String,
 }
 

@@ -1,4 +1,4 @@
-//! The one place where a run's present state is kept: written by the thread that collects, read by whoever serves it.
+//! The one place where a run's present state is kept: written by the thread that collects, read by those who serve it.
 
 use super::board::Board;
 use super::metrics::Counters;
@@ -30,7 +30,7 @@ pub(super) struct Hub {
     news: broadcast::Sender<News>,
 }
 
-/// What a page is told: the name of an event, and its data as JSON.
+/// What a page gets: the name of an event, and its data as JSON.
 #[derive(Debug, Clone)]
 pub(super) struct News {
     pub(super) event: &'static str,
@@ -39,7 +39,7 @@ pub(super) struct News {
 
 #[derive(Debug, Default)]
 struct State {
-    history: VecDeque<Entry>,
+    history: VecDeque<Slot>,
     board: Option<Board>,
     counters: Counters,
     trials: u64,
@@ -55,7 +55,7 @@ struct State {
 /// What goes on where no calls are counted: loading, checking, restoring, auditing.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(super) struct Doing {
-    /// As a person says it: `loading 10 warehouses`.
+    /// In words: `loading 10 warehouses`.
     pub(super) words: String,
     /// How far it is, in words; empty where no one knows.
     pub(super) detail: String,
@@ -65,7 +65,7 @@ pub(super) struct Doing {
 
 /// A slice as pages get it.
 #[derive(Debug, Clone, Serialize)]
-struct Entry {
+struct Slot {
     /// Counted over the run.
     at: u64,
     /// The trial, counted from 1.
@@ -77,7 +77,7 @@ struct Entry {
 /// Everything, for a page that is opened or has fallen behind.
 #[derive(Serialize)]
 struct Whole<'a> {
-    history: &'a VecDeque<Entry>,
+    history: &'a VecDeque<Slot>,
     board: &'a Option<Board>,
     report: &'a Option<String>,
     resting: bool,
@@ -121,7 +121,7 @@ impl Hub {
         }
         state.slices += 1;
         (state.resting, state.doing) = (false, None);
-        let entry = Entry { at: state.slices, trial: state.trials, now };
+        let entry = Slot { at: state.slices, trial: state.trials, now };
         self.announce("slice", &entry);
         if state.history.len() == HISTORY_MAX {
             state.history.pop_front();

@@ -59,7 +59,7 @@ struct Sums {
 struct KindSums {
     outcomes: Outcomes,
     retries: u64,
-    /// Calls in each bucket alone; the last one is beyond all bounds.
+    /// Calls of each bucket, without those below; the last one is beyond all bounds.
     buckets: [u64; BOUNDS.len() + 1],
     sum_s: f64,
 }

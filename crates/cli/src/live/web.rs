@@ -57,7 +57,7 @@ pub(super) fn bind(option: &str, listen: SocketAddr) -> Result<Bound> {
     Ok(Bound { listener, addr })
 }
 
-/// Serves on a thread of its own until told to stop.
+/// Serves on a thread of its own until stopped.
 pub(super) fn serve(hub: &Arc<Hub>, page: Option<Bound>, metrics: Option<Bound>) -> Result<Served> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -142,7 +142,7 @@ async fn exposition(State(hub): State<Arc<Hub>>) -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], hub.metrics())
 }
 
-/// What a reader still has to be told.
+/// What a reader has not got yet.
 enum Reading {
     First(News, broadcast::Receiver<News>),
     On(broadcast::Receiver<News>),

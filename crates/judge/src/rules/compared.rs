@@ -33,7 +33,7 @@ const MEASURES: [Measure; 3] = [
 /// What all calls share because the engine counts it for all of them: its name, by which share two subjects may differ, and
 /// by how much a call at least. Retries, other statements and the pages that are logged whole after a checkpoint stand behind
 /// it, and a comparison whose sides differ in that compares these.
-struct Shared {
+struct SharedCost {
     name: &'static str,
     margin: f64,
     least: f64,
@@ -43,15 +43,15 @@ struct Shared {
     of: fn(&Trial) -> Option<f64>,
 }
 
-const SHARED: [Shared; 2] = [
-    Shared {
+const SHARED: [SharedCost; 2] = [
+    SharedCost {
         name: "log bytes",
         margin: 0.25,
         least: 100.0,
         once: false,
         of: |trial| trial.engine.as_ref()?.log_bytes(),
     },
-    Shared {
+    SharedCost {
         name: "pages read",
         margin: 0.25,
         least: 0.5,
@@ -251,7 +251,7 @@ fn shared_differences(a: &[&Trial], b: &[&Trial]) -> Vec<FingerprintDifference> 
         let calls: f64 = trials.iter().map(|trial| trial.committed()).sum();
         (calls > 0.0).then(|| (sum / calls, sum / trials.len() as f64))
     };
-    let difference = |shared: &Shared| {
+    let difference = |shared: &SharedCost| {
         let ((a, of_a), (b, of_b)) = (counted(shared.of, a)?, counted(shared.of, b)?);
         let beyond = |a: f64, b: f64| a - b > shared.margin * a;
         let more = if a > b { beyond(of_a, of_b) } else { beyond(of_b, of_a) };

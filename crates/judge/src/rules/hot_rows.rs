@@ -18,7 +18,7 @@ const MOST: f64 = 0.5;
 
 /// What calls share, and whether they waited for it. Waiting is only claimed where it was seen.
 pub(super) fn hot_rows(trial: &Trial) -> Option<Rule> {
-    let shared = Shared::of(trial)?;
+    let shared = HotTable::of(trial)?;
     if trial.stack.engine == "sqlite" {
         return embedded(trial, &shared);
     }
@@ -50,7 +50,7 @@ pub(super) fn hot_rows(trial: &Trial) -> Option<Rule> {
 }
 
 /// SQLite has no locks of rows.
-fn embedded(trial: &Trial, shared: &Shared) -> Option<Rule> {
+fn embedded(trial: &Trial, shared: &HotTable) -> Option<Rule> {
     if !shared.is_crowded {
         return fine(format!("{}: low contention", shared.words));
     }
@@ -62,16 +62,16 @@ fn embedded(trial: &Trial, shared: &Shared) -> Option<Rule> {
 }
 
 /// The rows of the smallest table that is updated, and the clients at them.
-struct Shared {
+struct HotTable {
     /// `8 clients on 10 warehouse rows, each at a home warehouse of its own`.
     words: String,
     /// Whether clients meet often if calls take their time there.
     is_crowded: bool,
 }
 
-impl Shared {
+impl HotTable {
     /// Nothing where the rows are not known.
-    fn of(trial: &Trial) -> Option<Shared> {
+    fn of(trial: &Trial) -> Option<HotTable> {
         let (data, plan) = (&trial.data, &trial.plan);
         let has_homes = data.scale_unit == "warehouses";
         let hottest = data.hottest_rows.filter(|rows| *rows > 0)?;
@@ -89,7 +89,7 @@ impl Shared {
         // Clients that think most of the time do not meet at a row: TPC-C itself has ten a warehouse.
         let is_thinking = plan.arrivals.is_by_the_standard() || super::pace::sets_the_rate(trial);
         let is_crowded = f64::from(plan.clients) > most * hottest as f64 && plan.clients > 1 && !is_thinking;
-        Some(Shared { words, is_crowded })
+        Some(HotTable { words, is_crowded })
     }
 }
 

@@ -15,13 +15,13 @@ const BEHIND: f64 = 0.01;
 const MOST: f64 = 0.5;
 
 /// What is likely to set the throughput, and the sentence about it.
-pub(crate) struct Found {
+pub(crate) struct Limiter {
     pub(crate) suspect: Suspect,
     pub(crate) rule: Rule,
 }
 
 pub(super) fn saturation(trial: &Trial) -> Option<Rule> {
-    let Found { suspect, rule } = find(trial)?;
+    let Limiter { suspect, rule } = find(trial)?;
     if matches!(suspect, Suspect::OfferedLoad | Suspect::GeneratorCpu | Suspect::Unknown)
         || !keeps_rate(trial)
     {
@@ -32,7 +32,7 @@ pub(super) fn saturation(trial: &Trial) -> Option<Rule> {
 
 /// The first that fits. What all calls queue for comes before what the few that are let through wait for. Each is weighed against
 /// what calls and sessions of the engine say they wait for: where the two disagree, neither is named.
-pub(crate) fn find(trial: &Trial) -> Option<Found> {
+pub(crate) fn find(trial: &Trial) -> Option<Limiter> {
     if trial.measured_s < SHORTEST_S {
         return None;
     }
@@ -41,10 +41,10 @@ pub(crate) fn find(trial: &Trial) -> Option<Found> {
             "no process was observed, so it is unknown whether the system or the load generator limits throughput",
             "observe the processes (Linux), or vary the number of clients",
         )?;
-        return Some(Found { suspect: Suspect::Unknown, rule });
+        return Some(Limiter { suspect: Suspect::Unknown, rule });
     };
     let of = |suspect, rule: Option<Rule>| Some(full(suspect, rule?));
-    let cores = |busy: Found| disagreement(&all_busy(&load), session_waits(trial)).unwrap_or(busy);
+    let cores = |busy: Limiter| disagreement(&all_busy(&load), session_waits(trial)).unwrap_or(busy);
     of(Suspect::GeneratorCpu, generator(trial, &load))
         .or_else(|| limit(trial))
         .or_else(|| Some(cores(of(busiest(trial), processors(&load).filter(|_| !of_strangers(&load)))?)))
@@ -59,16 +59,16 @@ pub(crate) fn find(trial: &Trial) -> Option<Found> {
 }
 
 /// Something that was full, whatever else it is that the rule says so.
-fn full(suspect: Suspect, rule: Rule) -> Found {
-    Found { suspect, rule: Rule { saturated: rule.saturated.or(Some(suspect)), ..rule } }
+fn full(suspect: Suspect, rule: Rule) -> Limiter {
+    Limiter { suspect, rule: Rule { saturated: rule.saturated.or(Some(suspect)), ..rule } }
 }
 
 /// What was full and what was waited for, where there is such a wait: then neither is named. A session of the engine that waits for
 /// a core does not count as waiting for anything else.
-fn disagreement(found: &str, waited: Option<String>) -> Option<Found> {
+fn disagreement(found: &str, waited: Option<String>) -> Option<Limiter> {
     let sentence = format!("{found}, but {}: the evidence disagrees, so the bottleneck is unknown", waited?);
     let advice = "change one factor and compare: the durability or the disk for flushes, the scale for locks, the clients";
-    Some(Found { suspect: Suspect::Unknown, rule: hint(sentence, advice)? })
+    Some(Limiter { suspect: Suspect::Unknown, rule: hint(sentence, advice)? })
 }
 
 /// What sessions of the engine mostly waited for.
@@ -83,7 +83,7 @@ fn commit_waits(trial: &Trial) -> Option<String> {
 }
 
 /// A server whose busiest thread used a whole core: more clients wait for the same thread.
-fn server_thread(trial: &Trial) -> Option<Found> {
+fn server_thread(trial: &Trial) -> Option<Limiter> {
     let (process, share) = server_threads(trial).find(|(_, share)| *share >= FULL)?;
     let found = format!(
         "one thread of {} was busy {} of the time",
@@ -146,7 +146,7 @@ fn generator(trial: &Trial, load: &Load) -> Option<Rule> {
 }
 
 /// A process used all the CPU time that its limit gives it.
-fn limit(trial: &Trial) -> Option<Found> {
+fn limit(trial: &Trial) -> Option<Limiter> {
     let limited = |process: &&Process| {
         let busy = process.cpu_s() / trial.measured_s.max(f64::MIN_POSITIVE);
         let limit = process.limits.and_then(|limits| limits.cpu);
@@ -195,7 +195,7 @@ fn waited(trial: &Trial) -> Option<(Suspect, String)> {
     Some((suspect, format!("sessions of the engine spent {share} of their time waiting for {what}")))
 }
 
-fn waits(trial: &Trial) -> Option<Found> {
+fn waits(trial: &Trial) -> Option<Limiter> {
     let (suspect, waited) = waited(trial)?;
     let rule = if suspect == Suspect::Lock {
         hint(
@@ -266,7 +266,7 @@ pub(crate) fn disk(trial: &Trial) -> Option<Rule> {
 }
 
 /// The one writer of SQLite was busy, or as good as always wanted.
-fn writer(trial: &Trial) -> Option<Found> {
+fn writer(trial: &Trial) -> Option<Limiter> {
     if trial.stack.engine != "sqlite" || trial.measured_s <= 0.0 {
         return None;
     }
@@ -372,7 +372,7 @@ impl Lane {
 
 /// Calls mostly waited for something of which there is a fixed number. On SQLite what they wait for in the end is its
 /// one write lane, whatever the number of sessions in front of it.
-fn queue(trial: &Trial) -> Option<Found> {
+fn queue(trial: &Trial) -> Option<Limiter> {
     let budget = trial.overall.budget?;
     let (part, whose, what) = [
         (BudgetPart::ServerQueue, "a session of the server", "the number of sessions"),
@@ -417,7 +417,7 @@ fn lane_queue(trial: &Trial) -> Option<Rule> {
 }
 
 /// Nothing was full.
-fn nobody(trial: &Trial, load: &Load) -> Option<Found> {
+fn nobody(trial: &Trial, load: &Load) -> Option<Limiter> {
     let budget = trial.overall.budget.unwrap_or_default();
     let room = Room::of(trial, load, if of_strangers(load) { Suspect::AllCores } else { busiest(trial) });
     let found = if trial.data.remote {
@@ -430,7 +430,7 @@ fn nobody(trial: &Trial, load: &Load) -> Option<Found> {
     } else {
         format!("the load generator was not saturated, and nothing else was observed ({})", room.words)
     };
-    let of = |suspect, rule: Option<Rule>| Some(Found { suspect, rule: rule? });
+    let of = |suspect, rule: Option<Rule>| Some(Limiter { suspect, rule: rule? });
     if trial.plan.arrivals.is_open() {
         if !lacks_clients(trial) {
             let sentence = format!("{found}: this is the requested rate, not a maximum");
@@ -479,7 +479,7 @@ fn nearly(name: &str) -> String {
 
 /// An open loop past what its system does with its clients, and nothing that was observed was full. Whether more clients
 /// would help is not to be seen: they wait for the system, and it may have its limit elsewhere.
-fn behind(trial: &Trial, found: &str, room: &Room) -> Option<Found> {
+fn behind(trial: &Trial, found: &str, room: &Room) -> Option<Limiter> {
     let nearly_full = room.nearly_full();
     let near = nearly_full.map_or_else(String::new, |(name, _)| format!(", but {}", nearly(name)));
     let rule = warning(
@@ -490,7 +490,7 @@ fn behind(trial: &Trial, found: &str, room: &Room) -> Option<Found> {
         "lower the rate, or find the highest rate with find-max",
     )?;
     let nearly = nearly_full.map(|(_, suspect)| suspect);
-    Some(Found { suspect: nearly.unwrap_or(Suspect::Unknown), rule: Rule { saturated: nearly, ..rule } })
+    Some(Limiter { suspect: nearly.unwrap_or(Suspect::Unknown), rule: Rule { saturated: nearly, ..rule } })
 }
 
 /// Whether an open loop fell behind more and more: calls were left at its very end, or fewer ended within the interval than

@@ -19,7 +19,7 @@ fn file_and_code_name_the_same_queries_on_every_engine() {
 fn not_passed(drawn: &Mix, asked: &Mix, left_out: Option<usize>) -> Vec<&'static str> {
     let size = Cardinality::tiny();
     let mut inputs = Inputs::new(size, crate::Loaded::of(&size), drawn.clone(), 7, 0);
-    let mut ledger = Ledger::default();
+    let mut ledger = Ledger::new(size);
     for _ in 0..100_000 {
         let call = inputs.draw();
         if Some(FoodCatalogue::kind(&call)) != left_out {
@@ -48,7 +48,7 @@ fn a_mix_that_was_asked_for_is_what_calls_are_held_to() {
 
 #[test]
 fn few_calls_tell_nothing() {
-    let found = input_audit(&Ledger::default(), &input::standard_mix());
+    let found = input_audit(&Ledger::new(Cardinality::tiny()), &input::standard_mix());
     assert!(
         found.iter().all(|found| found.finding.verdict == AuditOutcome::Inconclusive) && found.len() == KINDS
     );

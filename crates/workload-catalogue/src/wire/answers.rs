@@ -44,7 +44,7 @@ pub(super) fn decode(call: &Call, answer: &Answer<'_>) -> Result<Outcome, String
         Call::CreateCategory { .. }
         | Call::UpdateCategory { .. }
         | Call::CreateFood { .. }
-        | Call::UpdateFood { .. } => Said::Stored { version: read::<Stored>(answer)?.version },
+        | Call::UpdateFood { .. } => Said::Stored { version: read::<VersionBody>(answer)?.version },
         Call::InsertFoods { .. } => Said::Inserted { count: read::<Inserted>(answer)?.inserted },
         Call::DeleteCategory { .. } | Call::DeleteFood { .. } if answer.body.is_empty() => Said::Deleted,
         Call::DeleteCategory { .. } | Call::DeleteFood { .. } => {
@@ -73,7 +73,7 @@ fn read<'a, T: Deserialize<'a>>(answer: &Answer<'a>) -> Result<T, String> {
 }
 
 #[derive(Deserialize)]
-struct Stored {
+struct VersionBody {
     version: i64,
 }
 

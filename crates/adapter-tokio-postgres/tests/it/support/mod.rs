@@ -3,14 +3,14 @@
 use adapter_tokio_postgres::{Connected, connect};
 use model::rows::{Dataset, RowSink};
 use rig::Engine;
-use rig::for_tests::{Shared, shared};
+use rig::for_tests::{SharedEngine, shared};
 use sql::{Dialect, ServerUrl};
 use std::fmt::Write as _;
 use std::future::Future;
 use workload_tpcc::{Cardinality, Data, schema};
 
 /// The server, which others may share.
-pub(crate) fn server() -> &'static Shared {
+pub(crate) fn server() -> &'static SharedEngine {
     shared(Engine::Postgres)
 }
 

@@ -8,7 +8,7 @@ use crate::support;
 use admin::{Error, LoadPlan, store};
 use mysql_async::prelude::Queryable;
 use rig::Engine;
-use rig::for_tests::{Shared, shared};
+use rig::for_tests::{SharedEngine, shared};
 use sql::{Dialect, ServerUrl};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use workload_tpcc::Cardinality;
@@ -16,7 +16,7 @@ use workload_tpcc::Cardinality;
 /// The server, and a database of a name that no one else uses.
 struct Database {
     url: ServerUrl,
-    server: &'static Shared,
+    server: &'static SharedEngine,
 }
 
 impl Database {

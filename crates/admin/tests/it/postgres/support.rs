@@ -3,7 +3,7 @@
 use admin::{Error, LoadPlan, LoadRecord, Loaded, store};
 use model::rows::{Dataset, RowSink, Table};
 use rig::Engine;
-use rig::for_tests::{Shared, shared};
+use rig::for_tests::{SharedEngine, shared};
 use rusqlite::types::ValueRef;
 use sql::{Dialect, ServerUrl};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use workload_tpcc::{Cardinality, Data};
 use crate::support as sqlite;
 pub(crate) use crate::support::SEED;
 
-fn server() -> &'static Shared {
+fn server() -> &'static SharedEngine {
     shared(Engine::Postgres)
 }
 

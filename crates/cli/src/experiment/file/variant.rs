@@ -57,9 +57,9 @@ pub(super) struct Draft {
     pub(super) subject: &'static Subject,
     /// The variant's header, for errors.
     pub(super) span: Span,
-    /// The name that was given, and where.
+    /// The name that was chosen, and where.
     pub(super) named: Option<(String, Span)>,
-    /// What was chosen of lists, as a name says it.
+    /// What was chosen of lists, as it is in a name.
     pub(super) chosen: Vec<String>,
     pub(super) against: Option<(String, Span)>,
     pub(super) is_base: bool,

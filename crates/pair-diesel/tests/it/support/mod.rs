@@ -3,7 +3,7 @@
 use admin::{LoadPlan, LoadRecord};
 use model::{CallWork, Conflict, Fault, Session, Target};
 use rig::Engine;
-use rig::for_tests::{Shared, shared};
+use rig::for_tests::{SharedEngine, shared};
 use sql::{Dialect, ServerUrl, SqliteUrl};
 use std::future::Future;
 use std::path::Path;
@@ -42,7 +42,7 @@ pub(crate) fn tiny_file(folder: &Path, name: &str) -> SqliteUrl {
 }
 
 /// The server, which others may share.
-pub(crate) fn server() -> &'static Shared {
+pub(crate) fn server() -> &'static SharedEngine {
     shared(Engine::Postgres)
 }
 

@@ -3,7 +3,7 @@
 use adapter_tokio_postgres::{Connected, connect};
 use model::rows::{Dataset, RowSink};
 use rig::Engine;
-use rig::for_tests::{Shared, shared};
+use rig::for_tests::{SharedEngine, shared};
 use sql::{Dialect, ServerUrl};
 use std::fmt::Write as _;
 use std::future::Future;
@@ -11,7 +11,7 @@ use workload_tpcc::conformance::GOLDEN_LOAD_SEED;
 use workload_tpcc::{Cardinality, Data, schema};
 
 /// The server, which others may share.
-fn server() -> &'static Shared {
+fn server() -> &'static SharedEngine {
     shared(Engine::Postgres)
 }
 
