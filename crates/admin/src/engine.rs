@@ -223,8 +223,8 @@ pub(crate) trait Conn: Send {
     /// Answers a group of audits.
     fn audit(&mut self, group: &AuditGroup, asking: &Asking<'_>) -> Vec<AuditRows>;
 
-    /// Makes a table, empty and without indexes.
-    fn create(&mut self, statement: &str, _table: &Table) -> Result<(), Cause> {
+    /// Makes a table, empty and without indexes; `_spread` where a workload names the column that its rows are spread by.
+    fn create(&mut self, statement: &str, _spread: bool) -> Result<(), Cause> {
         self.batch(statement)
     }
     /// Changes tables that have been made and are still empty as a setting of the engine asks, or spreads them over its data nodes. Whether

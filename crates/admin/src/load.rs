@@ -279,12 +279,9 @@ impl Load<'_> {
         let mut conns = self.connect(claim, writers, false)?;
         for statement in self.statements("table_") {
             let name = table_of(statement);
-            let table = self.plan.dataset.tables().iter().find(|table| Some(table.name) == name);
-            match table {
-                Some(table) => conns[0].create(statement, table),
-                None => conns[0].batch(statement),
-            }
-            .when("make tables in")?;
+            let is_it = |table: &Table| Some(table.name) == name && table.spread_by.is_some();
+            let spread = self.plan.dataset.tables().iter().any(is_it);
+            conns[0].create(statement, spread).when("make tables in")?;
         }
         let making = Making {
             tables: self.plan.dataset.tables(),

@@ -306,6 +306,11 @@ pub fn launch(program: &OsStr, arguments: &[impl AsRef<OsStr>]) -> std::io::Erro
     }
 }
 
+/// Variables for [`Order::more`].
+pub fn owned_variables(variables: &[(&str, &str)]) -> impl Iterator<Item = (String, String)> {
+    variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+}
+
 /// What the contract hands over in the environment. A password is nowhere else.
 pub(crate) fn environment(order: &Order<'_>, settings: &ServerSettings) -> Vec<(String, String)> {
     // It runs in another folder than we do.

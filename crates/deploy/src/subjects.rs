@@ -2,6 +2,7 @@
 //! along, those through a server from the servers' manifests. What is not among them is not a subject, and asking for it is an
 //! error that names the nearest one: nothing is ever measured under another name.
 
+use crate::owned_variables;
 use crate::revision::short;
 use crate::{
     DeployError, Manifest, Offer, Order, RelayOptions, Server, ServerSettings, SinkAddress, server_sources,
@@ -226,7 +227,7 @@ impl Subject {
         let how = self.how.path();
         // Only an outbox has messages that go anywhere.
         let mut more = if self.how.style.has_outbox() { relaying.variables(sink) } else { Vec::new() };
-        more.extend(owned(extra));
+        more.extend(owned_variables(extra));
         let order = Order { workload: self.workload(), how: &how, databases, more: &more };
         let settings = ServerSettings::of_one(relaying.limits);
         Ok(Some(Server::start(&RELAY, &order, &settings, log, interrupt)?))
@@ -254,6 +255,9 @@ impl Subject {
     }
 
     /// Starts its server on databases, one in each store, with `extra` variables. `sink` is where it publishes if no relay of ours does.
+    ///
+    /// # Errors
+    /// The server cannot be started, or there is none.
     pub fn serve(
         &self,
         databases: &[DbUrl],
@@ -265,14 +269,10 @@ impl Subject {
     ) -> Result<Server> {
         let served = self.served.with_context(|| format!("{} has no server", self.path))?;
         let mut more = self.published_by_itself(&settings.relaying, sink);
-        more.extend(owned(extra));
+        more.extend(owned_variables(extra));
         let order = Order { workload: self.workload(), how: &served.offer.how, databases, more: &more };
         Ok(Server::start(served.manifest, &order, settings, log, interrupt)?)
     }
-}
-
-fn owned(variables: &[(&str, &str)]) -> impl Iterator<Item = (String, String)> {
-    variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
 }
 
 /// Every subject: within a workload and an engine the direct ones, then those through ours, then those through other servers.

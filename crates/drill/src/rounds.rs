@@ -234,7 +234,7 @@ impl<W: Driven> Rounds<'_, W> {
         if matches!(component, Component::Generator | Component::Storage) {
             let not_injected = between_phases(action).and_then(|signal| {
                 load.process.signal(signal);
-                let not_injected = not_within_phase(|| load.process.was_killed());
+                let not_injected = not_within_phase(self.interrupt, || load.process.was_killed());
                 // The fault is its end; until then it made calls.
                 struck = self.clock.now();
                 after = Some((Struck { at: struck, done: struck, store }, Aftermath::default()));

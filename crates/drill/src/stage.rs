@@ -54,18 +54,22 @@ pub(crate) fn between_phases(action: FaultAction) -> Option<Signal> {
 }
 
 /// Waits until a coordinator has ended between two phases. Returns why it did not.
-pub(crate) fn not_within_phase(mut has_ended: impl FnMut() -> bool) -> Option<String> {
+pub(crate) fn not_within_phase(interrupt: &Interrupt, has_ended: impl FnMut() -> bool) -> Option<String> {
+    let max = PHASE_MAX.as_secs_f64();
+    (!wait_until(PHASE_MAX, interrupt, has_ended))
+        .then(|| format!("fault not injected: no transfer between stores came to that phase within {max} s"))
+}
+
+/// Waits at most `max` until a condition holds, and no longer than until the user stops the drill. Returns whether it holds.
+fn wait_until(max: Nanos, interrupt: &Interrupt, mut holds: impl FnMut() -> bool) -> bool {
     let clock = Monotonic::start();
-    while !has_ended() {
-        if clock.now() >= PHASE_MAX {
-            let max = PHASE_MAX.as_secs_f64();
-            return Some(format!(
-                "fault not injected: no transfer between stores came to that phase within {max} s"
-            ));
+    loop {
+        let it_holds = holds();
+        if it_holds || clock.now() >= max || interrupt.requested() {
+            return it_holds;
         }
         std::thread::sleep(POLL_INTERVAL);
     }
-    None
 }
 
 /// The processes of a subject, with proxies on the ways that can be cut.
@@ -229,13 +233,14 @@ impl<'a, W: Driven> Stage<'a, W> {
             Err(error) if format!("{error:#}").contains(ENDED_AFTER_PUBLISHING) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let clock = Monotonic::start();
-        while clock.now() < PUBLISHED_MAX && !self.interrupt.requested() {
-            if let Some(how) = relay.ended() {
-                let is_requested = how.contains(ENDED_AFTER_PUBLISHING);
-                return Ok((!is_requested).then(|| how.replacen("the server", "the relay", 1)));
-            }
-            std::thread::sleep(POLL_INTERVAL);
+        let mut ended = None;
+        wait_until(PUBLISHED_MAX, self.interrupt, || {
+            ended = relay.ended();
+            ended.is_some()
+        });
+        if let Some(how) = ended {
+            let is_requested = how.contains(ENDED_AFTER_PUBLISHING);
+            return Ok((!is_requested).then(|| how.replacen("the server", "the relay", 1)));
         }
         let max = PUBLISHED_MAX.as_secs_f64();
         Ok(Some(format!("fault not injected: the relay had published nothing after {max} s")))
@@ -268,8 +273,7 @@ impl<'a, W: Driven> Stage<'a, W> {
             }
             Route::Http => Vec::new(),
         };
-        let extra = between_phases_of(self.subject).iter();
-        more.extend(extra.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        more.extend(deploy::owned_variables(between_phases_of(self.subject)));
         let whole =
             deploy::Order { workload: self.subject.workload(), how: &how, databases: &urls, more: &more };
         let asked = serde_json::to_string(&order)?;
@@ -316,6 +320,7 @@ impl<'a, W: Driven> Stage<'a, W> {
         action: FaultAction,
         commit_s: u32,
     ) -> Result<Option<String>> {
+        let interrupt = self.interrupt;
         match (component, action) {
             (Component::Generator | Component::Storage, _) => {}
             (Component::Engine(store), FaultAction::CutOff) => self.cut_clients(store, true),
@@ -354,7 +359,7 @@ impl<'a, W: Driven> Stage<'a, W> {
                 let server = self.process(component)?;
                 let not_injected = between_phases(action).and_then(|signal| {
                     server.signal(signal);
-                    not_within_phase(|| server.was_killed())
+                    not_within_phase(interrupt, || server.was_killed())
                 });
                 server.kill();
                 self.way()?.leads_to(None);
@@ -364,15 +369,9 @@ impl<'a, W: Driven> Stage<'a, W> {
             (Component::Broker, FaultAction::DiskFull) => {
                 let broker = self.broker()?;
                 broker.fill_disk().context("could not fill the disk of the broker")?;
-                let clock = Monotonic::start();
-                while broker.is_alive() {
-                    if clock.now() >= FULL_MAX {
-                        let max = FULL_MAX.as_secs_f64();
-                        return Ok(Some(format!(
-                            "the broker was still running {max} s after its disk was full"
-                        )));
-                    }
-                    std::thread::sleep(POLL_INTERVAL);
+                if !wait_until(FULL_MAX, interrupt, || !broker.is_alive()) {
+                    let max = FULL_MAX.as_secs_f64();
+                    return Ok(Some(format!("the broker was still running {max} s after its disk was full")));
                 }
             }
             (Component::Relay, FaultAction::KillAfterPublishing) => {

@@ -61,9 +61,9 @@ impl Conn for Session {
     }
 
     /// In a database of YugabyteDB whose tables share one tablet, one that a workload spreads has tablets of its own.
-    fn create(&mut self, statement: &str, table: &Table) -> Result<(), Cause> {
+    fn create(&mut self, statement: &str, spread: bool) -> Result<(), Cause> {
         let apart = self.product == Some(Product::YugabyteDb)
-            && table.spread_by.is_some()
+            && spread
             && self.ask("select yb_is_database_colocated()")? == "t";
         match (apart, statement.trim_end().strip_suffix(')')) {
             (false, _) => self.batch(statement),
