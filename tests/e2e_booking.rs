@@ -298,13 +298,14 @@ fn what_is_said_of_an_outbox_that_is_not_there_is_refused() {
     for (option, why) in [
         ("--sink null", "it publishes no messages"),
         ("--polling 500ms", "it has no outbox relay"),
-        ("--batch 7", "it has no outbox relay"),
+        ("--batch 7", "it has no relay"),
+        ("--relay-connections 2", "it has no relay between stores"),
     ] {
         let name = option.split(' ').next().unwrap();
         let words = format!("{name} has no effect on booking/sqlite/rusqlite: {why}");
         refused(&workdir, &format!("run booking {option}"), &[&words]);
     }
-    refused(&workdir, "run booking/sqlite/rusqlite/dual-write --batch 7", &["it has no outbox relay"]);
+    refused(&workdir, "run booking/sqlite/rusqlite/dual-write --batch 7", &["it has no relay"]);
     refused(&workdir, "serve booking --db sqlite:nothing.db --adapter rusqlite/dual-write", &["nothing.db"]);
     for (option, words) in [
         ("--sink topic", "`topic` is not a sink"),

@@ -75,8 +75,12 @@ fn a_log_before_a_saga_is_published_and_matches_what_is_stored() {
 fn a_saga_between_two_files_is_settled_by_a_relay_that_is_watched() {
     let workdir = loaded();
     for how in ["rusqlite/saga", "axum+rusqlite/saga"] {
-        let trial = trial_of(&workdir, &format!("run transfer/sqlite/{how} {BOTH} {SECOND}"));
+        let trial = trial_of(&workdir, &format!("run transfer/sqlite/{how} {BOTH} {SECOND} --batch 9"));
         assert_eq!(trial["stack"]["style"], "saga");
+        let settings = trial["stack"]["settings"].as_array().unwrap();
+        for (name, value) in [("relay batch", "9"), ("relay connections", "1")] {
+            assert!(settings.contains(&json!({ "name": name, "value": value })), "{settings:?}");
+        }
         assert_eq!(trial["settled"]["pending_last"], 0, "{trial:#}");
         // Sessions of the same style read by the same statements.
         if how.starts_with("axum") {
@@ -140,10 +144,11 @@ fn without_a_relay_a_number_is_void_and_with_one_what_was_left_is_settled() {
     // Whoever looks at the data alone says so too.
     let ran = workdir.run(&format!("audit transfer {BOTH}"));
     assert!(ran.code() == 1 && ran.out.contains("are pending"), "{ran:?}");
-    let relay = workdir.start(&format!("relay transfer {BOTH}"));
+    let relay = workdir.start(&format!("relay transfer {BOTH} --batch 3"));
     let place = address(&relay);
     trial_of(&workdir, &run);
     let text = about(&place);
+    assert!(text["settled"].as_u64().unwrap() <= text["transactions"].as_u64().unwrap() * 3, "{text}");
     assert!(text["settled"].as_u64() >= trial["settled"]["pending_last"].as_u64(), "{text}");
     assert_eq!((&text["refunded"], &text["errors"]), (&0.into(), &0.into()), "{text}");
     for ends in [relay, serving] {
@@ -196,6 +201,22 @@ fn a_relay_that_has_nothing_to_do_is_refused() {
         (format!("run transfer/sqlite/rusqlite/saga --url http://127.0.0.1:1 {BOTH}"), "--url"),
     ] {
         refused(&workdir, &format!("{line} --limit relay:cpu=0.5"), &[words]);
+    }
+    let saga = format!("transfer/sqlite/rusqlite/saga {BOTH}");
+    for (line, words) in [
+        (format!("run {saga} --batch 65"), "--batch 65 is more than"),
+        (format!("run {saga} --relay-connections 2"), "--relay-connections 2 has no effect on transfer/sqlite"),
+        (format!("run {saga} --relay-connections 0"), "0 is not in 1.."),
+        ("run transfer/sqlite/rusqlite/saga --batch 7".into(), "it has no relay"),
+        ("run transfer/postgres/tokio-postgres/saga --relay-connections 2".into(), "no relay between stores"),
+        (
+            "run transfer/postgres/tokio-postgres/saga --shards 2 --relay-connections 3".into(),
+            "more than there are directions between 2 stores",
+        ),
+        (format!("relay transfer {BOTH} --batch 65"), "--batch 65 is more than"),
+        (format!("relay transfer {BOTH} --relay-connections 2"), "--relay-connections 2 has no effect"),
+    ] {
+        refused(&workdir, &line, &[words]);
     }
     refused(
         &workdir,

@@ -256,7 +256,7 @@ fn the_server_in_go_settles_what_it_and_another_have_promised() {
         let both = loaded(server, &workdir, "go");
         let subject = "transfer/postgres/net-http+pgx/saga";
         let servers = format!("--servers {} {both}", languages::folder().display());
-        let ran = server.run(&workdir, &format!("run {subject} {servers} --pool 4 {SHORT} --json"));
+        let ran = server.run(&workdir, &format!("run {subject} {servers} --pool 4 --batch 5 --relay-connections 2 {SHORT} --json"));
         let document = parse(&ran.out);
         assert_good(&ran, &document);
         let trial = &document["trials"][0];
@@ -266,6 +266,8 @@ fn the_server_in_go_settles_what_it_and_another_have_promised() {
             (&0.into(), &"saga".into())
         );
         assert!(trial["settled"]["settlement"]["times"]["count"].as_u64() > Some(0), "{trial:#}");
+        let settings = trial["stack"]["settings"].to_string();
+        assert!(settings.contains(r#"{"name":"relay connections","value":"2"}"#), "{settings}");
         let processes = trial["processes"].as_array().unwrap();
         assert!(processes.iter().all(|process| process["roles"][0] != "relay"), "{processes:?}");
         server.done(&workdir, &format!("verify --idle 0s {subject} {servers}"));

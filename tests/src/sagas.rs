@@ -57,9 +57,10 @@ fn relaying<'scope, B: Relayed>(
     stop: &'scope AtomicBool,
 ) -> ScopedJoinHandle<'scope, (u64, u64)> {
     scope.spawn(move || {
-        let mut relay =
-            Transfers::relay(how::<B>(), &bank.urls(), &bank.size, relay::Settings::keeping(KEEP))
-                .expect("several stores");
+        // One connection for each direction, and batches that are full.
+        let settings =
+            relay::Settings { batch: Some(5), connections: 2, ..relay::Settings::keeping(KEEP) };
+        let mut relay = Transfers::relay(how::<B>(), &bank.urls(), &bank.size, settings).expect("several stores");
         let (mut done, mut undone) = (0, 0);
         runtime().block_on(async {
             while !stop.load(Ordering::Relaxed) {

@@ -286,7 +286,9 @@ impl<W: Driven> Sides<W> {
             http: if subject.route() == Route::Http { server.http } else { HttpOptions::default() },
             server_limits: limits.map(|limits| limits.to_string()),
             // A side without a relay has nothing to set up.
-            relaying: match subject.has_relay(self.data.stores.shards as usize) || subject.publishes() {
+            relaying: match subject.how.style.is_relayed_over(self.data.stores.shards as usize)
+                || subject.publishes()
+            {
                 true => server.relaying,
                 false => RelayOptions::default(),
             },

@@ -7,7 +7,7 @@ use crate::serve::until_asked;
 use crate::ui::{self, Ui};
 use anyhow::{Context, Result, bail};
 use consumer::{Consumer, Inbox};
-use deploy::{Databases, SinkAddress, default_polling, subjects};
+use deploy::{Databases, RelayOptions, SinkAddress, default_polling, subjects};
 use relay::{Message, Polling, Publishing, Relay, Sink};
 use rustix::process::{Signal, getpid, kill_process};
 use schedule::CommandOutcome;
@@ -121,8 +121,22 @@ pub(crate) fn relay<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<CommandOut
             subject.path
         );
     }
+    if args.relay_connections > 1 && is_outbox {
+        bail!(
+            "--relay-connections is for the relay between stores; {} has none\nhint: leave --relay-connections out",
+            subject.path
+        );
+    }
+    let options =
+        RelayOptions { batch: args.batch, connections: args.relay_connections, ..RelayOptions::default() };
+    options.check(subject, urls.len())?;
     let polling = args.polling.unwrap_or(default_polling(subject.how.style));
-    let settings = relay::Settings { keep: args.keep_keys, sink, batch: args.batch };
+    let settings = relay::Settings {
+        keep: args.keep_keys,
+        sink,
+        batch: args.batch,
+        connections: args.relay_connections,
+    };
     let mut relay = W::relay(subject.how, &databases.urls(), &databases.size, settings)?;
     targets::wait_for(run(&mut *relay, polling, args.listen, args.until_stdin_ends, ui))??;
     Ok(CommandOutcome::Good)

@@ -343,7 +343,8 @@ pub(crate) fn check_message_options(
     subjects: &[&Subject],
     has_url: bool,
 ) -> Result<()> {
-    use OptionScope::{Broker, Messages, Relay};
+    use OptionScope::{BetweenStores, Broker, Messages, Outbox, Relay};
+    let count = stores.shards as usize;
     let of_broker = [
         (Broker, "--db broker=…", stores.broker.is_some()),
         (Broker, "--limit broker:…", engine.limits_of(Limited::Broker).is_some()),
@@ -351,7 +352,8 @@ pub(crate) fn check_message_options(
     let values = message_options(server).into_iter().chain(of_broker);
     let names = || subjects.iter().map(|subject| subject.path).collect::<Vec<_>>().join(" or ");
     for (scope, option, _) in values.filter(|(.., is_given)| *is_given) {
-        let has_relay = subjects.iter().any(|subject| has_outbox(subject));
+        let has_outbox = subjects.iter().any(|subject| has_outbox(subject));
+        let settles = subjects.iter().any(|subject| subject.how.style.is_settled_over(count));
         let publishes = subjects.iter().any(|subject| subject.publishes());
         let publishes_events = subjects.iter().any(|subject| subject.publishes_events());
         match scope {
@@ -363,9 +365,19 @@ pub(crate) fn check_message_options(
                     "{option} needs a server that Stackmark starts, and --url names another\nhint: leave --url out"
                 )
             }
-            Relay if !has_relay => bail!(
+            Outbox if !has_outbox => bail!(
                 "{option} has no effect on {}: it has no outbox relay\nhint: choose a subject in style `outbox`; `stackmark list booking` \
                  prints them",
+                names()
+            ),
+            Relay if !has_outbox && !settles => bail!(
+                "{option} has no effect on {}: it has no relay\nhint: choose a subject in style `outbox`, or `saga` or `log-first` of \
+                 transfer over several stores; `stackmark list` prints them",
+                names()
+            ),
+            BetweenStores if !settles => bail!(
+                "{option} has no effect on {}: it has no relay between stores\nhint: choose `saga` or `log-first` of transfer, over \
+                 several stores (--shards)",
                 names()
             ),
             Messages if option == CONSUMER && !publishes_events => bail!(
@@ -382,6 +394,8 @@ pub(crate) fn check_message_options(
             _ => {}
         }
     }
+    let relaying = server.relaying(None);
+    subjects.iter().try_for_each(|subject| relaying.check(subject, count))?;
     if engine.limits_of(Limited::Broker).is_some() && stores.broker.is_some() {
         bail!("--limit broker:… applies only to a private broker\nhint: leave out --db broker=… or the limit")
     }
@@ -391,11 +405,12 @@ pub(crate) fn check_message_options(
 const CONSUMER: &str = "--consumer";
 
 /// Options about messages, and whether each was given.
-pub(crate) fn message_options(server: &ServerArgs) -> [(OptionScope, &'static str, bool); 5] {
-    use OptionScope::{Broker, Messages, Relay};
+pub(crate) fn message_options(server: &ServerArgs) -> [(OptionScope, &'static str, bool); 6] {
+    use OptionScope::{BetweenStores, Broker, Messages, Outbox, Relay};
     [
-        (Relay, "--polling", server.polling.is_some()),
+        (Outbox, "--polling", server.polling.is_some()),
         (Relay, "--batch", server.batch.is_some()),
+        (BetweenStores, "--relay-connections", server.relay_connections.is_some()),
         (Messages, "--sink", server.sink.is_some()),
         (Messages, CONSUMER, server.consumer),
         (Broker, "--partitions", server.partitions.is_some()),
@@ -405,7 +420,11 @@ pub(crate) fn message_options(server: &ServerArgs) -> [(OptionScope, &'static st
 /// What an option is about.
 pub(crate) enum OptionScope {
     /// The relay of an outbox.
+    Outbox,
+    /// A relay, of an outbox or between stores.
     Relay,
+    /// The relay between stores.
+    BetweenStores,
     /// Messages, whoever publishes them.
     Messages,
     /// The broker that they go to.

@@ -1,15 +1,17 @@
 //! How a relay is set up that is started here.
 
 use crate::secrets::{BROKER_PASSWORD, with_brokers_password};
-use anyhow::Context;
+use crate::subjects::Subject;
+use anyhow::{Context, Result, bail};
 use broker::{Address, AddressError};
 use consumer::Source;
 use relay::Polling;
 use serde::{Deserialize, Serialize};
+use sql::Dialect;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
-use targets::{Style, wait_for};
+use targets::{RELAY_BATCH, Style, wait_for};
 
 /// What is chosen of a relay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,8 +25,10 @@ pub struct RelayOptions {
     /// Its poll interval, if not [`default_polling`].
     #[serde(with = "typed")]
     pub polling: Option<Polling>,
-    /// Messages that are published together.
-    pub batch: u32,
+    /// Messages that are relayed together, if another number is chosen than is usual for the workload.
+    pub batch: Option<u32>,
+    /// Connections to each store, of a relay between stores.
+    pub connections: u32,
     /// Partitions of the topic of a trial.
     pub partitions: u32,
     /// Whether a consumer with an inbox reads the messages.
@@ -49,7 +53,8 @@ impl Default for RelayOptions {
             limits: None,
             sink: SinkKind::default(),
             polling: None,
-            batch: relay::BATCH,
+            batch: None,
+            connections: 1,
             partitions: PARTITIONS,
             consumer: false,
         }
@@ -196,13 +201,64 @@ fn is_topic(name: &str) -> bool {
 }
 
 impl RelayOptions {
-    /// What a relay finds in its environment.
-    pub(crate) fn variables(&self, sink: &SinkAddress) -> Vec<(String, String)> {
-        let variables =
-            [("STACKMARK_SINK", sink.written()), ("STACKMARK_BATCH", self.batch.to_string())].into_iter();
+    /// What a relay finds in its environment that publishes to a sink; one between stores has none.
+    pub(crate) fn variables(&self, sink: Option<&SinkAddress>) -> Vec<(String, String)> {
+        let Some(sink) = sink else {
+            let (batch, connections) = self.between_stores();
+            let variables = [("STACKMARK_BATCH", batch), ("STACKMARK_RELAY_CONNECTIONS", connections)];
+            return variables.map(|(name, value)| (name.to_owned(), value.to_string())).to_vec();
+        };
+        let batch = self.batch.unwrap_or(relay::BATCH);
+        let variables = [("STACKMARK_SINK", sink.written()), ("STACKMARK_BATCH", batch.to_string())];
         let polling = self.polling.map(|polling| ("STACKMARK_POLLING", polling.to_string()));
-        let variables = variables.chain(polling).map(|(name, value)| (name.to_owned(), value));
+        let variables = variables.into_iter().chain(polling).map(|(name, value)| (name.to_owned(), value));
         variables.chain(sink.password_variable()).collect()
+    }
+
+    /// Batch and connections of a relay between stores.
+    fn between_stores(&self) -> (u32, u32) {
+        (self.batch.unwrap_or(RELAY_BATCH), self.connections)
+    }
+
+    /// Rejects what the relay of a subject over so many stores cannot do.
+    ///
+    /// # Errors
+    /// What it is, and what would be right.
+    pub fn check(&self, subject: &Subject, stores: usize) -> Result<()> {
+        if !subject.how.style.is_settled_over(stores) {
+            return Ok(());
+        }
+        let (batch, connections) = self.between_stores();
+        if batch > RELAY_BATCH {
+            bail!(
+                "--batch {batch} is more than the relay of {} takes at once
+hint: give 1 to {RELAY_BATCH}",
+                subject.path
+            );
+        }
+        let directions = stores * (stores - 1);
+        if connections as usize > directions {
+            bail!(
+                "--relay-connections {connections} is more than there are directions between {stores} stores
+hint: give 1 to {directions}"
+            );
+        }
+        if connections > 1 && subject.how.dialect == Dialect::Sqlite {
+            bail!(
+                "--relay-connections {connections} has no effect on {}: SQLite works in the thread that calls it, one call after the \
+                 other\nhint: leave --relay-connections out",
+                subject.path
+            );
+        }
+        Ok(())
+    }
+
+    /// How a relay between stores works, as the comparison key has it.
+    pub fn described_between_stores(&self) -> Vec<(String, String)> {
+        let (batch, connections) = self.between_stores();
+        [("relay batch", batch), ("relay connections", connections)]
+            .map(|(name, value)| (name.to_owned(), value.to_string()))
+            .to_vec()
     }
 
     /// How messages are published, as the comparison key has it: by the relay of a style, or without one by whoever commits.
@@ -212,7 +268,7 @@ impl RelayOptions {
             let polling = self.polling.unwrap_or(default_polling(style));
             let notified = if style == Style::OutboxNotify { ", and when notified" } else { "" };
             settings.push(("outbox polling", format!("{polling}{notified}")));
-            settings.push(("outbox batch", self.batch.to_string()));
+            settings.push(("outbox batch", self.batch.unwrap_or(relay::BATCH).to_string()));
         }
         if self.sink == SinkKind::Kafka {
             settings.push(("outbox partitions", self.partitions.to_string()));
@@ -259,7 +315,7 @@ mod tests {
         let limits = Some("cpu=0.5".parse().unwrap());
         for relaying in [
             RelayOptions::default(),
-            RelayOptions { limits, sink: SinkKind::Kafka, polling, batch: 7, partitions: 3, consumer: true },
+            RelayOptions { limits, sink: SinkKind::Kafka, polling, batch: Some(7), connections: 2, partitions: 3, consumer: true },
         ] {
             let text = serde_json::to_string(&relaying).unwrap();
             assert_eq!(serde_json::from_str::<RelayOptions>(&text).unwrap(), relaying, "{text}");

@@ -226,7 +226,7 @@ impl Subject {
         }
         let how = self.how.path();
         // Only an outbox has messages that go anywhere.
-        let mut more = if self.how.style.has_outbox() { relaying.variables(sink) } else { Vec::new() };
+        let mut more = relaying.variables(self.how.style.has_outbox().then_some(sink));
         more.extend(owned_variables(extra));
         let order = Order { workload: self.workload(), how: &how, databases, more: &more };
         let settings = ServerSettings::of_one(relaying.limits);
@@ -251,7 +251,7 @@ impl Subject {
     /// Environment of a server or load generator that publishes messages itself.
     pub fn published_by_itself(&self, relaying: &RelayOptions, sink: &SinkAddress) -> Vec<(String, String)> {
         let has_own = self.publishes() && !self.has_relay(1);
-        if has_own { relaying.variables(sink) } else { Vec::new() }
+        if has_own { relaying.variables(Some(sink)) } else { Vec::new() }
     }
 
     /// Starts its server on databases, one in each store, with `extra` variables. `sink` is where it publishes if no relay of ours does.
@@ -269,6 +269,8 @@ impl Subject {
     ) -> Result<Server> {
         let served = self.served.with_context(|| format!("{} has no server", self.path))?;
         let mut more = self.published_by_itself(&settings.relaying, sink);
+        let has_relay_within = self.how.style.is_settled_over(databases.len()) && !self.speaks_through_ours();
+        more.extend(if has_relay_within { settings.relaying.variables(None) } else { Vec::new() });
         more.extend(owned_variables(extra));
         let order = Order { workload: self.workload(), how: &served.offer.how, databases, more: &more };
         Ok(Server::start(served.manifest, &order, settings, log, interrupt)?)

@@ -4,22 +4,25 @@ use crate::{connections, router};
 use anyhow::Result;
 use measure::{Monotonic, unix_nanoseconds};
 use model::random::Random;
-use model::{Clock as _, Fault, Nanos, store_name};
+use futures_util::future::join_all;
+use model::{Clock as _, Fault, Nanos, OpenError, store_name};
 use relay::{Batch, BoxFuture, Relay};
 use sql::SqlOpener;
-use std::time::Duration;
-use workload_transfer::{Cardinality, Forgetting, Relayed, Router, SagaRelay};
+use workload_transfer::{Cardinality, Forgetting, RELAY_BATCH, Relayed, Router, SagaRelay, directions};
 
 /// Time between two searches of all keys for expired ones.
 const EXPIRE_EVERY: Nanos = Nanos::from_secs(1);
 
-/// A relay, with its connections while all stores are there; it also removes keys that have expired.
+/// A relay, with its connections while all stores can be reached; it also removes keys that have expired.
 pub struct RelayProcess<O: SqlOpener> {
     openers: Vec<O>,
     expirers: Vec<O>,
     router: Router,
     keep_us: i64,
-    relay: Option<SagaRelay<O::Conn>>,
+    batch: u32,
+    connections: u32,
+    /// One for each connection, over directions of its own; none while a store cannot be reached.
+    relays: Vec<SagaRelay<O::Conn>>,
     expiry: Option<Forgetting<O::Conn>>,
     clock: Monotonic,
     rests_until: Nanos,
@@ -27,7 +30,9 @@ pub struct RelayProcess<O: SqlOpener> {
 
 impl<O: SqlOpener> RelayProcess<O> {
     /// A relay over stores in their order. `readers` have the statements of [`workload_transfer::router_catalogue`], `openers` those of
-    /// [`workload_transfer::relay_catalogue`], and `expirers` those of [`workload_transfer::expiry_catalogue`]; a key is kept for `keep`.
+    /// [`workload_transfer::relay_catalogue`], and `expirers` those of [`workload_transfer::expiry_catalogue`]. Of `settings` it uses the
+    /// time for which a key is kept, the batch and the connections to each store, of which no more than there are directions between
+    /// stores.
     ///
     /// # Errors
     /// A store cannot be reached, or does not hold the accounts that it was loaded with.
@@ -36,40 +41,65 @@ impl<O: SqlOpener> RelayProcess<O> {
         openers: Vec<O>,
         expirers: Vec<O>,
         size: &Cardinality,
-        keep: Duration,
+        settings: &relay::Settings,
     ) -> Result<RelayProcess<O>> {
         Ok(RelayProcess {
             openers,
             expirers,
             router: router(readers, size).await?,
-            keep_us: i64::try_from(keep.as_micros())?,
-            relay: None,
+            keep_us: i64::try_from(settings.keep.as_micros())?,
+            batch: settings.batch.unwrap_or(RELAY_BATCH),
+            connections: settings.connections,
+            relays: Vec::new(),
             expiry: None,
             clock: Monotonic::start(),
             rests_until: Nanos::ZERO,
         })
     }
 
-    async fn relay(&mut self) -> Batch {
-        if self.relay.is_none() {
+    /// Opens the connections, each for its share of the directions.
+    async fn connect(&mut self) -> Result<(), OpenError> {
+        let directions = directions(self.openers.len());
+        let count = (self.connections.max(1) as usize).min(directions.len());
+        let mut relays = Vec::with_capacity(count);
+        for first in 0..count {
             // No two relays have these in common.
-            let names = Random::stream(unix_nanoseconds(), &[std::process::id().into()]);
-            match connections(&self.openers).await {
-                Ok(conns) => self.relay = Some(SagaRelay::new(conns, self.router.clone(), names)),
-                Err(error) => return Batch { error: Some(error.to_string()), ..Batch::default() },
+            let names = Random::stream(unix_nanoseconds(), &[std::process::id().into(), first as u64]);
+            let own = directions.iter().copied().skip(first).step_by(count).collect();
+            let conns = connections(&self.openers).await?;
+            relays.push(SagaRelay::new(conns, own, self.batch, self.router.clone(), names));
+        }
+        self.relays = relays;
+        Ok(())
+    }
+
+    async fn relay(&mut self) -> Batch {
+        if self.relays.is_empty()
+            && let Err(error) = self.connect().await
+        {
+            return Batch { error: Some(error.to_string()), ..Batch::default() };
+        }
+        let mut all = Relayed::default();
+        let mut error = None;
+        for (Relayed { settled, refunded, batches }, ended) in
+            join_all(self.relays.iter_mut().map(SagaRelay::turn)).await
+        {
+            all.settled += settled;
+            all.refunded += refunded;
+            all.batches += batches;
+            match ended {
+                // Another relay was there at the same moment.
+                Ok(()) | Err((_, Fault::Conflict(_))) => {}
+                Err((shard, fault)) => {
+                    error.get_or_insert_with(|| format!("{}: {fault}", store_name(shard)));
+                }
             }
         }
-        let Some(relay) = &mut self.relay else { return Batch::default() };
-        let (Relayed { settled, refunded, batches }, ended) = relay.turn().await;
-        let error = match ended {
-            // Another relay was there at the same moment.
-            Ok(()) | Err((_, Fault::Conflict(_))) => None,
-            Err((shard, fault)) => {
-                // Connections may be gone, and are opened again.
-                self.relay = None;
-                Some(format!("{}: {fault}", store_name(shard)))
-            }
-        };
+        if error.is_some() {
+            // Connections may be gone, and are opened again.
+            self.relays.clear();
+        }
+        let Relayed { settled, refunded, batches } = all;
         let (expired, not_expired) = match self.expire().await {
             Ok(expired) => (expired, None),
             Err(why) => (0, Some(why)),

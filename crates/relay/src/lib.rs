@@ -130,20 +130,22 @@ pub struct Settings {
     pub keep: Duration,
     /// Where the messages of an outbox go.
     pub sink: Box<dyn Sink>,
-    /// Messages of an outbox that are published together, 1 to [`BATCH_MAX`].
-    pub batch: u32,
+    /// Messages that are relayed together; as many as are usual for the workload unless it is chosen.
+    pub batch: Option<u32>,
+    /// Connections to each store, of a relay between stores.
+    pub connections: u32,
 }
 
 impl Settings {
     /// Of a relay that publishes nothing.
     pub fn keeping(keep: Duration) -> Settings {
-        Settings { keep, sink: Box::new(Null), batch: BATCH }
+        Settings { keep, sink: Box::new(Null), batch: None, connections: 1 }
     }
 }
 
-/// Most messages that are published together.
+/// Most messages of an outbox that are published together.
 pub const BATCH_MAX: u32 = 10_000;
-/// Messages that are published together unless told otherwise.
+/// Messages of an outbox that are published together unless another number is chosen.
 pub const BATCH: u32 = 500;
 
 /// What a relay has done since it was started.

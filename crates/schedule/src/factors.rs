@@ -3,7 +3,7 @@
 use crate::plan::Variant;
 use anyhow::{Result, bail};
 use deploy::subjects::{self, Route};
-use deploy::{BrokerSpec, Spec};
+use deploy::{BrokerSpec, RelayOptions, Spec};
 use judge::rules::ENGINE_SETTING;
 use model::Tier;
 use sql::Dialect;
@@ -69,7 +69,7 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
     };
     let engines = base.spec.engine != other.spec.engine;
     let (mut served, mut routes, mut announcing) = (false, false, false);
-    let (mut publish, mut styles) = ([false; 2], [None; 2]);
+    let (mut publish, mut styles, mut settle) = ([false; 2], [None; 2], false);
     if let (Ok(a), Ok(b)) = (subjects::find(&base.subject), subjects::find(&other.subject)) {
         routes = a.route() != b.route();
         served = !routes && a.route() == Route::Http;
@@ -86,6 +86,9 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
         announcing = (a.announces() || b.announces()) && a.style() != b.style();
         note(announcing, "announcing");
         publish = [a, b].map(|subject| subject.publishes());
+        settle = [(a, base), (b, other)]
+            .iter()
+            .all(|(subject, variant)| subject.how.style.is_settled_over(variant.spec.shards as usize));
         // How a relay works matters only where both have one.
         if [a, b].iter().all(|subject| subject.how.style.has_outbox()) {
             styles = [a, b].map(|subject| Some(subject.how.style));
@@ -115,6 +118,12 @@ pub fn between(base: &Variant, other: &Variant) -> Vec<String> {
     note(base.server_limits != other.server_limits, "limits");
     let relays = [&base.relaying, &other.relaying];
     note(relays[0].limits != relays[1].limits, "limits");
+    if settle {
+        let [a, b] = relays.map(RelayOptions::described_between_stores);
+        for name in differing(&a, &b) {
+            note(true, &format!("stack.settings.{name}"));
+        }
+    }
     let limits_of = |broker: &Option<BrokerSpec>| broker.as_ref().and_then(|broker| broker.limits.clone());
     let brokers = [&base.spec.broker, &other.spec.broker];
     note(limits_of(brokers[0]) != limits_of(brokers[1]), "limits");

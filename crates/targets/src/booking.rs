@@ -74,7 +74,7 @@ pub(crate) fn relay(
 }
 
 fn relaying<O: SqlOpener>(opener: O, settings: relay::Settings) -> OutboxRelay<O> {
-    OutboxRelay::new(opener, row, settings.sink, settings.batch)
+    OutboxRelay::new(opener, row, settings.sink, settings.batch.unwrap_or(relay::BATCH))
 }
 
 /// Time between attempts to listen.

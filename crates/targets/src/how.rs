@@ -103,6 +103,11 @@ impl Style {
         self.is_relayed() && (stores > 1 || !self.crosses())
     }
 
+    /// Whether a relay completes transfers between so many stores.
+    pub const fn is_settled_over(self, stores: usize) -> bool {
+        self.is_relayed_over(stores) && self.crosses()
+    }
+
     /// Whether it is for what is in several stores.
     pub const fn crosses(self) -> bool {
         use Style::{Attached, DualWrite, LogFirst, Saga, TwoPhase, TwoPhaseLog};

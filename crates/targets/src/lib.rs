@@ -31,6 +31,7 @@ pub use pair_transfer::ENDS_BETWEEN_PHASES;
 pub use place::{place, server_only, sqlite_only, why_closed};
 pub use sampled::{Arriving, Sampled, Sampler};
 pub use subjects::{COMBINATIONS, Combination};
+pub use workload_transfer::RELAY_BATCH;
 
 /// What [`driven!`] is made of.
 #[doc(hidden)]

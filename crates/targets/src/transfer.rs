@@ -10,7 +10,6 @@ use measure::Monotonic;
 use model::AnyTarget;
 use pair_transfer::{RelayProcess, Stores};
 use sql::{CatalogueError, DbUrl, Dialect, SqlOpener, TwoPhase};
-use std::time::Duration;
 use workload_transfer::{
     Cardinality, Crossing, Transfers, catalogue, expiry_catalogue, relay_catalogue, router_catalogue,
 };
@@ -65,16 +64,15 @@ pub(crate) fn relay(
     size: &Cardinality,
     settings: relay::Settings,
 ) -> Result<Box<dyn relay::Relay>> {
-    let keep = settings.keep;
     match (how.driver, how.style) {
         (Driver::Rusqlite, Style::Saga | Style::LogFirst) => {
-            relaying(&|statements| sqlite(how, stores, statements, Monotonic::start()), size, keep)
+            relaying(&|statements| sqlite(how, stores, statements, Monotonic::start()), size, &settings)
         }
         (Driver::TokioPostgres, Style::Saga | Style::LogFirst) => {
-            relaying(&|statements| postgres(how, stores, statements), size, keep)
+            relaying(&|statements| postgres(how, stores, statements), size, &settings)
         }
         (Driver::MySqlAsync, Style::Saga | Style::LogFirst) => {
-            relaying(&|statements| mysql(how, stores, statements), size, keep)
+            relaying(&|statements| mysql(how, stores, statements), size, &settings)
         }
         (driver, style) => bail!("{} through {} leaves nothing to a relay", style.name(), driver.name()),
     }
@@ -125,9 +123,9 @@ fn unshared<O: SqlOpener>(style: Style, stores: Stores<O>) -> Result<AnyTarget<T
 fn relaying<O: SqlOpener>(
     openers: Openers<'_, O>,
     size: &Cardinality,
-    keep: Duration,
+    settings: &relay::Settings,
 ) -> Result<Box<dyn relay::Relay>> {
     let (readers, expirers) = (openers(router_catalogue)?, openers(expiry_catalogue)?);
-    let process = RelayProcess::new(&readers, openers(relay_catalogue)?, expirers, size, keep);
+    let process = RelayProcess::new(&readers, openers(relay_catalogue)?, expirers, size, &settings);
     Ok(Box::new(wait_for(process)??))
 }

@@ -81,13 +81,21 @@ impl<C: SqlConn, K: Clock> Session<Transfers> for SagaSession<C, K> {
     }
 }
 
-/// Messages that are relayed together; the statements for many rows and the limit of `read_outbox` use the same number.
-const BATCH: usize = 64;
+/// Most messages that a relay takes at once, and as many as it takes unless another number is chosen: the statements for many rows have
+/// so many.
+pub const RELAY_BATCH: u32 = 64;
+const BATCH: usize = RELAY_BATCH as usize;
 /// What the store of a target has made of a transfer, as it is stored there.
 const REFUSED: i64 = 2;
 /// States of a transfer, as they are stored.
 const SETTLED: i64 = 4;
 const REFUNDED: i64 = 5;
+
+/// Every way from one of so many stores to another, in the same order for all relays.
+pub fn directions(stores: usize) -> Vec<(usize, usize)> {
+    let all = (0..stores).flat_map(|from| (0..stores).map(move |to| (from, to)));
+    all.filter(|(from, to)| from != to).collect()
+}
 
 /// What a relay has done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -121,6 +129,9 @@ impl Message {
 #[derive(Debug)]
 pub struct SagaRelay<C> {
     stores: Vec<C>,
+    /// From which store to which it relays.
+    directions: Vec<(usize, usize)>,
+    batch_max: u32,
     router: Router,
     /// Names batches, which no other relay may name alike.
     names: Random,
@@ -129,20 +140,25 @@ pub struct SagaRelay<C> {
 
 impl<C: SqlConn> SagaRelay<C> {
     /// A relay over connections whose statements are those of [`relay_catalogue`], in the order of the stores, and a
-    /// stream of random numbers that no other relay has.
-    pub fn new(stores: Vec<C>, router: Router, names: Random) -> SagaRelay<C> {
-        SagaRelay { stores, router, names, done: Relayed::default() }
+    /// stream of random numbers that no other relay has. It relays in these [`directions`], 1 to [`RELAY_BATCH`] messages at once.
+    pub fn new(
+        stores: Vec<C>,
+        directions: Vec<(usize, usize)>,
+        batch_max: u32,
+        router: Router,
+        names: Random,
+    ) -> SagaRelay<C> {
+        let batch_max = batch_max.clamp(1, RELAY_BATCH);
+        SagaRelay { stores, directions, batch_max, router, names, done: Relayed::default() }
     }
 
-    /// Relays a batch between each two stores. Gives how much it has done since the last time, and what went wrong in which
-    /// store, if anything did: between the others it was done all the same.
+    /// Relays a batch in each direction. Gives how much it has done since the last time, and what went wrong in which
+    /// store, if anything did: in the other directions it was done all the same.
     pub async fn turn(&mut self) -> (Relayed, Result<(), (usize, Fault)>) {
-        let count = self.stores.len();
         let mut wrong = Ok(());
-        for (from, to) in (0..count).flat_map(|from| (0..count).map(move |to| (from, to))) {
-            if from != to
-                && let Err(fault) = self.relay(from, to).await
-            {
+        for at in 0..self.directions.len() {
+            let (from, to) = self.directions[at];
+            if let Err(fault) = self.relay(from, to).await {
                 wrong = wrong.and(Err(fault));
             }
         }
@@ -153,7 +169,7 @@ impl<C: SqlConn> SagaRelay<C> {
         let within = self.router.ids(to);
         let batch = self.names.range(1, i64::MAX);
         let Ok([source, target]) = self.stores.get_disjoint_mut([from, to]) else { return Ok(()) };
-        let read = read(source, within).await;
+        let read = read(source, within, self.batch_max).await;
         let mut messages = read.map_err(|fault| (from, fault))?;
         if messages.is_empty() {
             return Ok(());
@@ -168,7 +184,7 @@ impl<C: SqlConn> SagaRelay<C> {
     }
 }
 
-async fn read<C: SqlConn>(source: &mut C, within: [u32; 2]) -> Result<Vec<Message>, Fault> {
+async fn read<C: SqlConn>(source: &mut C, within: [u32; 2], most: u32) -> Result<Vec<Message>, Fault> {
     let take = |row: &dyn sql::Columns| {
         let mut values = [0; 7];
         for (index, value) in values.iter_mut().enumerate() {
@@ -177,8 +193,9 @@ async fn read<C: SqlConn>(source: &mut C, within: [u32; 2]) -> Result<Vec<Messag
         Ok(values)
     };
     let mut rows = Vec::with_capacity(BATCH);
+    let [first, last] = within.map(Param::from);
     source.begin(TxKind::OneRead).await?;
-    source.rows(Stmt::ReadOutbox.id(), &within.map(Param::from), take, &mut rows).await?;
+    source.rows(Stmt::ReadOutbox.id(), &[first, last, most.into()], take, &mut rows).await?;
     source.commit().await?;
     let message = |&[created, run, worker, sequence, source, target, amount]: &[i64; 7]| {
         let key = Key::from_columns([run, worker, sequence])?;
@@ -298,7 +315,7 @@ mod tests {
         for dialect in [Dialect::Sqlite, Dialect::Postgres, Dialect::MySql] {
             let texts = relay_catalogue(dialect).unwrap();
             assert_eq!(texts.len(), Stmt::NAMES.len());
-            assert!(texts[0].ends_with(&format!("limit {BATCH}")), "{}", texts[0]);
+            assert!(texts[0].ends_with("limit ?3"), "{}", texts[0]);
             for many in [Stmt::InsertInbox, Stmt::InsertSettlement] {
                 assert!(texts[many.id().0 as usize].contains(&format!("?{}", BATCH * 7)), "{dialect:?}");
             }

@@ -8,7 +8,7 @@ select created, run, worker, sequence, source, target, amount
 from outbox
 where target between ?1 and ?2
 order by created, run, worker, sequence, source
-limit 64
+limit ?3
 
 -- What is new of a batch; what is there already has been done.
 -- name: insert_inbox rows: 64

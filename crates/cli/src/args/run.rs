@@ -43,6 +43,7 @@ const OF_PLAN: [&str; 45] = [
     "sink",
     "polling",
     "batch",
+    "relay_connections",
     "partitions",
     "consumer",
     "durability",

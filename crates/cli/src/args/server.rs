@@ -33,9 +33,12 @@ pub(crate) struct ServerArgs {
     /// time of 1ms to 60s [default: adaptive; in style `outbox-notify` 500ms].
     #[arg(long)]
     pub(crate) polling: Option<Polling>,
-    /// Maximum messages per batch of the relay [default: 500].
+    /// Maximum messages per batch of the relay, 1 to 10,000 of an outbox, 1 to 64 between stores [default: 500, between stores 64].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(relay::BATCH_MAX)))]
     pub(crate) batch: Option<u32>,
+    /// Connections of the relay between stores to each of them, one for each direction between two stores at most [default: 1].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) relay_connections: Option<u32>,
     /// Partitions of the Kafka topic, 1 to 1,000 [default: 4].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(relay::PARTITIONS_MAX)))]
     pub(crate) partitions: Option<u32>,
@@ -53,12 +56,13 @@ impl ServerArgs {
     }
 
     pub(crate) fn relaying(&self, limits: Option<rig::Limits>) -> RelayOptions {
-        let RelayOptions { sink, batch, partitions, .. } = RelayOptions::default();
+        let RelayOptions { sink, connections, partitions, .. } = RelayOptions::default();
         RelayOptions {
             limits,
             sink: self.sink.unwrap_or(sink),
             polling: self.polling,
-            batch: self.batch.unwrap_or(batch),
+            batch: self.batch,
+            connections: self.relay_connections.unwrap_or(connections),
             partitions: self.partitions.unwrap_or(partitions),
             consumer: self.consumer,
         }
@@ -109,9 +113,12 @@ pub(crate) struct Relay {
     /// time of 1ms to 60s [default: adaptive; in style `outbox-notify`, which is also notified, 500ms].
     #[arg(long, env = "STACKMARK_POLLING")]
     pub(crate) polling: Option<Polling>,
-    /// Maximum messages per batch.
-    #[arg(long, env = "STACKMARK_BATCH", default_value_t = relay::BATCH, value_parser = clap::value_parser!(u32).range(1..=i64::from(relay::BATCH_MAX)))]
-    pub(crate) batch: u32,
+    /// Maximum messages per batch, 1 to 10,000 of an outbox, 1 to 64 between stores [default: 500, between stores 64].
+    #[arg(long, env = "STACKMARK_BATCH", value_parser = clap::value_parser!(u32).range(1..=i64::from(relay::BATCH_MAX)))]
+    pub(crate) batch: Option<u32>,
+    /// Connections to each store, one for each direction between two stores at most.
+    #[arg(long, env = "STACKMARK_RELAY_CONNECTIONS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) relay_connections: u32,
     /// Exit by SIGKILL after a batch was acknowledged, before its rows are removed: for drills.
     #[arg(long, hide = true, env = "STACKMARK_ENDS_AFTER_PUBLISHING", value_parser = clap::builder::BoolishValueParser::new())]
     pub(crate) ends_after_publishing: bool,

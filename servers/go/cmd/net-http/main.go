@@ -61,11 +61,14 @@ type workload struct {
 	relayNames []string
 }
 
+// opening opens a pool of so many connections to each database.
+type opening func(connections int) ([]*engine.Pool, error)
+
 type ready struct {
 	routes []web.Route
 	scale  int64
-	// relay does what calls leave, over a connection to each database; nothing where they leave nothing.
-	relay func(pools []*engine.Pool, log func(line string)) (func(stop context.Context), error)
+	// relay does what calls leave, over pools of connections that it opens; nothing where they leave nothing.
+	relay func(open opening, log func(line string)) (func(stop context.Context), error)
 }
 
 var workloads = map[string]workload{
@@ -107,8 +110,8 @@ var workloads = map[string]workload{
 			}
 			made := &ready{routes: stores.Routes(), scale: stores.Scale()}
 			if settings.Style == "saga" && len(answers) > 1 {
-				made.relay = func(pools []*engine.Pool, log func(line string)) (func(stop context.Context), error) {
-					return transfer.NewRelay(stores, pools, log).Run, nil
+				made.relay = func(open opening, log func(line string)) (func(stop context.Context), error) {
+					return relayTransfers(stores, open, log)
 				}
 			}
 			return made, nil
@@ -116,13 +119,30 @@ var workloads = map[string]workload{
 	},
 }
 
+// relayTransfers brings what transfers leave in the outbox of a store to the others.
+func relayTransfers(stores *transfer.Stores, open opening, log func(line string)) (func(stop context.Context), error) {
+	of, err := transfer.ReadRelay(settings.Environment)
+	if err != nil {
+		return nil, err
+	}
+	pools, err := open(of.Connections)
+	if err != nil {
+		return nil, err
+	}
+	return transfer.NewRelay(stores, pools, of, log).Run, nil
+}
+
 // relayBookings publishes what bookings leave in the outbox.
-func relayBookings(pools []*engine.Pool, log func(line string)) (func(stop context.Context), error) {
+func relayBookings(open opening, log func(line string)) (func(stop context.Context), error) {
 	settings, err := outbox.Read(settings.Environment)
 	if err != nil {
 		return nil, err
 	}
 	sink, err := outbox.Open(settings)
+	if err != nil {
+		return nil, err
+	}
+	pools, err := open(1)
 	if err != nil {
 		return nil, err
 	}
@@ -162,11 +182,8 @@ func prepare(settings *settings.Settings) (*server, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the database cannot be used: %w", err)
 		}
-		pools, err := open(own, 1, log)
-		if err != nil {
-			return nil, err
-		}
-		if server.relay, err = ready.relay(pools, log); err != nil {
+		connect := func(connections int) ([]*engine.Pool, error) { return open(own, connections, log) }
+		if server.relay, err = ready.relay(connect, log); err != nil {
 			return nil, err
 		}
 	}

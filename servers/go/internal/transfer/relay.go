@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
+	"sync"
 	"time"
 
 	"stackmark/net-http/internal/engine"
@@ -12,8 +14,10 @@ import (
 )
 
 const (
-	// batchMax messages are relayed together: the statements for many rows say the same.
+	// batchMax messages are relayed together at most: the statements for many rows have so many.
 	batchMax = 64
+	// connectionsMax is more than there are directions between the stores of any deployment.
+	connectionsMax = 100_000
 	// rest is for how long a relay that has found nothing waits before it looks again.
 	rest = 5 * time.Millisecond
 	// What the store of a target has made of a transfer.
@@ -24,14 +28,39 @@ const (
 // nothing that it needs: whatever it leaves half done the next one finds.
 type Relay struct {
 	stores *Stores
-	// pools have a connection to each store.
-	pools []*engine.Pool
-	log   func(line string)
+	// pools have a connection to each store for each direction in which is relayed at the same time.
+	pools    []*engine.Pool
+	settings RelaySettings
+	log      func(line string)
 }
 
-// NewRelay is a relay over a pool for each store, with the statements of RelayNames.
-func NewRelay(stores *Stores, pools []*engine.Pool, log func(line string)) *Relay {
-	return &Relay{stores: stores, pools: pools, log: log}
+// RelaySettings are how many messages a relay takes at once, 1 to 64, and in how many directions it relays at the same time.
+type RelaySettings struct {
+	Batch, Connections int
+}
+
+// ReadRelay reads the environment.
+func ReadRelay(get func(name string) (string, bool)) (RelaySettings, error) {
+	settings := RelaySettings{Batch: batchMax, Connections: 1}
+	for _, of := range []struct {
+		name string
+		into *int
+		most int
+	}{{"STACKMARK_BATCH", &settings.Batch, batchMax}, {"STACKMARK_RELAY_CONNECTIONS", &settings.Connections, connectionsMax}} {
+		if text, there := get(of.name); there {
+			number, err := strconv.Atoi(text)
+			if err != nil || number < 1 || number > of.most {
+				return settings, fmt.Errorf("invalid %s `%s`: expected 1 to %d", of.name, text, of.most)
+			}
+			*of.into = number
+		}
+	}
+	return settings, nil
+}
+
+// NewRelay is a relay over a pool for each store, with the statements of RelayNames and a connection for each of settings.Connections.
+func NewRelay(stores *Stores, pools []*engine.Pool, settings RelaySettings, log func(line string)) *Relay {
+	return &Relay{stores: stores, pools: pools, settings: settings, log: log}
 }
 
 // Run relays until it is to stop.
@@ -46,18 +75,30 @@ func (r *Relay) Run(stop context.Context) {
 
 // turn relays a batch between each two stores.
 func (r *Relay) turn() (done int, wrong error) {
+	var (
+		relaying sync.WaitGroup
+		results  sync.Mutex
+		free     = make(chan struct{}, r.settings.Connections)
+	)
 	for from := range r.pools {
 		for to := range r.pools {
 			if from == to {
 				continue
 			}
-			relayed, err := r.relay(from, to)
-			done += relayed
-			if err != nil && wrong == nil {
-				wrong = err
-			}
+			free <- struct{}{}
+			relaying.Go(func() {
+				relayed, err := r.relay(from, to)
+				results.Lock()
+				defer results.Unlock()
+				done += relayed
+				if err != nil && wrong == nil {
+					wrong = err
+				}
+				<-free
+			})
 		}
 	}
+	relaying.Wait()
 	return done, wrong
 }
 
@@ -110,7 +151,7 @@ func (r *Relay) read(s *engine.Session, to int) ([]message, error) {
 		of.key = web.Key{Run: row.Int(1), Worker: row.Int(2), Sequence: row.Int(3)}
 		of.source, of.target, of.amount = row.Int(4), row.Int(5), row.Int(6)
 		messages = append(messages, of)
-	}, within[0], within[1])
+	}, within[0], within[1], int64(r.settings.Batch))
 	return messages, err
 }
 

@@ -38,6 +38,32 @@ func TestStoresInAnotherOrderAreRefused(t *testing.T) {
 	}
 }
 
+func TestTheRelayIsSetUpByTheEnvironment(t *testing.T) {
+	read := func(given map[string]string) (RelaySettings, error) {
+		return ReadRelay(func(name string) (string, bool) {
+			value, there := given[name]
+			return value, there
+		})
+	}
+	if found, err := read(nil); err != nil || found != (RelaySettings{Batch: 64, Connections: 1}) {
+		t.Error(found, err)
+	}
+	found, err := read(map[string]string{"STACKMARK_BATCH": "7", "STACKMARK_RELAY_CONNECTIONS": "2"})
+	if err != nil || found != (RelaySettings{Batch: 7, Connections: 2}) {
+		t.Error(found, err)
+	}
+	for name, wrong := range map[string][]string{
+		"STACKMARK_BATCH":             {"", "0", "65", "x"},
+		"STACKMARK_RELAY_CONNECTIONS": {"", "0", "-1", "x"},
+	} {
+		for _, value := range wrong {
+			if _, err := read(map[string]string{name: value}); err == nil || !strings.Contains(err.Error(), name) {
+				t.Error(name, value, err)
+			}
+		}
+	}
+}
+
 const digits = "8123456789abcdef0000000700000013"
 
 func TestATransferIsAskedOfTheStoreOfItsSource(t *testing.T) {

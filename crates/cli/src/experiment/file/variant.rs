@@ -29,6 +29,7 @@ const OWN: &[&str] = &[
     "sink",
     "polling",
     "batch",
+    "relay-connections",
     "partitions",
     "consumer",
     "shards",
@@ -82,10 +83,10 @@ impl Common<'_> {
             if at_server && subject.route() == Route::Direct {
                 return Err(source.wrong(&entry.key_span, no_server(key, subject)));
             }
-            let (at_relay, at_sink) =
-                (["polling", "batch"].contains(&key), ["sink", "partitions", "consumer"].contains(&key));
+            let at_relay = ["polling", "batch", "relay-connections"].contains(&key);
+            let at_sink = ["sink", "partitions", "consumer"].contains(&key);
             let missing = match key {
-                _ if at_relay && !has_outbox(subject) => Some("an outbox relay"),
+                "polling" if !has_outbox(subject) => Some("an outbox relay"),
                 "consumer" if !subject.publishes_events() => Some("events that are published"),
                 _ if at_sink && !subject.publishes() => Some("messages that are published"),
                 _ => None,
@@ -132,7 +133,7 @@ impl Common<'_> {
         let server = server_settings(&args.server, &args.engine, plan.workers);
         subject.check_http(server.http).map_err(|error| source.wrong(span, error.to_string()))?;
         let text_of = |who| args.engine.limits_of(who).map(|limits| limits.to_string());
-        let no_stores = Stores::of(&[], None)?;
+        let no_stores = Stores::of(&[], Some(shards))?;
         check_message_options(&args.server, &args.engine, &no_stores, &[subject], false)
             .map_err(|error| source.wrong(span, error.to_string()))?;
         let chosen = words.chosen::<W>(source, span, &args.data)?;

@@ -61,7 +61,7 @@ pub(super) const PLAN_WHOLE: &[&str] = &["blocks", "seed", "control"];
 fn type_of(key: &str) -> Type {
     match key {
         "calls" | "clients" | "generator-threads" | "blocks" | "seed" | "pool" | "server-threads"
-        | "batch" | "partitions" => Type::Whole,
+        | "batch" | "relay-connections" | "partitions" => Type::Whole,
         "rate" => Type::Number,
         "control" | "consumer" | "statement-statistics" | "through-checkpoints" | "trials" => Type::Truth,
         "margin" | "max-loss" => Type::Share,
