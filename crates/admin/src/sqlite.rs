@@ -22,7 +22,7 @@ use model::Nanos;
 use observe::EngineProbe;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use sql::{DbUrl, SqliteUrl, Value};
-use std::fs::{self, File as OpenFile};
+use std::fs::{self, File as OpenFile, TryLockError};
 use std::io;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
@@ -238,10 +238,7 @@ fn unfinished(file: &Path) -> io::Result<Found> {
 
 /// Whether a loader holds its lock. A file that cannot be opened is taken for abandoned.
 fn is_locked(file: &Path) -> bool {
-    use rustix::fs::{FlockOperation, flock};
-    OpenFile::open(file).is_ok_and(|file| {
-        flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
-    })
+    OpenFile::open(file).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// Opens a database for reading. Not with SQLite's read-only flag: such a connection cannot clear away the files of a

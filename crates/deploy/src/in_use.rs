@@ -2,12 +2,11 @@
 //! acknowledged. The server of a run is part of it and asks for nothing; audits and loads have locks of their own.
 
 use anyhow::{Context, Result, bail};
-use rustix::fs::{FlockOperation, flock, fstat, stat};
-use rustix::io::Errno;
+use rustix::fs::{fstat, stat};
 use sql::DbUrl;
 use std::cell::RefCell;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
@@ -33,7 +32,7 @@ pub struct FileLock {
 /// Another run has it, or has copies made of it: says who, and where. Or the file of the lock cannot be used.
 pub fn lock_exclusive(url: &DbUrl) -> Result<Option<InUse>> {
     match url {
-        DbUrl::Sqlite(url) => hold(&url.path, FlockOperation::NonBlockingLockExclusive).map(Some),
+        DbUrl::Sqlite(url) => hold(&url.path, File::try_lock).map(Some),
         DbUrl::Server(_) => on_server(url, false),
     }
 }
@@ -44,7 +43,7 @@ pub fn lock_exclusive(url: &DbUrl) -> Result<Option<InUse>> {
 /// As [`lock_exclusive`].
 pub fn lock_shared(url: &DbUrl) -> Result<Option<InUse>> {
     match url {
-        DbUrl::Sqlite(url) => hold(&url.path, FlockOperation::NonBlockingLockShared).map(Some),
+        DbUrl::Sqlite(url) => hold(&url.path, File::try_lock_shared).map(Some),
         DbUrl::Server(_) => on_server(url, true),
     }
 }
@@ -60,7 +59,7 @@ fn on_server(url: &DbUrl, shared: bool) -> Result<Option<InUse>> {
     }
 }
 
-fn hold(database: &Path, how: FlockOperation) -> Result<InUse> {
+fn hold(database: &Path, lock: fn(&File) -> Result<(), TryLockError>) -> Result<InUse> {
     // One file may have several names.
     let database = database.canonicalize().unwrap_or_else(|_| database.to_owned());
     let path = PathBuf::from({
@@ -74,10 +73,10 @@ fn hold(database: &Path, how: FlockOperation) -> Result<InUse> {
     loop {
         let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
         let file = file.with_context(cannot)?;
-        match flock(&file, how) {
+        match lock(&file) {
             Ok(()) => {}
-            Err(Errno::WOULDBLOCK) => return Err(refused(&file, &database)),
-            Err(error) => return Err(error).with_context(cannot),
+            Err(TryLockError::WouldBlock) => return Err(refused(&file, &database)),
+            Err(TryLockError::Error(error)) => return Err(error).with_context(cannot),
         }
         // Whoever had it may have removed it before we locked it.
         let ours = fstat(&file).with_context(cannot)?;
@@ -130,7 +129,7 @@ impl FileLock {
 impl Drop for FileLock {
     /// Removes the file, unless others hold it too: the last of them does.
     fn drop(&mut self) {
-        if flock(&self.file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+        if self.file.try_lock().is_ok() {
             // One that stays is locked by no one, and is used again.
             let _ = fs::remove_file(&self.path);
         }

@@ -1,7 +1,6 @@
 //! What belongs to one run alone: a folder, and if need be an engine of its own. Both go when the run ends.
 
 use anyhow::{Context, Result};
-use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -27,7 +26,7 @@ impl Private {
         let create = || -> std::io::Result<File> {
             fs::DirBuilder::new().mode(0o700).create(&new)?;
             let owner = File::create(new.join(OWNER))?;
-            flock(&owner, FlockOperation::NonBlockingLockExclusive)?;
+            owner.try_lock()?;
             // It gets the name by which others sweep only when it is locked.
             fs::rename(&new, &path)?;
             Ok(owner)
@@ -65,8 +64,7 @@ impl Private {
     pub(crate) fn abandoned(out: &Path) -> impl Iterator<Item = PathBuf> {
         let runs = fs::read_dir(out).into_iter().flatten().flatten();
         runs.map(|run| run.path().join(Private::NAME)).filter(|path| {
-            File::open(path.join(OWNER))
-                .is_ok_and(|owner| flock(&owner, FlockOperation::NonBlockingLockExclusive).is_ok())
+            File::open(path.join(OWNER)).is_ok_and(|owner| owner.try_lock().is_ok())
         })
     }
 }

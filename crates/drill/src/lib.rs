@@ -6,6 +6,7 @@
 //! struck is in `component`, and how in `stage`; a fault from the first call to the last audit in `rounds`; connections are cut in `proxy`.
 
 mod component;
+mod ends;
 mod generator;
 mod lines;
 mod load;

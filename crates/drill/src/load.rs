@@ -1,5 +1,6 @@
 //! What the calls of a load generator come to, from what it says of them: the parent draws the same calls and keeps the ledger.
 
+use crate::ends::End;
 use crate::generator::Order;
 use crate::lines::{Line, digest, read};
 use anyhow::{Result, bail};
@@ -24,8 +25,8 @@ pub(crate) struct Load<W: Driven> {
     /// What all that it was told implies about the data.
     pub(crate) ledger: W::Ledger,
     pub(crate) calls: DrillCalls,
-    /// Each call that ended otherwise than declined: when, and whether it was committed.
-    pub(crate) ends: Vec<(Nanos, bool)>,
+    /// Each call that ended otherwise than declined.
+    pub(crate) ends: Vec<End>,
     /// When the first call was answered, if one was.
     pub(crate) first: Option<Nanos>,
     /// Whether it has said that no call is made any more; and why that came by itself, if it did.
@@ -190,18 +191,17 @@ impl<W: Driven> Load<W> {
             Sorted::Failed(Fault::InDoubt(_) | Fault::Defect(_)) => &mut self.calls.in_doubt,
         };
         *count += 1;
-        match how {
-            Sorted::Answered(Verdict::Declined) => {}
-            Sorted::Answered(Verdict::Committed) => self.ends.push((at, true)),
-            Sorted::Failed(_) => self.ends.push((at, false)),
+        let (kind, store) = (W::kind(call), W::shard(&self.size, call));
+        if !matches!(how, Sorted::Answered(Verdict::Declined)) {
+            let is_committed = matches!(how, Sorted::Answered(_));
+            self.ends.push(End { at, is_committed, kind, store });
         }
         let Some((struck, aftermath)) = after.as_mut().filter(|(struck, _)| at >= struck.at) else { return };
         aftermath.longest = aftermath.longest.max(at - started);
         match how {
             Sorted::Failed(Fault::Refused(_)) => aftermath.refused += 1,
             Sorted::Answered(Verdict::Committed)
-                if started >= struck.done
-                    && struck.store.is_none_or(|store| W::shard(&self.size, call) == store) =>
+                if started >= struck.done && struck.store.is_none_or(|struck| struck == store) =>
             {
                 aftermath.first_commit.get_or_insert(at - struck.at);
             }

@@ -1,6 +1,7 @@
 //! A drill: one fault after the other, each from the first call before it to the last audit after it.
 
 use crate::component::Component;
+use crate::ends::{End, line, pauses};
 use crate::generator::Order;
 use crate::load::{Aftermath, Load, Struck};
 use crate::stage::{Stage, between_phases, not_within_phase};
@@ -11,7 +12,8 @@ use measure::Monotonic;
 use model::random::Random;
 use model::{Clock, Ledger, Mix, Nanos};
 use result::{
-    Audit, Check, DoubtFound, Drill, DrillCalls, DrillFault, DrillLine, FaultAction, LedgerCheck, Shortfall,
+    Audit, Check, DoubtFound, Drill, DrillCalls, DrillFault, DrillLine, DrillPause, FaultAction, LedgerCheck,
+    Shortfall,
 };
 use std::path::Path;
 use std::time::Duration;
@@ -30,8 +32,6 @@ const AGAIN_MAX: Duration = Duration::from_secs(60);
 const GOES_ON: Duration = Duration::from_millis(300);
 /// How long calls that are under way when the load ends may take.
 const END_MAX: Duration = Duration::from_secs(60);
-/// A step of the time line.
-const STEP: Nanos = Nanos(100_000_000);
 /// Calls in doubt that are looked up.
 const DOUBTS_MAX: usize = 1_000;
 
@@ -146,8 +146,10 @@ struct Struckdown<W: Driven> {
     ledger: W::Ledger,
     /// When the first call was answered.
     started: Nanos,
+    /// When the fault came.
+    struck: Nanos,
     /// The calls of a generator that is gone, as in [`Load::ends`].
-    ends: Vec<(Nanos, bool)>,
+    ends: Vec<End>,
     /// The generator that is left, until all has settled.
     load: Load<W>,
 }
@@ -278,6 +280,7 @@ impl<W: Driven> Rounds<'_, W> {
         if let Err(error) = back {
             let mut fault = self.fault((component, action), moments, load.calls, after);
             fault.line = line(started, &load.ends);
+            fault.pauses = self.pauses(struck, &load.ends);
             fault.failures.extend(not_injected);
             fault.failures.push(format!("{error:#}"));
             return Err(NotBack(Box::new(fault)).into());
@@ -334,7 +337,8 @@ impl<W: Driven> Rounds<'_, W> {
                 format!("no call was committed within {} s after it was mended", AGAIN_MAX.as_secs());
             fault.failures.push(sentence);
         }
-        Ok(Struckdown { fault, ledger, started: moments.started, ends, load })
+        let Moments { started, struck, .. } = moments;
+        Ok(Struckdown { fault, ledger, started, struck, ends, load })
     }
 
     /// What is known of a fault before anything was audited.
@@ -356,6 +360,7 @@ impl<W: Driven> Rounds<'_, W> {
             longest_s: aftermath.longest.as_secs_f64(),
             calls,
             line: DrillLine::default(),
+            pauses: Vec::new(),
             refused_after: aftermath.refused,
             left: None,
             lost_writes: moments.lost_writes,
@@ -384,7 +389,7 @@ impl<W: Driven> Rounds<'_, W> {
 
     /// Has no more calls made, and waits for those that are under way.
     fn end_load(&self, struck: &mut Struckdown<W>) -> Result<()> {
-        let Struckdown { fault, ledger, started, ends, load } = struck;
+        let Struckdown { fault, ledger, started, struck: at, ends, load } = struck;
         if let Some(ended) = &load.ended {
             let why = ended.as_deref().unwrap_or("without a request to stop");
             fault.failures.push(format!("the load generator ended by itself: {why}"));
@@ -407,7 +412,13 @@ impl<W: Driven> Rounds<'_, W> {
         fault.calls += load.calls;
         ends.append(&mut load.ends);
         fault.line = line(*started, ends);
+        fault.pauses = self.pauses(*at, ends);
         Ok(())
+    }
+
+    fn pauses(&self, struck: Nanos, ends: &[End]) -> Vec<DrillPause> {
+        let kinds: Vec<&str> = W::KINDS.iter().map(|kind| kind.name).collect();
+        pauses(struck, ends, &kinds, self.stage.databases.each.len())
     }
 
     fn order(&self, number: u64, generator: u64) -> Order {
@@ -469,20 +480,6 @@ impl<W: Driven> Rounds<'_, W> {
     }
 }
 
-/// The calls of a fault by the step in which they ended.
-fn line(started: Nanos, ends: &[(Nanos, bool)]) -> DrillLine {
-    let mut line = DrillLine { step_s: STEP.as_secs_f64(), ..DrillLine::default() };
-    for (at, is_committed) in ends.iter().filter(|(at, _)| *at >= started) {
-        let step = ((*at - started).0 / STEP.0) as usize;
-        let steps = line.committed.len().max(step + 1);
-        line.committed.resize(steps, 0);
-        line.failed.resize(steps, 0);
-        let count = if *is_committed { &mut line.committed[step] } else { &mut line.failed[step] };
-        *count += 1;
-    }
-    line
-}
-
 /// What a check of the ledger says is missing, if anything is.
 fn missing(check: &LedgerCheck) -> Option<Shortfall> {
     let amount = u64::try_from(check.low.saturating_sub(check.stored)).ok().filter(|amount| *amount > 0)?;
@@ -508,19 +505,4 @@ fn judge(fault: &mut DrillFault, after: After) {
         }
     }
     fault.failures.splice(0..0, wrong);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn calls_are_counted_in_the_step_in_which_they_ended() {
-        let at = |ms: u64| Nanos(1_000_000_000 + ms * 1_000_000);
-        let before = Nanos(999_999_999);
-        let ends = [(before, true), (at(0), true), (at(99), true), (at(350), false), (at(100), true)];
-        let found = line(at(0), &ends);
-        assert_eq!((found.committed, found.failed), (vec![2, 1, 0, 0], vec![0, 0, 0, 1]));
-        assert!(line(at(0), &[]).committed.is_empty());
-    }
 }

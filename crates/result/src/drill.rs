@@ -72,6 +72,9 @@ pub struct DrillFault {
     /// The calls that ended under load, over time.
     #[serde(default, skip_serializing_if = "DrillLine::is_empty")]
     pub line: DrillLine,
+    /// What stood still: for each kind of call of which there was one, how long none was committed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pauses: Vec<DrillPause>,
     /// Calls that were refused after the fault.
     pub refused_after: u64,
     /// What was acknowledged or prepared and had not come to its end when the component had come back, such as branches of
@@ -117,6 +120,18 @@ impl DrillLine {
     pub fn duration_s(&self) -> f64 {
         self.step_s * self.committed.len() as f64
     }
+}
+
+/// How long no call of a kind was committed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DrillPause {
+    pub kind: String,
+    /// The store that its calls are for, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store: Option<u32>,
+    /// The longest time, in seconds, between two commits, from the fault to the first and from the last to the end of the load.
+    pub longest_s: f64,
 }
 
 /// By how much the stored data falls short of what acknowledged calls imply.

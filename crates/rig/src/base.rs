@@ -2,7 +2,6 @@
 
 use crate::command::Account;
 use crate::{Options, RigError};
-use rustix::fs::{FlockOperation, flock};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -58,7 +57,7 @@ pub(crate) fn make(options: &Options) -> Result<PathBuf, RigError> {
 /// Holds the base folder while folders in it are made or swept; released when dropped.
 pub(crate) fn hold(base: &Path) -> Result<File, RigError> {
     let lock = lock_file(&base.join("lock"))?;
-    flock(&lock, FlockOperation::LockExclusive).map_err(|error| RigError::folder(base, error))?;
+    lock.lock().map_err(|error| RigError::folder(base, error))?;
     Ok(lock)
 }
 

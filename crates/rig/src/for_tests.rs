@@ -9,13 +9,12 @@ use crate::place::{Place, creating};
 use crate::state::USER;
 use crate::{Engine, Installation, Kind, Options, RigError, Running, base, find, start, status};
 use model::Tier;
-use rustix::fs::{FlockOperation, flock};
 use sql::{Secret, ServerUrl};
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fmt::Display;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
@@ -49,7 +48,7 @@ pub fn fixture(name: &str, make: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
         let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
         return own.entry(name.to_owned()).or_insert_with(make).clone();
     };
-    let _held = hold(&folder, name, FlockOperation::LockExclusive);
+    let _held = hold(&folder, name, File::lock);
     let path = folder.join(name);
     fs::read(&path).unwrap_or_else(|_| {
         let bytes = make();
@@ -62,23 +61,23 @@ pub fn fixture(name: &str, make: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
 
 /// Excludes all other test processes that ask for the same name until the value is dropped.
 pub fn exclusive(name: &str) -> Option<File> {
-    locked(name, FlockOperation::LockExclusive)
+    locked(name, File::lock)
 }
 
 /// Excludes those test processes that ask for the same name with [`exclusive`].
 pub fn together(name: &str) -> Option<File> {
-    locked(name, FlockOperation::LockShared)
+    locked(name, File::lock_shared)
 }
 
-fn locked(name: &str, how: FlockOperation) -> Option<File> {
-    env::var_os(FIXTURES).map(|folder| hold(Path::new(&folder), name, how))
+fn locked(name: &str, lock: fn(&File) -> io::Result<()>) -> Option<File> {
+    env::var_os(FIXTURES).map(|folder| hold(Path::new(&folder), name, lock))
 }
 
-fn hold(folder: &Path, name: &str, how: FlockOperation) -> File {
-    let lock =
+fn hold(folder: &Path, name: &str, lock: fn(&File) -> io::Result<()>) -> File {
+    let file =
         base::lock_file(&folder.join(format!("{name}.lock"))).expect("the folder of fixtures is there");
-    flock(&lock, how).expect("a file that was just opened can be locked");
-    lock
+    lock(&file).expect("a file that was just opened can be locked");
+    file
 }
 
 /// The engine that is up for all test processes; without one, one of our own, which ends with this process. What processes
@@ -193,7 +192,7 @@ impl SharedEngine {
             }
             Kept::Theirs { base, .. } => {
                 let name = format!("{}-{name}", self.engine().name());
-                let _held = hold(base, &name, FlockOperation::LockExclusive);
+                let _held = hold(base, &name, File::lock);
                 let done = base.join(format!("{name}.done"));
                 if !done.exists() {
                     make();

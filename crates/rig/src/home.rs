@@ -3,7 +3,6 @@
 use crate::command::{Account, lives_in, signal, within};
 use crate::state::{self, State};
 use crate::{Engine, RigError, base};
-use rustix::fs::{FlockOperation, flock};
 use rustix::process::Signal;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{Read, Write};
@@ -66,8 +65,7 @@ impl Home {
     /// Takes over a folder that is laid out.
     pub(crate) fn open(path: PathBuf) -> Result<Home, RigError> {
         let lock = base::lock_file(&path.join("lock"))?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive)
-            .map_err(|error| RigError::folder(&path, error))?;
+        lock.try_lock().map_err(|error| RigError::folder(&path, error))?;
         Ok(Home { path, _lock: lock })
     }
 
@@ -160,7 +158,7 @@ pub(crate) fn discard(path: &Path) {
 
 pub(crate) fn is_abandoned(path: &Path) -> bool {
     match File::open(path.join("lock")) {
-        Ok(lock) => flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok(),
+        Ok(lock) => lock.try_lock().is_ok(),
         // Folders are made, with their lock, while the base is locked: this one is half removed.
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     }

@@ -6,7 +6,6 @@ use crate::settings::Settings;
 use crate::state::{self, USER};
 use crate::technology::{About, Making, Programs, Starting, Technology};
 use crate::{Engine, Installation, Options, RigError, base};
-use rustix::fs::{FlockOperation, flock};
 use rustix::process::Signal;
 use sql::Secret;
 use std::env;
@@ -308,7 +307,7 @@ impl Kafka {
         let failed = |error: std::io::Error| RigError::folder(&folder, error);
         let sibling = |end: &str| folder.with_file_name(format!("kafka-{}-{end}", pinned()));
         let lock = base::lock_file(&sibling("lock"))?;
-        flock(&lock, FlockOperation::LockExclusive).map_err(|error| failed(error.into()))?;
+        lock.lock().map_err(failed)?;
         if broker_jar(&folder).is_some() {
             return Ok(folder);
         }

@@ -4,7 +4,6 @@
 //! lock, so that writes and flushes of all of them have one order. Killing a process loses nothing that it has written; whoever
 //! wants to know what a power cut does kills it first and then calls [`cut_power`].
 
-use rustix::fs::{FlockOperation, flock};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -62,9 +61,9 @@ impl Unflushed {
 
     /// Does something to the file while no other process does.
     fn exclusive<T>(&self, act: impl FnOnce(&Unflushed) -> io::Result<T>) -> io::Result<T> {
-        flock(&self.record, FlockOperation::LockExclusive)?;
+        self.record.lock()?;
         let done = act(self);
-        flock(&self.record, FlockOperation::Unlock)?;
+        self.record.unlock()?;
         done
     }
 

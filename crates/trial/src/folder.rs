@@ -3,7 +3,6 @@
 use anyhow::{Context, Result};
 use deploy::Private;
 use result::{Document, Moment, PROGRESS_FILE, RunKind, SCHEMA, State};
-use rustix::fs::{FlockOperation, flock};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -83,7 +82,7 @@ impl Folder {
 
     fn own(path: PathBuf) -> Result<Folder> {
         let owned = fs::File::open(&path).with_context(|| format!("could not open {}", path.display()))?;
-        if flock(&owned, FlockOperation::NonBlockingLockExclusive).is_err() {
+        if owned.try_lock().is_err() {
             anyhow::bail!("another process works on {}", path.display());
         }
         Ok(Folder { path, _owned: Some(owned) })

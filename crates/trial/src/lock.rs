@@ -2,7 +2,6 @@
 //! other.
 
 use anyhow::{Context, Result, bail};
-use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -31,11 +30,8 @@ fn hold_file(path: &Path, shared: bool) -> Result<MachineLock> {
             path.display()
         )
     })?;
-    let operation = match shared {
-        true => FlockOperation::NonBlockingLockShared,
-        false => FlockOperation::NonBlockingLockExclusive,
-    };
-    if flock(&file, operation).is_err() {
+    let locked = if shared { file.try_lock_shared() } else { file.try_lock() };
+    if locked.is_err() {
         let mut holder = String::new();
         // Whoever holds it may be about to write who they are.
         let _ = (&file).read_to_string(&mut holder);

@@ -26,14 +26,14 @@ pub(crate) fn take<'a>(
     database: &'a Database,
     load: &LoadPlan,
 ) -> Result<(Box<dyn Claim + 'a>, Found), Error> {
-    use rustix::fs::{FlockOperation, flock, fstat, stat};
+    use rustix::fs::{fstat, stat};
     use std::os::unix::fs::OpenOptionsExt;
     ensure_unused(database).map_err(|cause| database.failed("replace", cause))?;
     let path = loading(&database.0.path);
     let opened = File::options().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
     let file = opened.map_err(|error| refused(&path, error.into()))?;
     let running = || Error::Running(database.place());
-    if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+    if file.try_lock().is_err() {
         return Err(running());
     }
     let failed = |source| Error::Failed { doing: "open", place: path.display().to_string(), source };

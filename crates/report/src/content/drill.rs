@@ -4,6 +4,7 @@ use super::{columns, state_words};
 use crate::block::{Badge, Block, Headline, Level, Table, Tone};
 use judge::figures;
 use judge::findings::Failure;
+use model::store_name;
 use result::{Document, Drill, DrillFault, Share, State};
 use std::collections::BTreeMap;
 
@@ -18,6 +19,7 @@ pub(super) fn drill<'a>(document: &'a Document, drill: &'a Drill) -> Vec<Block<'
         by_fault(drill).into(),
         Block::Gap,
     ];
+    blocks.extend(pauses(drill).into_iter().flat_map(|table| [table.into(), Block::Gap]));
     blocks.extend(doubts(drill).map(|words| Block::fact("calls in doubt", words)));
     blocks.push(Block::fact("calls", calls(drill)));
     blocks.push(Block::chart(|markup| crate::html::drill::render(markup, drill)));
@@ -112,6 +114,37 @@ fn by_fault(drill: &Drill) -> Table {
     });
     let caption = "Times are the median and the longest; those of commits are from the fault to the first call that began after it";
     Table::new(caption, columns(titles, 1..)).of(rows.collect::<Vec<_>>())
+}
+
+/// What stood still at which fault: a column for each kind of call in each store. Nothing where there is one column, which says no more
+/// than the time until a commit.
+fn pauses(drill: &Drill) -> Option<Table> {
+    let mut kinds: Vec<(&str, Option<u32>)> = Vec::new();
+    for pause in drill.faults.iter().flat_map(|fault| &fault.pauses) {
+        let of = (pause.kind.as_str(), pause.store);
+        if !kinds.contains(&of) {
+            kinds.push(of);
+        }
+    }
+    if kinds.len() < 2 {
+        return None;
+    }
+    let named = |(kind, store): &(&str, Option<u32>)| match store {
+        Some(store) => format!("{kind}, {}", store_name(*store as usize)),
+        None => (*kind).to_owned(),
+    };
+    let titles: Vec<String> = std::iter::once("fault".to_owned()).chain(kinds.iter().map(named)).collect();
+    let rows = alike(drill).into_iter().map(|(name, faults)| {
+        let longest = |of: &(&str, Option<u32>)| {
+            spread(faults.iter().map(|fault| {
+                let pause = fault.pauses.iter().find(|pause| (pause.kind.as_str(), pause.store) == *of);
+                pause.map(|pause| pause.longest_s)
+            }))
+        };
+        std::iter::once(name.clone()).chain(kinds.iter().map(longest)).collect::<Vec<_>>()
+    });
+    let caption = "Longest time without a committed call of a kind, from the fault to the end of the load: median and longest";
+    Some(Table::new(caption, columns(titles.iter().map(String::as_str), 1..)).of(rows.collect::<Vec<_>>()))
 }
 
 /// The median and the longest of several times, in seconds.
