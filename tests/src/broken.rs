@@ -16,9 +16,17 @@ pub struct Broken {
 }
 
 const CATALOGUE: &str = "catalogue.py";
+const TPCB: &str = "tpcb.py";
 const SERVER: &str = "server.py";
 /// The rule that can only be checked where what is written is not in memory anyway.
 pub const DURABILITY: &str = "durability";
+
+impl Broken {
+    /// The workload that shows it.
+    pub fn workload(&self) -> &'static str {
+        if self.file == TPCB { "tpcb" } else { "catalogue" }
+    }
+}
 
 const fn broken(
     what: &'static str,
@@ -431,5 +439,19 @@ pub const SERVERS: &[Broken] = &[
         ),
         "keep-alive",
         "s without a request",
+    ),
+    broken(
+        "rows have the time of ten days ago",
+        TPCB,
+        ("(?, ?, ?, ?, unixepoch())", "(?, ?, ?, ?, unixepoch() - 864000)"),
+        "audits",
+        "rows of history have the dates of the run",
+    ),
+    broken(
+        "rows have no time",
+        TPCB,
+        ("(?, ?, ?, ?, unixepoch())", "(?, ?, ?, ?, null)"),
+        "audits",
+        "each row of history has a time",
     ),
 ];

@@ -164,7 +164,13 @@ impl Stage<'_> {
         // A relay has sessions of its own, also where it is a part of the server.
         let is_relayed = subject.how.style.is_relayed_over(self.shards as usize);
         let process = (!is_relayed).then(|| server.pid());
-        let witness = ::verify::Databases::<W> { parts: databases.parts(), process, interrupt };
+        let witness = ::verify::Databases::<W> {
+            parts: databases.parts(),
+            size: &databases.size,
+            began: measure::unix_seconds(),
+            process,
+            interrupt,
+        };
         let plan = Plan {
             url: server.url(),
             subject: Some(subject.path),
@@ -256,6 +262,8 @@ fn running<W: Driven>(
     }
     let ours = databases.as_ref().map(|databases| ::verify::Databases::<W> {
         parts: databases.parts(),
+        size: &databases.size,
+        began: measure::unix_seconds(),
         process: None,
         interrupt,
     });

@@ -72,6 +72,11 @@ impl<C> Audit<C> {
         (self.judge)(self, rows, context)
     }
 
+    /// Whether it judges a figure that chance makes of many calls.
+    pub const fn is_of_chance(&self) -> bool {
+        self.columns.is_empty()
+    }
+
     /// Rows in which a figure cannot be found.
     pub fn unreadable(&self) -> Finding {
         let sentence = format!("not applicable to these figures: {}", self.sentence);

@@ -37,7 +37,8 @@ use measure::Monotonic;
 use model::{AnyTarget, Clock, RetryPolicy, RetryingTarget};
 use openapi::Contract;
 use request::Request;
-use result::{AuditFamily, Check};
+use result::Check;
+use sql::Dialect;
 use slow_body::SlowBody;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -472,9 +473,13 @@ fn stored<W: Driven>(
     let stored = Rule::of(stored, stored_rule, checks.len() as u64, wrong.collect());
     let mut all = witness.audits(before)?;
     // What chance makes of a run's inputs says nothing of a server.
-    all.retain(|audit| {
-        audit.family == AuditFamily::Consistency && !W::OF_INPUTS.contains(&audit.name.as_str())
-    });
+    let by_chance: Vec<String> = W::audits(Dialect::Sqlite)?
+        .into_iter()
+        .flat_map(|group| group.audits)
+        .filter(sql::audit::Audit::is_of_chance)
+        .map(|audit| audit.name)
+        .collect();
+    all.retain(|audit| !by_chance.contains(&audit.name) && !W::OF_INPUTS.contains(&audit.name.as_str()));
     let failed = all.iter().filter(|audit| audit.check == Check::Failed).map(|audit| Failure {
         request: String::new(),
         expected: audit.full_name(),

@@ -4,7 +4,7 @@ use crate::engine::{self, Counted, Flushing};
 use anyhow::{Result, bail};
 use contract::Wire;
 use deploy::Interrupt;
-use measure::Monotonic;
+use measure::{Monotonic, unix_seconds};
 use model::{Clock, Nanos};
 use result::{Audit, AuditWhen, LedgerCheck};
 use sql::DbUrl;
@@ -58,6 +58,10 @@ pub(crate) fn settled<W: Driven>(witness: &dyn Witness<W>) -> Result<W::Evidence
 pub struct Databases<'a, W: Wire> {
     /// The databases with what each holds of the whole.
     pub parts: Vec<(&'a DbUrl, &'a W::Extent)>,
+    /// The whole.
+    pub size: &'a W::Extent,
+    /// When the first call could be made, in seconds since 1970.
+    pub began: u64,
     /// The server's process, where it was started on databases that no one else uses.
     pub process: Option<u32>,
     /// Ends what takes long.
@@ -75,7 +79,8 @@ impl<W: Driven> Witness<W> for Databases<'_, W> {
     }
 
     fn audits(&self, before: &W::Evidence) -> Result<Vec<Audit>> {
-        let past = Past { ours: true, fresh: false, run: None };
+        let run = Some((self.began.cast_signed(), unix_seconds().cast_signed()));
+        let past = Past { ours: true, fresh: W::is_fresh(before, self.size), run };
         let asking = Asking { past, when: AuditWhen::AfterRun, threads: 1 };
         trial::audits::<W>(&self.parts, asking, Some(before), self.interrupt)
     }
