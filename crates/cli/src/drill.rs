@@ -72,9 +72,11 @@ pub(crate) fn drill<W: Driven>(
     let attached = (subject.how.style == Style::Attached).then_some("journal=truncate");
     let cuts_power = among.iter().any(|(_, action)| *action == FaultAction::PowerCut);
     let is_embedded = subject.how.dialect == Dialect::Sqlite;
-    let recorded = (is_embedded && cuts_power).then_some("power_cut=on");
+    // Files of SQLite lose power also where no file system can be mounted: what was not flushed is recorded and taken back.
+    let is_recorded = is_embedded && cuts_power && !(args.power_cut && rig::can_have_own_disk().is_ok());
+    let recorded = is_recorded.then_some("power_cut=on");
     spec.options = attached.into_iter().chain(recorded).collect::<Vec<_>>().join("&");
-    spec.power_cut = !is_embedded && cuts_power;
+    spec.power_cut = cuts_power && !is_recorded;
     if spec.power_cut {
         rig::can_have_own_disk()?;
     }
@@ -105,6 +107,12 @@ pub(crate) fn drill<W: Driven>(
     }
     let mut document = trial::document(id, started, RunKind::Drill, &[subject.path]);
     document.notes = deployment.notes();
+    if is_embedded && cuts_power {
+        document.notes.push(match is_recorded {
+            true => "Power cuts take back writes to SQLite's files that were recorded and not flushed.".into(),
+            false => "SQLite's files are on an ext4 file system of their own, which is shut down at each power cut.".into(),
+        });
+    }
     let mut found = Drill {
         seed: args.seed,
         scale: scale.into(),

@@ -112,6 +112,11 @@ impl Deployment {
         self.hosts.get_mut(store).and_then(Host::engine)
     }
 
+    /// The file systems of SQLite's files, whose power can be cut; none unless [`Spec::power_cut`] asked for them.
+    pub fn disks(&mut self) -> impl Iterator<Item = &mut rig::FileDisk> {
+        self.hosts.iter_mut().filter_map(Host::disk)
+    }
+
     /// Empty databases of ours of this name, one in each store, to be loaded.
     pub fn empty(&self, name: &str) -> Result<Vec<DbUrl>> {
         let each = self.hosts.iter().enumerate();

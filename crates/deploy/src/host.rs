@@ -41,6 +41,8 @@ pub(crate) struct Host {
     engine: Option<rig::Running>,
     /// Our folder in the private one.
     folder: PathBuf,
+    /// Where files of SQLite lie instead, if their power is to be cut.
+    disk: Option<rig::FileDisk>,
     /// Last: it goes when everything that may use it has gone.
     _private: Rc<Private>,
 }
@@ -59,6 +61,8 @@ impl Host {
         let folder = private.path().join(label);
         fs::create_dir_all(&folder).with_context(|| format!("could not create {}", folder.display()))?;
         let sqlite = spec.sqlite()?;
+        let has_disk = spec.power_cut && named.is_none() && spec.dialect()? == Dialect::Sqlite;
+        let disk = has_disk.then(|| rig::FileDisk::make(&folder)).transpose()?;
         if spec.dialect()? == Dialect::Sqlite {
             // Copies of what is named lie here too, and are in its journal mode.
             let near = match &named {
@@ -88,7 +92,7 @@ impl Host {
         };
         let made = RefCell::default();
         let label = label.to_owned();
-        Ok(Host { sqlite, label, limits, named, made, engine, folder, _private: Rc::clone(private) })
+        Ok(Host { sqlite, label, limits, named, made, engine, folder, disk, _private: Rc::clone(private) })
     }
 
     /// Ends the private engine and keeps its data, so that it takes no part in what is measured elsewhere.
@@ -113,6 +117,11 @@ impl Host {
         self.engine.as_mut()
     }
 
+    /// What files of SQLite lie on whose power is to be cut, if there are any.
+    pub(crate) fn disk(&mut self) -> Option<&mut rig::FileDisk> {
+        self.disk.as_mut()
+    }
+
     /// The address of a database of ours, by name. It need not be there yet.
     pub(crate) fn url(&self, name: &str) -> DbUrl {
         match (&self.engine, &self.named) {
@@ -130,7 +139,8 @@ impl Host {
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.folder.join(format!("{name}.db"))
+        let folder = self.disk.as_ref().map_or(&*self.folder, rig::FileDisk::folder);
+        folder.join(format!("{name}.db"))
     }
 
     /// An empty database of ours, to be loaded.

@@ -245,10 +245,12 @@ impl<W: Driven> Rounds<'_, W> {
             load.process.kill();
             load.gone(&mut after)?;
             let is_cut = action == FaultAction::PowerCut;
+            let commit_s = commit_s(&mut random);
             // Half of the times all is lost, otherwise half of it.
             let all = random.chance(1, 2);
             let mut keeps = || !all && random.chance(1, 2);
-            let lost_writes = is_cut.then(|| self.stage.cut_power(&mut keeps)).transpose()?;
+            let lost_writes =
+                if is_cut { self.stage.cut_power(&mut keeps, commit_s)? } else { None };
             std::thread::sleep(away);
             let mended = self.clock.now();
             if is_cut {
@@ -261,8 +263,7 @@ impl<W: Driven> Rounds<'_, W> {
             struck.fault.failures.extend(not_injected);
             return Ok(struck);
         }
-        let commit_s = u32::try_from(random.range(COMMIT_S.0, COMMIT_S.1)).expect("within some seconds");
-        let not_injected = self.stage.strike(component, action, commit_s)?;
+        let not_injected = self.stage.strike(component, action, commit_s(&mut random))?;
         if let Some((of_calls, _)) = &mut after {
             of_calls.done = self.clock.now();
             if between_phases(action).is_some() {
@@ -478,6 +479,11 @@ impl<W: Driven> Rounds<'_, W> {
         });
         found.collect()
     }
+}
+
+/// A drawn setting of the file system whose power is cut.
+fn commit_s(random: &mut Random) -> u32 {
+    u32::try_from(random.range(COMMIT_S.0, COMMIT_S.1)).expect("within some seconds")
 }
 
 /// What a check of the ledger says is missing, if anything is.

@@ -286,13 +286,19 @@ impl<'a, W: Driven> Stage<'a, W> {
         for store in 0..self.engines.len() {
             self.engine(store)?.settle_disk()?;
         }
+        self.deployment.disks().try_for_each(|disk| disk.flush())?;
         self.files()
             .try_for_each(|file| slow_storage::forget(&file).context("could not forget what was not flushed"))
     }
 
-    /// Ends all that writes to the files of an embedded engine, but for the load generator, which is gone; and of what they have
-    /// not flushed loses what `keeps` does not keep. Gives how many writes that was.
-    pub(crate) fn cut_power(&mut self, keeps: &mut dyn FnMut() -> bool) -> Result<u64> {
+    /// Ends all that writes to the files of an embedded engine, but for the load generator, which is gone. What they have not flushed is
+    /// lost: all that is on a file system of their own, which then writes its journal every `commit_s` seconds; otherwise what `keeps`
+    /// does not keep. Gives how many writes that was, where it is known.
+    pub(crate) fn cut_power(
+        &mut self,
+        keeps: &mut dyn FnMut() -> bool,
+        commit_s: u32,
+    ) -> Result<Option<u64>> {
         for process in [&mut self.server, &mut self.relay].into_iter().flatten() {
             process.kill();
         }
@@ -300,8 +306,17 @@ impl<'a, W: Driven> Stage<'a, W> {
         if let Some(way) = &self.server_way {
             way.leads_to(None);
         }
+        let mut has_disk = false;
+        for disk in self.deployment.disks() {
+            disk.cut_power(commit_s).context("the power could not be cut")?;
+            has_disk = true;
+        }
+        if has_disk {
+            return Ok(None);
+        }
         let cut = |file: PathBuf| slow_storage::cut_power(&file, &mut *keeps).map(|found| found.lost);
-        self.files().map(cut).sum::<std::io::Result<u64>>().context("could not lose what was not flushed")
+        let lost = self.files().map(cut).sum::<std::io::Result<u64>>();
+        lost.map(Some).context("could not lose what was not flushed")
     }
 
     /// Of an embedded engine.

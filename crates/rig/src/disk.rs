@@ -142,6 +142,63 @@ impl Disk {
     }
 }
 
+/// A file system for the files of an embedded engine, whose power can be cut. It is unmounted when this is dropped.
+#[derive(Debug)]
+pub struct FileDisk(Disk);
+
+impl FileDisk {
+    /// Makes one in a folder of ours, which removes the image when it goes.
+    ///
+    /// # Errors
+    /// [`can_have_own_disk`] says why it cannot be, or a program of the system failed.
+    pub fn make(folder: &Path) -> Result<FileDisk, RigError> {
+        let at = mounted_at(folder);
+        can_have_own_disk()?;
+        fs::create_dir(&at).map_err(|error| RigError::folder(&at, error))?;
+        let made = Disk::make(folder, at, Account { other: None });
+        made.map(FileDisk).inspect_err(|_| FileDisk::release(folder))
+    }
+
+    /// Where its files are.
+    pub fn folder(&self) -> &Path {
+        &self.0.at
+    }
+
+    /// Flushes everything, so that a later power cut loses only what is written after this.
+    ///
+    /// # Errors
+    /// It cannot be flushed.
+    pub fn flush(&self) -> Result<(), RigError> {
+        self.0.flush()
+    }
+
+    /// Cuts its power and puts it back: what was not flushed is lost. No process may have a file of it open. From then on it writes its
+    /// journal every `commit_s` seconds.
+    ///
+    /// # Errors
+    /// It cannot be shut down, unmounted or mounted.
+    pub fn cut_power(&mut self, commit_s: u32) -> Result<(), RigError> {
+        self.0.cut()?;
+        self.0.unmount(commit_s)?;
+        self.0.mount()
+    }
+
+    /// Unmounts what a process that was killed has left mounted in such a folder.
+    pub fn release(folder: &Path) {
+        release(folder, &mounted_at(folder));
+    }
+}
+
+impl Drop for FileDisk {
+    fn drop(&mut self) {
+        FileDisk::release(&self.0.home);
+    }
+}
+
+fn mounted_at(folder: &Path) -> PathBuf {
+    folder.join("disk")
+}
+
 /// Whether an engine's storage can be a file system of its own here ([`crate::Options::own_disk`]).
 ///
 /// # Errors

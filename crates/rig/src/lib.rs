@@ -31,7 +31,7 @@ mod watchdog;
 
 pub use base::{base_folder, folder};
 pub use cgroup::{Cgroup, Throttling, gated};
-pub use disk::can_have_own_disk;
+pub use disk::{FileDisk, can_have_own_disk};
 pub use error::RigError;
 pub use find::{Installation, find, find_in};
 pub use limits::Limits;

@@ -19,7 +19,8 @@ pub(crate) struct Drill {
     /// Linux).
     #[arg(long, value_delimiter = ',', value_name = "COMPONENT[:FAULT]")]
     pub(crate) only: Vec<String>,
-    /// Inject power cuts of the storage only. For PostgreSQL and MariaDB this needs root on Linux.
+    /// Inject power cuts of the storage only. For PostgreSQL and MariaDB this needs root on Linux; files of SQLite lose power by
+    /// simulation where it cannot be had, and with `--only storage`.
     #[arg(long, conflicts_with = "only")]
     pub(crate) power_cut: bool,
     /// Number of stores that the data is split over, each with its own engine [default: 2 if calls cross
