@@ -139,15 +139,35 @@ fn what_mariadb_has_acknowledged_outlives_power_cuts() {
 }
 
 #[test]
-fn a_killed_drill_leaves_no_mounted_file_system() {
+fn what_sqlite_has_acknowledged_outlives_power_cuts_of_its_file_system_unless_it_flushes_nothing() {
+    if can_have_own_disk() {
+        assert_passed("tpcb/sqlite/rusqlite --power-cut --faults 2");
+        assert_passed("transfer/sqlite/axum+rusqlite/saga --power-cut --faults 1");
+        assert_missing("tpcb/sqlite/rusqlite --power-cut --faults 1 --durability delayed", &[]);
+    }
+}
+
+#[test]
+fn a_killed_drill_of_postgresql_leaves_no_mounted_file_system() {
+    leaves_no_mounted_file_system("tpcb/postgres/tokio-postgres");
+}
+
+#[test]
+fn a_killed_drill_of_sqlite_leaves_no_mounted_file_system() {
+    leaves_no_mounted_file_system("tpcb/sqlite/rusqlite");
+}
+
+fn leaves_no_mounted_file_system(subject: &str) {
     if !can_have_own_disk() {
         return;
     }
-    let base = engines_folder().join(format!("stackmark-mounted-{}", std::process::id()));
-    let is_mounted =
-        || std::fs::read_to_string("/proc/mounts").unwrap().contains(&format!("{}/", base.display()));
     let workdir = Workdir::empty();
-    let mut command = workdir.command("drill tpcb/postgres/tokio-postgres --power-cut --faults 100");
+    let base = engines_folder().join(format!("stackmark-mounted-{}", std::process::id()));
+    let is_embedded = subject.contains("/sqlite/");
+    let place = if is_embedded { workdir.path("results") } else { base.clone() };
+    let is_mounted =
+        || std::fs::read_to_string("/proc/mounts").unwrap().contains(&format!("{}/", place.display()));
+    let mut command = workdir.command(&format!("drill {subject} --power-cut --faults 100"));
     command.env("STACKMARK_RIG_DIR", &base);
     let drill = Running::start(command);
     until("it is mounted, or cannot be", || is_mounted() || drill.err().contains("error:"));
@@ -158,6 +178,10 @@ fn a_killed_drill_leaves_no_mounted_file_system() {
     }
     drill.signal(Signal::KILL);
     drill.end();
+    if is_embedded {
+        let image = || workdir.only_run().join("private/storage").exists();
+        return until("it is unmounted, and its image is gone", || !is_mounted() && !image());
+    }
     until("it is unmounted, and its image is gone", || {
         let left = std::fs::read_dir(&base).unwrap().flatten().filter(|entry| entry.path().is_dir());
         !is_mounted() && left.count() == 0

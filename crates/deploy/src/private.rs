@@ -16,13 +16,6 @@ pub struct Private {
 /// The file in a private folder that its owner holds locked.
 const OWNER: &str = "owner";
 
-/// Removes a private folder, with what is still mounted in it.
-fn remove(path: &Path) -> std::io::Result<()> {
-    let inner = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
-    inner.chain([path.to_owned()]).for_each(|folder| rig::FileDisk::release(&folder));
-    fs::remove_dir_all(path)
-}
-
 impl Private {
     /// The name of the private folder in the folder of a run.
     pub const NAME: &'static str = "private";
@@ -49,7 +42,7 @@ impl Private {
     /// Removes what a run that is dead has left in its folder, however far it had come. Only for who owns that folder.
     pub fn discard(run: &Path) -> Result<()> {
         for left in [run.join("private.new"), run.join(Private::NAME)] {
-            match remove(&left) {
+            match fs::remove_dir_all(&left) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(error).with_context(|| format!("could not remove {}", left.display()));
                 }
@@ -63,7 +56,7 @@ impl Private {
     pub fn sweep(out: &Path) {
         for path in Private::abandoned(out) {
             // What cannot be removed harms no one but the disk.
-            let _ = remove(&path);
+            let _ = fs::remove_dir_all(&path);
         }
     }
 
@@ -79,7 +72,7 @@ impl Private {
 impl Drop for Private {
     fn drop(&mut self) {
         // What cannot be removed is still ours alone; there is no one left to tell.
-        let _ = remove(&self.path);
+        let _ = fs::remove_dir_all(&self.path);
     }
 }
 

@@ -4,8 +4,9 @@
 //! same. Here the file system is shut down as it stands, so that nothing reaches the image any more; mounted again it replays its
 //! journal, and the files are what they are after a power failure. The cache of a device and torn sectors are not modelled.
 
-use crate::RigError;
+use crate::{RigError, state};
 use crate::command::{Account, run, within};
+use crate::watchdog::Watchdog;
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -142,26 +143,39 @@ impl Disk {
     }
 }
 
-/// A file system for the files of an embedded engine, whose power can be cut. It is unmounted when this is dropped.
+/// A file system for the files of an embedded engine, whose power can be cut. It is unmounted and removed when this is dropped, and by
+/// a watchdog when this process is killed.
 #[derive(Debug)]
-pub struct FileDisk(Disk);
+pub struct FileDisk {
+    disk: Disk,
+    watchdog: Option<Watchdog>,
+}
 
 impl FileDisk {
-    /// Makes one in a folder of ours, which removes the image when it goes.
+    /// Makes one in a folder of ours.
     ///
     /// # Errors
     /// [`can_have_own_disk`] says why it cannot be, or a program of the system failed.
     pub fn make(folder: &Path) -> Result<FileDisk, RigError> {
-        let at = mounted_at(folder);
         can_have_own_disk()?;
-        fs::create_dir(&at).map_err(|error| RigError::folder(&at, error))?;
-        let made = Disk::make(folder, at, Account { other: None });
-        made.map(FileDisk).inspect_err(|_| FileDisk::release(folder))
+        // The watchdog works elsewhere.
+        let home = folder.canonicalize().map_err(|error| RigError::folder(folder, error))?.join("storage");
+        let at = state::data(&home);
+        fs::create_dir_all(&at).map_err(|error| RigError::folder(&at, error))?;
+        let watchdog = Watchdog::start("a file system", "KILL", &home, &[])?;
+        match Disk::make(&home, at, Account { other: None }) {
+            Ok(disk) => Ok(FileDisk { disk, watchdog: Some(watchdog) }),
+            Err(error) => {
+                remove(&home);
+                watchdog.dismiss();
+                Err(error)
+            }
+        }
     }
 
     /// Where its files are.
     pub fn folder(&self) -> &Path {
-        &self.0.at
+        &self.disk.at
     }
 
     /// Flushes everything, so that a later power cut loses only what is written after this.
@@ -169,7 +183,7 @@ impl FileDisk {
     /// # Errors
     /// It cannot be flushed.
     pub fn flush(&self) -> Result<(), RigError> {
-        self.0.flush()
+        self.disk.flush()
     }
 
     /// Cuts its power and puts it back: what was not flushed is lost. No process may have a file of it open. From then on it writes its
@@ -178,25 +192,24 @@ impl FileDisk {
     /// # Errors
     /// It cannot be shut down, unmounted or mounted.
     pub fn cut_power(&mut self, commit_s: u32) -> Result<(), RigError> {
-        self.0.cut()?;
-        self.0.unmount(commit_s)?;
-        self.0.mount()
-    }
-
-    /// Unmounts what a process that was killed has left mounted in such a folder.
-    pub fn release(folder: &Path) {
-        release(folder, &mounted_at(folder));
+        self.disk.cut()?;
+        self.disk.unmount(commit_s)?;
+        self.disk.mount()
     }
 }
 
 impl Drop for FileDisk {
     fn drop(&mut self) {
-        FileDisk::release(&self.0.home);
+        remove(&self.disk.home);
+        if let Some(watchdog) = self.watchdog.take() {
+            watchdog.dismiss();
+        }
     }
 }
 
-fn mounted_at(folder: &Path) -> PathBuf {
-    folder.join("disk")
+fn remove(home: &Path) {
+    release(home, &state::data(home));
+    let _ = fs::remove_dir_all(home);
 }
 
 /// Whether an engine's storage can be a file system of its own here ([`crate::Options::own_disk`]).

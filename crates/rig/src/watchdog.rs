@@ -4,7 +4,7 @@
 //! signal on the parent's death (`PR_SET_PDEATHSIG`) would not do: it is tied to the thread that started the engine, and is
 //! cleared when the engine changes its user.
 
-use crate::{Engine, RigError};
+use crate::RigError;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -50,13 +50,19 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    pub(crate) fn start(engine: Engine, folder: &Path, groups: &[PathBuf]) -> Result<Watchdog, RigError> {
+    /// Watches over a folder, and over the process in it that ends with this signal. `what` names it in errors.
+    pub(crate) fn start(
+        what: &str,
+        signal: &str,
+        folder: &Path,
+        groups: &[PathBuf],
+    ) -> Result<Watchdog, RigError> {
         let failed = |error: &dyn std::fmt::Display| {
-            RigError::failed(format!("could not start a shell to watch over {}: {error}", engine.title()), "")
+            RigError::failed(format!("could not start a shell to watch over {what}: {error}"), "")
         };
         let mut command = Command::new("/bin/sh");
         command.args(["-c", SCRIPT, "stackmark-watchdog"]).arg(folder);
-        command.arg(engine.about().end.1).args(groups);
+        command.arg(signal).args(groups);
         // A group of its own: what a terminal sends to us is not for it.
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         let mut shell = command.current_dir("/").spawn().map_err(|error| failed(&error))?;
