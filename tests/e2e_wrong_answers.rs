@@ -339,6 +339,21 @@ fn acknowledged_calls_are_looked_up_at_once_during_warm_up() {
     assert_eq!(found["check"], "failed", "{found} {:?}", lying.ran);
     assert!(found["violations"][0].as_str().unwrap().contains("no-such-booking"), "{found}");
     assert!(lying.ran.out.contains("acknowledged-at-once"), "{:?}", lying.ran);
+    // Each order is answered with another second than the one that is stored.
+    let options = "--warmup 3s --duration 500ms --clients 2 --mix new-order=100";
+    let lying = Lied::of("tpcc", options, |asked, pass_on| {
+        let later = |order: &mut Value| {
+            if let Some(stored) = order["o_entry_d"].as_i64() {
+                order["o_entry_d"] = (stored + 1).into();
+            }
+        };
+        let honest = pass_on();
+        // A declined order has no date.
+        let is_placed = asked.path == "/tpcc/new-order" && honest.starts_with(b"HTTP/1.1 200");
+        Reply::Bytes(if is_placed { changed(&honest, later) } else { honest })
+    });
+    let found = looked_up(&lying);
+    assert_eq!(found["check"], "failed", "{found} {:?}", lying.ran);
     // Without a warm-up no call is held up for that, and nothing is said to have been checked.
     let options = "--warmup 0s --calls 50 --clients 2 --mix book=100";
     assert!(looked_up(&Lied::of("booking", options, |_, pass_on| Reply::Bytes(pass_on()))).is_null());

@@ -238,7 +238,10 @@ impl Benchmark for Tpcc {
 
     fn shows(_: &Call, outcome: &Outcome, later: &Outcome) -> Option<bool> {
         match (outcome, later) {
-            (Outcome::Placed(placed), Outcome::Status(report)) => Some(report.o_id >= placed.o_id),
+            (Outcome::Placed(placed), Outcome::Status(report)) if report.o_id == placed.o_id => {
+                Some(report.o_entry_d == placed.o_entry_d)
+            }
+            (Outcome::Placed(placed), Outcome::Status(report)) => Some(report.o_id > placed.o_id),
             _ => None,
         }
     }
