@@ -245,7 +245,10 @@ fn relay_and_die<B: Relayed>(bank: &Bank, commits: [u32; 2]) {
     runtime().block_on(async {
         let statements = relay_catalogue(B::DIALECT).expect("kept by a test of the workload");
         let conns = mortals::<B>(bank, &statements, commits).await;
-        let (done, ended) = SagaRelay::new(conns, bank.size.into(), Random::stream(5, &[])).turn().await;
+        let ways = directions(conns.len());
+        let mut relay =
+            SagaRelay::new(conns, ways, RELAY_BATCH, bank.size.into(), Random::stream(5, &[]));
+        let (done, ended) = relay.turn().await;
         assert!(ended.is_err() && done.settled == 0, "{done:?} {ended:?}");
     });
 }

@@ -5,7 +5,7 @@ use clap::Args;
 use std::path::PathBuf;
 
 /// What a plan for several processes says already: options that a part of it does not take.
-const OF_PLAN: [&str; 45] = [
+const OF_PLAN: [&str; 46] = [
     "subject",
     "source",
     "slo",
