@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Makes what users install: a tarball and, where `dpkg-deb` and `objdump` are there, a Debian package. Both have the program, a man page for each
 # command, completions, the experiments and the licences.
-# `scripts/dist.sh PROGRAM [FOLDER]` writes them into FOLDER, `target/dist` otherwise.
+# `scripts/dist.sh PROGRAM [FOLDER [LEVEL]]` writes them into FOLDER, `target/dist` otherwise, compressed as gzip does at that level, 9
+# otherwise.
 set -euo pipefail
 umask 022
 program=$(realpath "$1")
 here=$(realpath "$(dirname "$0")/..")
 folder=${2:-$here/target/dist}
+level=${3:-9}
 mkdir -p "$folder"
 folder=$(realpath "$folder")
 cd "$here"
@@ -43,7 +45,7 @@ install -m 644 README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$root/share/do
 
 # The same bytes for the same files, whoever makes it.
 export SOURCE_DATE_EPOCH=0
-tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -C "$room" -c "$name" | gzip -9n >"$folder/$name.tar.gz"
+tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -C "$room" -c "$name" | gzip "-${level}n" >"$folder/$name.tar.gz"
 echo "$folder/$name.tar.gz"
 
 command -v dpkg-deb >/dev/null && command -v objdump >/dev/null || exit 0
@@ -72,5 +74,5 @@ Description: benchmark of full-stack transactional services, audited
  through an HTTP service, with audits that invalidate a result whose data is
  wrong.
 CONTROL
-dpkg-deb --root-owner-group -Zgzip --build "$package" "$folder/stackmark_${version}_$architecture.deb" >/dev/null
+dpkg-deb --root-owner-group -Zgzip "-z$level" --build "$package" "$folder/stackmark_${version}_$architecture.deb" >/dev/null
 echo "$folder/stackmark_${version}_$architecture.deb"

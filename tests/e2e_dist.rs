@@ -53,7 +53,7 @@ fn works(workdir: &Workdir, unpacked: &Path) {
 fn the_tarball_and_the_package_work_without_the_repository() {
     let workdir = Workdir::empty();
     let mut dist = Command::new(root().join("scripts/dist.sh"));
-    let made = done(dist.arg(binary()).arg(workdir.path("dist")).current_dir(workdir.path("")));
+    let made = done(dist.arg(binary()).arg(workdir.path("dist")).arg("1").current_dir(workdir.path("")));
     let made: Vec<PathBuf> = made.lines().map(|line| workdir.path("").join(line)).collect();
     fs::create_dir_all(workdir.path("tar")).unwrap();
     done(

@@ -76,7 +76,10 @@ fn a_server_is_killed_paused_and_cut_off_and_what_was_asked_of_it_is_there() {
     // All calls stood still meanwhile.
     let pauses = killed["pauses"].as_array().unwrap();
     assert_eq!((pauses.len(), &pauses[0]["kind"], &pauses[0]["store"]), (1, &"tpcb".into(), &Value::Null));
-    assert!(pauses[0]["longest_s"].as_f64() > killed["unavailable_s"].as_f64().map(|away| away / 2.0), "{killed:#}");
+    assert!(
+        pauses[0]["longest_s"].as_f64() > killed["unavailable_s"].as_f64().map(|away| away / 2.0),
+        "{killed:#}"
+    );
 }
 
 /// Whatever is killed, each booking that was acknowledged is announced: the checks of messages are among those that are counted.

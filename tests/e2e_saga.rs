@@ -205,7 +205,10 @@ fn a_relay_that_has_nothing_to_do_is_refused() {
     let saga = format!("transfer/sqlite/rusqlite/saga {BOTH}");
     for (line, words) in [
         (format!("run {saga} --batch 65"), "--batch 65 is more than"),
-        (format!("run {saga} --relay-connections 2"), "--relay-connections 2 has no effect on transfer/sqlite"),
+        (
+            format!("run {saga} --relay-connections 2"),
+            "--relay-connections 2 has no effect on transfer/sqlite",
+        ),
         (format!("run {saga} --relay-connections 0"), "0 is not in 1.."),
         ("run transfer/sqlite/rusqlite/saga --batch 7".into(), "it has no relay"),
         ("run transfer/postgres/tokio-postgres/saga --relay-connections 2".into(), "no relay between stores"),

@@ -339,8 +339,9 @@ fn acknowledged_calls_are_looked_up_at_once_during_warm_up() {
     assert_eq!(found["check"], "failed", "{found} {:?}", lying.ran);
     assert!(found["violations"][0].as_str().unwrap().contains("no-such-booking"), "{found}");
     assert!(lying.ran.out.contains("acknowledged-at-once"), "{:?}", lying.ran);
-    // Each order is answered with another second than the one that is stored.
-    let options = "--warmup 3s --duration 500ms --clients 2 --mix new-order=100";
+    // Each order is answered with another second than the one that is stored. So few orders leave each the newest of its customer for a
+    // while.
+    let options = "--warmup 3s --duration 500ms --clients 2 --rate 30 --mix new-order=100";
     let lying = Lied::of("tpcc", options, |asked, pass_on| {
         let later = |order: &mut Value| {
             if let Some(stored) = order["o_entry_d"].as_i64() {

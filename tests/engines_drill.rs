@@ -43,7 +43,10 @@ fn assert_passed(line: &str) {
         let Some(shard) = shard.and_then(|shard| shard.parse::<u64>().ok()) else { continue };
         let is_own = |pause: &&Value| pause["kind"] == "transfer" && pause["store"] == shard;
         let own = fault["pauses"].as_array().unwrap().iter().find(is_own).unwrap();
-        assert!(own["longest_s"].as_f64().unwrap() > fault["unavailable_s"].as_f64().unwrap() / 2.0, "{fault:#}");
+        assert!(
+            own["longest_s"].as_f64().unwrap() > fault["unavailable_s"].as_f64().unwrap() / 2.0,
+            "{fault:#}"
+        );
     }
 }
 

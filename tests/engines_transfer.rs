@@ -256,7 +256,10 @@ fn the_server_in_go_settles_what_it_and_another_have_promised() {
         let both = loaded(server, &workdir, "go");
         let subject = "transfer/postgres/net-http+pgx/saga";
         let servers = format!("--servers {} {both}", languages::folder().display());
-        let ran = server.run(&workdir, &format!("run {subject} {servers} --pool 4 --batch 5 --relay-connections 2 {SHORT} --json"));
+        let ran = server.run(
+            &workdir,
+            &format!("run {subject} {servers} --pool 4 --batch 5 --relay-connections 2 {SHORT} --json"),
+        );
         let document = parse(&ran.out);
         assert_good(&ran, &document);
         let trial = &document["trials"][0];

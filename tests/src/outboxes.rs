@@ -87,8 +87,11 @@ impl Office {
     }
 
     fn relay_of<B: Relayed>(&self, style: Style) -> Box<dyn Relay> {
-        let settings =
-            Settings { sink: Box::new(self.kept.clone()), batch: Some(BATCH), ..Settings::keeping(Duration::ZERO) };
+        let settings = Settings {
+            sink: Box::new(self.kept.clone()),
+            batch: Some(BATCH),
+            ..Settings::keeping(Duration::ZERO)
+        };
         Bookings::relay(How { style, ..how::<B>() }, &[self.loaded_db.place()], &self.size, settings)
             .expect("a store that was just loaded")
     }

@@ -17,8 +17,8 @@ use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 use targets::{Driven as _, Driver, How, Style, target_over};
 use workload_transfer::{
-    Call, DualWriteSession, Key, Ledger, OPENING, Outcome, Purpose, SagaRelay, SqlSession, State, Transfer,
-    Transfers, catalogue, relay_catalogue,
+    Call, DualWriteSession, Key, Ledger, OPENING, Outcome, Purpose, RELAY_BATCH, SagaRelay, SqlSession,
+    State, Transfer, Transfers, catalogue, directions, relay_catalogue,
 };
 
 /// An engine whose calls can leave something to a relay.
@@ -58,9 +58,9 @@ fn relaying<'scope, B: Relayed>(
 ) -> ScopedJoinHandle<'scope, (u64, u64)> {
     scope.spawn(move || {
         // One connection for each direction, and batches that are full.
-        let settings =
-            relay::Settings { batch: Some(5), connections: 2, ..relay::Settings::keeping(KEEP) };
-        let mut relay = Transfers::relay(how::<B>(), &bank.urls(), &bank.size, settings).expect("several stores");
+        let settings = relay::Settings { batch: Some(5), connections: 2, ..relay::Settings::keeping(KEEP) };
+        let mut relay =
+            Transfers::relay(how::<B>(), &bank.urls(), &bank.size, settings).expect("several stores");
         let (mut done, mut undone) = (0, 0);
         runtime().block_on(async {
             while !stop.load(Ordering::Relaxed) {
@@ -246,8 +246,7 @@ fn relay_and_die<B: Relayed>(bank: &Bank, commits: [u32; 2]) {
         let statements = relay_catalogue(B::DIALECT).expect("kept by a test of the workload");
         let conns = mortals::<B>(bank, &statements, commits).await;
         let ways = directions(conns.len());
-        let mut relay =
-            SagaRelay::new(conns, ways, RELAY_BATCH, bank.size.into(), Random::stream(5, &[]));
+        let mut relay = SagaRelay::new(conns, ways, RELAY_BATCH, bank.size.into(), Random::stream(5, &[]));
         let (done, ended) = relay.turn().await;
         assert!(ended.is_err() && done.settled == 0, "{done:?} {ended:?}");
     });

@@ -42,7 +42,9 @@ pub(crate) fn verify<W: Driven>(what: Verified<'_>, args: &args::Verify, ui: &Ui
     if let Some((_, option, _)) =
         run::message_options(&args.server).into_iter().find(|(.., is_given)| *is_given)
     {
-        bail!("{option} has no effect on verify, which discards messages and leaves relays at their defaults\nhint: leave {option} out");
+        bail!(
+            "{option} has no effect on verify, which discards messages and leaves relays at their defaults\nhint: leave {option} out"
+        );
     }
     if args.server.transport.is_some() || args.server.connections.is_some() {
         bail!(

@@ -63,9 +63,8 @@ impl Private {
     /// The private folders under `out` whose runs were killed.
     pub(crate) fn abandoned(out: &Path) -> impl Iterator<Item = PathBuf> {
         let runs = fs::read_dir(out).into_iter().flatten().flatten();
-        runs.map(|run| run.path().join(Private::NAME)).filter(|path| {
-            File::open(path.join(OWNER)).is_ok_and(|owner| owner.try_lock().is_ok())
-        })
+        runs.map(|run| run.path().join(Private::NAME))
+            .filter(|path| File::open(path.join(OWNER)).is_ok_and(|owner| owner.try_lock().is_ok()))
     }
 }
 

@@ -315,7 +315,15 @@ mod tests {
         let limits = Some("cpu=0.5".parse().unwrap());
         for relaying in [
             RelayOptions::default(),
-            RelayOptions { limits, sink: SinkKind::Kafka, polling, batch: Some(7), connections: 2, partitions: 3, consumer: true },
+            RelayOptions {
+                limits,
+                sink: SinkKind::Kafka,
+                polling,
+                batch: Some(7),
+                connections: 2,
+                partitions: 3,
+                consumer: true,
+            },
         ] {
             let text = serde_json::to_string(&relaying).unwrap();
             assert_eq!(serde_json::from_str::<RelayOptions>(&text).unwrap(), relaying, "{text}");

@@ -249,8 +249,7 @@ impl<W: Driven> Rounds<'_, W> {
             // Half of the times all is lost, otherwise half of it.
             let all = random.chance(1, 2);
             let mut keeps = || !all && random.chance(1, 2);
-            let lost_writes =
-                if is_cut { self.stage.cut_power(&mut keeps, commit_s)? } else { None };
+            let lost_writes = if is_cut { self.stage.cut_power(&mut keeps, commit_s)? } else { None };
             std::thread::sleep(away);
             let mended = self.clock.now();
             if is_cut {

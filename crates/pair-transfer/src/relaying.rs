@@ -2,9 +2,9 @@
 
 use crate::{connections, router};
 use anyhow::Result;
+use futures_util::future::join_all;
 use measure::{Monotonic, unix_nanoseconds};
 use model::random::Random;
-use futures_util::future::join_all;
 use model::{Clock as _, Fault, Nanos, OpenError, store_name};
 use relay::{Batch, BoxFuture, Relay};
 use sql::SqlOpener;

@@ -4,9 +4,9 @@
 //! same. Here the file system is shut down as it stands, so that nothing reaches the image any more; mounted again it replays its
 //! journal, and the files are what they are after a power failure. The cache of a device and torn sectors are not modelled.
 
-use crate::{RigError, state};
 use crate::command::{Account, run, within};
 use crate::watchdog::Watchdog;
+use crate::{RigError, state};
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions, Permissions};

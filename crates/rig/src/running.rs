@@ -129,7 +129,15 @@ impl Running {
         let password = random_hex().map(Secret::new)?;
         let made = limited(options, &home).and_then(|cgroup| {
             let groups = cgroup.as_ref().map_or(Vec::new(), Cgroup::folders);
-            Ok((cgroup, Watchdog::start(installation.engine.title(), installation.engine.about().end.1, &home.path, &groups)?))
+            Ok((
+                cgroup,
+                Watchdog::start(
+                    installation.engine.title(),
+                    installation.engine.about().end.1,
+                    &home.path,
+                    &groups,
+                )?,
+            ))
         });
         let (cgroup, watchdog) = made.inspect_err(|_| {
             // What cannot be removed now is swept at the next start.

@@ -1,7 +1,9 @@
 //! A drill of transfers between two stores.
 
 use crate::trial::document;
-use result::{Document, DoubtFound, Drill, DrillCalls, DrillFault, DrillLine, DrillPause, FaultAction, RunKind};
+use result::{
+    Document, DoubtFound, Drill, DrillCalls, DrillFault, DrillLine, DrillPause, FaultAction, RunKind,
+};
 
 const STEP_S: f64 = 0.1;
 /// Committed calls of a step in which nothing is wrong.
@@ -62,9 +64,13 @@ fn fault(component: &str, action: FaultAction, after_s: f64, first_commit_s: f64
             in_doubt: 2,
         },
         line,
-        pauses: [("transfer", 0, 0.08), ("transfer", 1, first_commit_s), ("cross-transfer", 0, first_commit_s)]
-            .map(|(kind, store, longest_s)| DrillPause { kind: kind.to_owned(), store: Some(store), longest_s })
-            .to_vec(),
+        pauses: [
+            ("transfer", 0, 0.08),
+            ("transfer", 1, first_commit_s),
+            ("cross-transfer", 0, first_commit_s),
+        ]
+        .map(|(kind, store, longest_s)| DrillPause { kind: kind.to_owned(), store: Some(store), longest_s })
+        .to_vec(),
         refused_after: refused,
         left: Some(3),
         lost_writes: None,
