@@ -401,8 +401,9 @@ impl<W: Driven> Job<'_, W> {
         if self.subject.publishes() {
             let relayed = Some(style).filter(|style| style.has_outbox());
             stack.settings.extend(self.server.relaying.described(relayed));
-            let broker = self.deployment.broker_version();
-            stack.settings.extend(broker.map(|version| ("outbox broker".to_owned(), version)));
+            stack
+                .settings
+                .extend(self.deployment.broker_version().map(|version| ("outbox broker".into(), version)));
         }
         // How a relay within a server at --url works is not known.
         if self.url.is_none() && style.is_settled_over(self.databases.each.len()) {
