@@ -215,6 +215,25 @@ impl RelayOptions {
         variables.chain(sink.password_variable()).collect()
     }
 
+    /// What a server over so many stores finds in its environment that has the relay between them within.
+    pub(crate) fn variables_within(&self, subject: &Subject, stores: usize) -> Vec<(String, String)> {
+        let is_within = subject.how.style.is_settled_over(stores) && !subject.has_relay(stores);
+        if is_within { self.variables(None) } else { Vec::new() }
+    }
+
+    /// How messages of a subject over so many stores are published and relayed, as the comparison key has it.
+    pub fn described_for(&self, subject: &Subject, stores: usize) -> Vec<(String, String)> {
+        let style = subject.how.style;
+        let mut settings = match subject.publishes() {
+            true => self.described(Some(style).filter(|style| style.has_outbox())),
+            false => Vec::new(),
+        };
+        if style.is_settled_over(stores) {
+            settings.extend(self.described_between_stores());
+        }
+        settings
+    }
+
     /// Batch and connections of a relay between stores.
     fn between_stores(&self) -> (u32, u32) {
         (self.batch.unwrap_or(RELAY_BATCH), self.connections)

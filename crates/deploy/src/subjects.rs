@@ -269,9 +269,8 @@ impl Subject {
     ) -> Result<Server> {
         let served = self.served.with_context(|| format!("{} has no server", self.path))?;
         let mut more = self.published_by_itself(&settings.relaying, sink);
-        let has_relay_within = self.how.style.is_settled_over(databases.len()) && !self.speaks_through_ours();
-        let relaying = has_relay_within.then(|| settings.relaying.variables(None));
-        more.extend(relaying.into_iter().flatten().chain(owned_variables(extra)));
+        more.extend(settings.relaying.variables_within(self, databases.len()));
+        more.extend(owned_variables(extra));
         let order = Order { workload: self.workload(), how: &served.offer.how, databases, more: &more };
         Ok(Server::start(served.manifest, &order, settings, log, interrupt)?)
     }

@@ -397,17 +397,12 @@ impl<W: Driven> Job<'_, W> {
     pub(crate) fn stack(&self, target: &TrialTarget<W>, sessions: u32) -> Stack {
         let mut stack = target.stack();
         stack.settings.push(("sessions".into(), sessions.to_string()));
-        let style = self.subject.how.style;
+        // How a relay between stores works that is within a server at --url is not known.
+        let stores = if self.url.is_none() { self.databases.each.len() } else { 1 };
+        stack.settings.extend(self.server.relaying.described_for(self.subject, stores));
         if self.subject.publishes() {
-            let relayed = Some(style).filter(|style| style.has_outbox());
-            stack.settings.extend(self.server.relaying.described(relayed));
-            stack
-                .settings
-                .extend(self.deployment.broker_version().map(|version| ("outbox broker".into(), version)));
-        }
-        // How a relay within a server at --url works is not known.
-        if self.url.is_none() && style.is_settled_over(self.databases.each.len()) {
-            stack.settings.extend(self.server.relaying.described_between_stores());
+            let broker = self.deployment.broker_version();
+            stack.settings.extend(broker.map(|version| ("outbox broker".to_owned(), version)));
         }
         if let Some(commit) = self.subject.commit() {
             stack.server = Some(format!("{} at {commit}", stack.server.as_deref().unwrap_or("unnamed")));
