@@ -41,8 +41,8 @@ fn assert_passed(line: &str) {
     for fault in faults {
         let shard = fault["component"].as_str().unwrap().strip_prefix("shard-");
         let Some(shard) = shard.and_then(|shard| shard.parse::<u64>().ok()) else { continue };
-        let is_own = |pause: &&Value| pause["kind"] == "transfer" && pause["store"] == shard;
-        let own = fault["pauses"].as_array().unwrap().iter().find(is_own).unwrap();
+        let is_own = |of: &&Value| of["kind"] == "transfer" && of["store"] == shard;
+        let own = fault["without_commit"].as_array().unwrap().iter().find(is_own).unwrap();
         assert!(
             own["longest_s"].as_f64().unwrap() > fault["unavailable_s"].as_f64().unwrap() / 2.0,
             "{fault:#}"

@@ -250,16 +250,14 @@ impl RelayOptions {
         let (batch, connections) = self.between_stores();
         if batch > RELAY_BATCH {
             bail!(
-                "--batch {batch} is more than the relay of {} takes at once
-hint: give 1 to {RELAY_BATCH}",
+                "--batch {batch} is more than the relay of {} takes at once\nhint: give 1 to {RELAY_BATCH}",
                 subject.path
             );
         }
         let directions = stores * (stores - 1);
         if connections as usize > directions {
             bail!(
-                "--relay-connections {connections} is more than there are directions between {stores} stores
-hint: give 1 to {directions}"
+                "--relay-connections {connections} is more than there are directions between {stores} stores\nhint: give 1 to {directions}"
             );
         }
         if connections > 1 && subject.how.dialect == Dialect::Sqlite {

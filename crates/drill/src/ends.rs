@@ -1,7 +1,7 @@
 //! The calls of a load by the time at which they ended: how many in each step, and for how long none of a kind was committed.
 
 use model::Nanos;
-use result::{DrillLine, DrillPause};
+use result::{DrillLine, WithoutCommit};
 
 /// A step of the time line.
 const STEP: Nanos = Nanos::from_millis(100);
@@ -32,9 +32,14 @@ pub(crate) fn line(started: Nanos, ends: &[End]) -> DrillLine {
 
 /// The longest time without a commit from a fault to the end of the load, for each of these kinds in each of so many stores of which
 /// there was a call.
-pub(crate) fn pauses(struck: Nanos, ends: &[End], kinds: &[&str], stores: usize) -> Vec<DrillPause> {
+pub(crate) fn without_commit(
+    struck: Nanos,
+    ends: &[End],
+    kinds: &[&str],
+    stores: usize,
+) -> Vec<WithoutCommit> {
     let last = ends.iter().map(|end| end.at).max().unwrap_or(struck).max(struck);
-    let mut pauses = Vec::new();
+    let mut without_commit = Vec::new();
     for (kind, name) in kinds.iter().enumerate() {
         for store in 0..stores {
             let of = || ends.iter().filter(|end| end.kind == kind && end.store == store);
@@ -49,14 +54,14 @@ pub(crate) fn pauses(struck: Nanos, ends: &[End], kinds: &[&str], stores: usize)
                 longest = longest.max(moment - before);
                 before = moment;
             }
-            pauses.push(DrillPause {
+            without_commit.push(WithoutCommit {
                 kind: (*name).to_owned(),
                 store: u32::try_from(store).ok().filter(|_| stores > 1),
                 longest_s: longest.as_secs_f64(),
             });
         }
     }
-    pauses
+    without_commit
 }
 
 #[cfg(test)]
@@ -94,13 +99,13 @@ mod tests {
             end(at(90), true, 1, 0),
             end(at(900), false, 1, 0),
         ];
-        let found = pauses(at(100), &ends, &["transfer", "cross-transfer", "balance"], 2);
+        let found = without_commit(at(100), &ends, &["transfer", "cross-transfer", "balance"], 2);
         let found: Vec<_> = found.iter().map(|of| (of.kind.as_str(), of.store, of.longest_s)).collect();
         assert_eq!(
             found,
             [("transfer", Some(0), 0.7), ("transfer", Some(1), 0.7), ("cross-transfer", Some(0), 0.8)]
         );
-        let alone = pauses(at(100), &ends[..3], &["transfer"], 1);
+        let alone = without_commit(at(100), &ends[..3], &["transfer"], 1);
         assert_eq!((alone[0].store, alone[0].longest_s), (None, 0.05));
     }
 }

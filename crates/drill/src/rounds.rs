@@ -1,7 +1,7 @@
 //! A drill: one fault after the other, each from the first call before it to the last audit after it.
 
 use crate::component::Component;
-use crate::ends::{End, line, pauses};
+use crate::ends::{End, line, without_commit};
 use crate::generator::Order;
 use crate::load::{Aftermath, Load, Struck};
 use crate::stage::{Stage, between_phases, not_within_phase};
@@ -12,8 +12,8 @@ use measure::Monotonic;
 use model::random::Random;
 use model::{Clock, Ledger, Mix, Nanos};
 use result::{
-    Audit, Check, DoubtFound, Drill, DrillCalls, DrillFault, DrillLine, DrillPause, FaultAction, LedgerCheck,
-    Shortfall,
+    Audit, Check, DoubtFound, Drill, DrillCalls, DrillFault, DrillLine, FaultAction, LedgerCheck, Shortfall,
+    WithoutCommit,
 };
 use std::path::Path;
 use std::time::Duration;
@@ -280,7 +280,7 @@ impl<W: Driven> Rounds<'_, W> {
         if let Err(error) = back {
             let mut fault = self.fault((component, action), moments, load.calls, after);
             fault.line = line(started, &load.ends);
-            fault.pauses = self.pauses(struck, &load.ends);
+            fault.without_commit = self.without_commit(struck, &load.ends);
             fault.failures.extend(not_injected);
             fault.failures.push(format!("{error:#}"));
             return Err(NotBack(Box::new(fault)).into());
@@ -360,7 +360,7 @@ impl<W: Driven> Rounds<'_, W> {
             longest_s: aftermath.longest.as_secs_f64(),
             calls,
             line: DrillLine::default(),
-            pauses: Vec::new(),
+            without_commit: Vec::new(),
             refused_after: aftermath.refused,
             left: None,
             lost_writes: moments.lost_writes,
@@ -412,13 +412,13 @@ impl<W: Driven> Rounds<'_, W> {
         fault.calls += load.calls;
         ends.append(&mut load.ends);
         fault.line = line(*started, ends);
-        fault.pauses = self.pauses(*at, ends);
+        fault.without_commit = self.without_commit(*at, ends);
         Ok(())
     }
 
-    fn pauses(&self, struck: Nanos, ends: &[End]) -> Vec<DrillPause> {
+    fn without_commit(&self, struck: Nanos, ends: &[End]) -> Vec<WithoutCommit> {
         let kinds: Vec<&str> = W::KINDS.iter().map(|kind| kind.name).collect();
-        pauses(struck, ends, &kinds, self.stage.databases.each.len())
+        without_commit(struck, ends, &kinds, self.stage.databases.each.len())
     }
 
     fn order(&self, number: u64, generator: u64) -> Order {

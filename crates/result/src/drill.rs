@@ -74,7 +74,7 @@ pub struct DrillFault {
     pub line: DrillLine,
     /// What stood still: for each kind of call of which there was one, how long none was committed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pauses: Vec<DrillPause>,
+    pub without_commit: Vec<WithoutCommit>,
     /// Calls that were refused after the fault.
     pub refused_after: u64,
     /// What was acknowledged or prepared and had not come to its end when the component had come back, such as branches of
@@ -125,7 +125,7 @@ impl DrillLine {
 /// How long no call of a kind was committed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct DrillPause {
+pub struct WithoutCommit {
     pub kind: String,
     /// The store that its calls are for, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]

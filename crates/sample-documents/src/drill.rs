@@ -2,7 +2,7 @@
 
 use crate::trial::document;
 use result::{
-    Document, DoubtFound, Drill, DrillCalls, DrillFault, DrillLine, DrillPause, FaultAction, RunKind,
+    Document, DoubtFound, Drill, DrillCalls, DrillFault, DrillLine, FaultAction, RunKind, WithoutCommit,
 };
 
 const STEP_S: f64 = 0.1;
@@ -64,12 +64,16 @@ fn fault(component: &str, action: FaultAction, after_s: f64, first_commit_s: f64
             in_doubt: 2,
         },
         line,
-        pauses: [
+        without_commit: [
             ("transfer", 0, 0.08),
             ("transfer", 1, first_commit_s),
             ("cross-transfer", 0, first_commit_s),
         ]
-        .map(|(kind, store, longest_s)| DrillPause { kind: kind.to_owned(), store: Some(store), longest_s })
+        .map(|(kind, store, longest_s)| WithoutCommit {
+            kind: kind.to_owned(),
+            store: Some(store),
+            longest_s,
+        })
         .to_vec(),
         refused_after: refused,
         left: Some(3),

@@ -126,6 +126,6 @@ fn relaying<O: SqlOpener>(
     settings: &relay::Settings,
 ) -> Result<Box<dyn relay::Relay>> {
     let (readers, expirers) = (openers(router_catalogue)?, openers(expiry_catalogue)?);
-    let process = RelayProcess::new(&readers, openers(relay_catalogue)?, expirers, size, &settings);
+    let process = RelayProcess::new(&readers, openers(relay_catalogue)?, expirers, size, settings);
     Ok(Box::new(wait_for(process)??))
 }

@@ -19,7 +19,7 @@ pub(super) fn drill<'a>(document: &'a Document, drill: &'a Drill) -> Vec<Block<'
         by_fault(drill).into(),
         Block::Gap,
     ];
-    blocks.extend(pauses(drill).into_iter().flat_map(|table| [table.into(), Block::Gap]));
+    blocks.extend(without_commit(drill).into_iter().flat_map(|table| [table.into(), Block::Gap]));
     blocks.extend(doubts(drill).map(|words| Block::fact("calls in doubt", words)));
     blocks.push(Block::fact("calls", calls(drill)));
     blocks.push(Block::chart(|markup| crate::html::drill::render(markup, drill)));
@@ -118,10 +118,10 @@ fn by_fault(drill: &Drill) -> Table {
 
 /// What stood still at which fault: a column for each kind of call in each store. Nothing where there is one column, which says no more
 /// than the time until a commit.
-fn pauses(drill: &Drill) -> Option<Table> {
+fn without_commit(drill: &Drill) -> Option<Table> {
     let mut kinds: Vec<(&str, Option<u32>)> = Vec::new();
-    for pause in drill.faults.iter().flat_map(|fault| &fault.pauses) {
-        let of = (pause.kind.as_str(), pause.store);
+    for found in drill.faults.iter().flat_map(|fault| &fault.without_commit) {
+        let of = (found.kind.as_str(), found.store);
         if !kinds.contains(&of) {
             kinds.push(of);
         }
@@ -137,8 +137,9 @@ fn pauses(drill: &Drill) -> Option<Table> {
     let rows = alike(drill).into_iter().map(|(name, faults)| {
         let longest = |of: &(&str, Option<u32>)| {
             spread(faults.iter().map(|fault| {
-                let pause = fault.pauses.iter().find(|pause| (pause.kind.as_str(), pause.store) == *of);
-                pause.map(|pause| pause.longest_s)
+                let mut all = fault.without_commit.iter();
+                let found = all.find(|found| (found.kind.as_str(), found.store) == *of);
+                found.map(|found| found.longest_s)
             }))
         };
         std::iter::once(name.clone()).chain(kinds.iter().map(longest)).collect::<Vec<_>>()
