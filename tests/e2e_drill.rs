@@ -74,13 +74,13 @@ fn a_server_is_killed_paused_and_cut_off_and_what_was_asked_of_it_is_there() {
     assert!(killed["refused_after"].as_u64() > Some(0), "{killed:#}");
     assert!(killed["first_commit_s"].as_f64() > killed["unavailable_s"].as_f64(), "{killed:#}");
     // All calls stood still meanwhile.
-    let without_commit = killed["without_commit"].as_array().unwrap();
+    let without_answer = killed["without_answer"].as_array().unwrap();
     assert_eq!(
-        (without_commit.len(), &without_commit[0]["kind"], &without_commit[0]["store"]),
+        (without_answer.len(), &without_answer[0]["kind"], &without_answer[0]["store"]),
         (1, &"tpcb".into(), &Value::Null)
     );
     assert!(
-        without_commit[0]["longest_s"].as_f64() > killed["unavailable_s"].as_f64().map(|away| away / 2.0),
+        without_answer[0]["longest_s"].as_f64() > killed["unavailable_s"].as_f64().map(|away| away / 2.0),
         "{killed:#}"
     );
 }

@@ -289,7 +289,14 @@ impl<W: Driven> Sides<W> {
             relaying: match subject.how.style.is_relayed_over(self.data.stores.shards as usize)
                 || subject.publishes()
             {
-                true => server.relaying,
+                // A relay within a server has its limits.
+                true => RelayOptions {
+                    limits: server
+                        .relaying
+                        .limits
+                        .filter(|_| subject.has_relay(self.data.stores.shards as usize)),
+                    ..server.relaying
+                },
                 false => RelayOptions::default(),
             },
             spec: self.spec(subject),

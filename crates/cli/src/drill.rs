@@ -39,6 +39,8 @@ pub(crate) fn drill<W: Driven>(
     let relaying = RelayOptions {
         sink: sink(args, subject)?,
         limits: limits(Limited::Relay),
+        batch: args.batch,
+        connections: args.relay_connections,
         consumer: args.consumer,
         ..RelayOptions::default()
     };
@@ -48,6 +50,7 @@ pub(crate) fn drill<W: Driven>(
     let chosen = args.amounts.chosen::<W>()?;
     split_for::<W>(W::standard(scale), shards, subject.how.style.name())?;
     can_be_limited(&args.engine, &[subject], false, shards)?;
+    relaying.check(subject, shards as usize)?;
     let has_broker = subject.publishes() && relaying.sink == SinkKind::Kafka;
     if limits(Limited::Broker).is_some() && !has_broker {
         bail!("--limit broker:… needs --sink kafka");

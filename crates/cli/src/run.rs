@@ -138,7 +138,8 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
     let sessions = if args.url.is_some() {
         0
     } else {
-        subject.sessions(plan.workers, pool(args.server.pool, plan.workers))
+        let relay = args.server.relay_connections.unwrap_or_default();
+        subject.sessions(plan.workers, pool(args.server.pool, plan.workers)) + relay
     };
     let deployment =
         Deployment::create(folder.path(), &spec, &data.named, &args.engine.engine_options(), sessions, ui)?;

@@ -62,14 +62,17 @@ impl Host {
         fs::create_dir_all(&folder).with_context(|| format!("could not create {}", folder.display()))?;
         let sqlite = spec.sqlite()?;
         let has_disk = spec.power_cut && named.is_none() && spec.dialect()? == Dialect::Sqlite;
-        let disk = has_disk.then(|| rig::FileDisk::make(&folder)).transpose()?;
+        let disk = has_disk.then(|| rig::FileDisk::make(&folder)).transpose().context(
+            "SQLite's files cannot have a file system of their own\nhint: `--only storage` cuts their power by simulation",
+        )?;
         if spec.dialect()? == Dialect::Sqlite {
             // Copies of what is named lie here too, and are in its journal mode.
             let near = match &named {
                 Some(DbUrl::Sqlite(near)) => near.clone(),
                 Some(DbUrl::Server(_)) | None => sqlite.clone(),
             };
-            in_use::allow_journal(&DbUrl::Sqlite(SqliteUrl { path: folder.join("run.db"), ..near }))?;
+            let of_files = disk.as_ref().map_or(&*folder, rig::FileDisk::folder);
+            in_use::allow_journal(&DbUrl::Sqlite(SqliteUrl { path: of_files.join("run.db"), ..near }))?;
         }
         let limits = spec.limits.as_deref().map(str::parse).transpose()?;
         let engine = match rig::Engine::of(spec.dialect()?).filter(|_| named.is_none()) {

@@ -129,7 +129,7 @@ impl FileLock {
 impl Drop for FileLock {
     /// Removes the file, unless others hold it too: the last of them does.
     fn drop(&mut self) {
-        if self.file.try_lock().is_ok() {
+        if self.file.unlock().is_ok() && self.file.try_lock().is_ok() {
             // One that stays is locked by no one, and is used again.
             let _ = fs::remove_file(&self.path);
         }

@@ -16,6 +16,13 @@ pub struct Private {
 /// The file in a private folder that its owner holds locked.
 const OWNER: &str = "owner";
 
+/// Removes the private folder of a run that is dead, and unmounts what is mounted in it.
+fn remove(path: &Path) -> std::io::Result<()> {
+    let stores = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    stores.chain([path.to_owned()]).for_each(|folder| rig::FileDisk::remove_left(&folder));
+    fs::remove_dir_all(path)
+}
+
 impl Private {
     /// The name of the private folder in the folder of a run.
     pub const NAME: &'static str = "private";
@@ -42,7 +49,7 @@ impl Private {
     /// Removes what a run that is dead has left in its folder, however far it had come. Only for who owns that folder.
     pub fn discard(run: &Path) -> Result<()> {
         for left in [run.join("private.new"), run.join(Private::NAME)] {
-            match fs::remove_dir_all(&left) {
+            match remove(&left) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(error).with_context(|| format!("could not remove {}", left.display()));
                 }
@@ -56,7 +63,7 @@ impl Private {
     pub fn sweep(out: &Path) {
         for path in Private::abandoned(out) {
             // What cannot be removed harms no one but the disk.
-            let _ = fs::remove_dir_all(&path);
+            let _ = remove(&path);
         }
     }
 

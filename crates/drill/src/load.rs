@@ -25,7 +25,7 @@ pub(crate) struct Load<W: Driven> {
     /// What all that it was told implies about the data.
     pub(crate) ledger: W::Ledger,
     pub(crate) calls: DrillCalls,
-    /// Each call that ended otherwise than declined.
+    /// Each call that ended.
     pub(crate) ends: Vec<End>,
     /// When the first call was answered, if one was.
     pub(crate) first: Option<Nanos>,
@@ -192,10 +192,11 @@ impl<W: Driven> Load<W> {
         };
         *count += 1;
         let (kind, store) = (W::kind(call), W::shard(&self.size, call));
-        if !matches!(how, Sorted::Answered(Verdict::Declined)) {
-            let is_committed = matches!(how, Sorted::Answered(_));
-            self.ends.push(End { at, is_committed, kind, store });
-        }
+        let answer = match how {
+            Sorted::Answered(verdict) => Some(*verdict),
+            Sorted::Failed(_) => None,
+        };
+        self.ends.push(End { at, answer, kind, store });
         let Some((struck, aftermath)) = after.as_mut().filter(|(struck, _)| at >= struck.at) else { return };
         aftermath.longest = aftermath.longest.max(at - started);
         match how {

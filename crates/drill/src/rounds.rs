@@ -1,7 +1,7 @@
 //! A drill: one fault after the other, each from the first call before it to the last audit after it.
 
 use crate::component::Component;
-use crate::ends::{End, line, without_commit};
+use crate::ends::{End, line, without_answer};
 use crate::generator::Order;
 use crate::load::{Aftermath, Load, Struck};
 use crate::stage::{Stage, between_phases, not_within_phase};
@@ -13,7 +13,7 @@ use model::random::Random;
 use model::{Clock, Ledger, Mix, Nanos};
 use result::{
     Audit, Check, DoubtFound, Drill, DrillCalls, DrillFault, DrillLine, FaultAction, LedgerCheck, Shortfall,
-    WithoutCommit,
+    WithoutAnswer,
 };
 use std::path::Path;
 use std::time::Duration;
@@ -242,10 +242,14 @@ impl<W: Driven> Rounds<'_, W> {
                 after = Some((Struck { at: struck, done: struck, store }, Aftermath::default()));
                 not_injected
             });
+            let is_cut = action == FaultAction::PowerCut;
+            if is_cut {
+                self.stage.shut_down_disks()?;
+            }
             load.process.kill();
             load.gone(&mut after)?;
-            let is_cut = action == FaultAction::PowerCut;
-            let commit_s = commit_s(&mut random);
+            // Of a stream of its own: other drawn things are the same whether there is a disk or not.
+            let commit_s = commit_s(&mut Random::stream(self.asked.seed, &[2, number]));
             // Half of the times all is lost, otherwise half of it.
             let all = random.chance(1, 2);
             let mut keeps = || !all && random.chance(1, 2);
@@ -280,7 +284,7 @@ impl<W: Driven> Rounds<'_, W> {
         if let Err(error) = back {
             let mut fault = self.fault((component, action), moments, load.calls, after);
             fault.line = line(started, &load.ends);
-            fault.without_commit = self.without_commit(struck, &load.ends);
+            fault.without_answer = self.without_answer(struck, &load.ends, self.clock.now());
             fault.failures.extend(not_injected);
             fault.failures.push(format!("{error:#}"));
             return Err(NotBack(Box::new(fault)).into());
@@ -360,7 +364,7 @@ impl<W: Driven> Rounds<'_, W> {
             longest_s: aftermath.longest.as_secs_f64(),
             calls,
             line: DrillLine::default(),
-            without_commit: Vec::new(),
+            without_answer: Vec::new(),
             refused_after: aftermath.refused,
             left: None,
             lost_writes: moments.lost_writes,
@@ -390,6 +394,7 @@ impl<W: Driven> Rounds<'_, W> {
     /// Has no more calls made, and waits for those that are under way.
     fn end_load(&self, struck: &mut Struckdown<W>) -> Result<()> {
         let Struckdown { fault, ledger, started, struck: at, ends, load } = struck;
+        let until = self.clock.now();
         if let Some(ended) = &load.ended {
             let why = ended.as_deref().unwrap_or("without a request to stop");
             fault.failures.push(format!("the load generator ended by itself: {why}"));
@@ -412,13 +417,13 @@ impl<W: Driven> Rounds<'_, W> {
         fault.calls += load.calls;
         ends.append(&mut load.ends);
         fault.line = line(*started, ends);
-        fault.without_commit = self.without_commit(*at, ends);
+        fault.without_answer = self.without_answer(*at, ends, until);
         Ok(())
     }
 
-    fn without_commit(&self, struck: Nanos, ends: &[End]) -> Vec<WithoutCommit> {
+    fn without_answer(&self, struck: Nanos, ends: &[End], until: Nanos) -> Vec<WithoutAnswer> {
         let kinds: Vec<&str> = W::KINDS.iter().map(|kind| kind.name).collect();
-        without_commit(struck, ends, &kinds, self.stage.databases.each.len())
+        without_answer(struck, until, ends, &kinds, self.stage.databases.each.len())
     }
 
     fn order(&self, number: u64, generator: u64) -> Order {

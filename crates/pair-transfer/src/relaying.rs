@@ -88,7 +88,7 @@ impl<O: SqlOpener> RelayProcess<O> {
             all.refunded += refunded;
             all.batches += batches;
             match ended {
-                // Another relay was there at the same moment.
+                // Another relay, or another direction, was there at the same moment: the next turn takes the batch again.
                 Ok(()) | Err((_, Fault::Conflict(_))) => {}
                 Err((shard, fault)) => {
                     error.get_or_insert_with(|| format!("{}: {fault}", store_name(shard)));

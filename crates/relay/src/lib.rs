@@ -143,6 +143,8 @@ impl Settings {
     }
 }
 
+/// Most connections to each store: there is room for them next to the sessions of calls.
+pub const CONNECTIONS_MAX: u32 = 16;
 /// Most messages of an outbox that are published together.
 pub const BATCH_MAX: u32 = 10_000;
 /// Messages of an outbox that are published together unless another number is chosen.

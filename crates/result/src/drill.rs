@@ -72,16 +72,16 @@ pub struct DrillFault {
     /// The calls that ended under load, over time.
     #[serde(default, skip_serializing_if = "DrillLine::is_empty")]
     pub line: DrillLine,
-    /// What stood still: for each kind of call of which there was one, how long none was committed.
+    /// For each kind of call of which one has ended, how long none was answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub without_commit: Vec<WithoutCommit>,
+    pub without_answer: Vec<WithoutAnswer>,
     /// Calls that were refused after the fault.
     pub refused_after: u64,
     /// What was acknowledged or prepared and had not come to its end when the component had come back, such as branches of
     /// transactions whose coordinator was killed; `null` where a workload leaves nothing.
     pub left: Option<u64>,
-    /// Writes to SQLite's files that were not flushed when their power was cut, and that were lost; `null` where it was not. What
-    /// other engines lose of theirs is not counted.
+    /// Writes to SQLite's files that were not flushed when their power was cut, and that were lost; `null` where it was not. What is
+    /// lost of files on a file system of their own, and by other engines, is not counted.
     pub lost_writes: Option<u64>,
     /// Messages that were published again; `null` where none are published.
     pub duplicates: Option<u64>,
@@ -122,15 +122,15 @@ impl DrillLine {
     }
 }
 
-/// How long no call of a kind was committed.
+/// How long no call of a kind was answered, as committed or as declined.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct WithoutCommit {
+pub struct WithoutAnswer {
     pub kind: String,
-    /// The store that its calls are for, where there are several.
+    /// The store in which its calls begin, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store: Option<u32>,
-    /// The longest time, in seconds, between two commits, from the fault to the first and from the last to the end of the load.
+    /// The longest time, in seconds, between two answers, from the fault to the first and from the last to the end of the load.
     pub longest_s: f64,
 }
 

@@ -72,7 +72,7 @@ pub use cost::{
 pub use curve::{Axis, Curve, Knee, Point, Scalability};
 pub use demand::{AllDue, Demand, Level};
 pub use drill::{
-    DoubtFound, Drill, DrillCalls, DrillFault, DrillLine, FaultAction, Shortfall, WithoutCommit,
+    DoubtFound, Drill, DrillCalls, DrillFault, DrillLine, FaultAction, Shortfall, WithoutAnswer,
 };
 pub use engine::{
     DEAD_ROWS, Engine, Gauge, GaugeKind, Grouping, LOG_WRITTEN, Missing, Outage, Refused, SESSIONS_OPENED,

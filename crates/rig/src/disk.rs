@@ -159,7 +159,7 @@ impl FileDisk {
     pub fn make(folder: &Path) -> Result<FileDisk, RigError> {
         can_have_own_disk()?;
         // The watchdog works elsewhere.
-        let home = folder.canonicalize().map_err(|error| RigError::folder(folder, error))?.join("storage");
+        let home = storage(&folder.canonicalize().map_err(|error| RigError::folder(folder, error))?);
         let at = state::data(&home);
         fs::create_dir_all(&at).map_err(|error| RigError::folder(&at, error))?;
         let watchdog = Watchdog::start("a file system", "KILL", &home, &[])?;
@@ -186,15 +186,26 @@ impl FileDisk {
         self.disk.flush()
     }
 
-    /// Cuts its power and puts it back: what was not flushed is lost. No process may have a file of it open. From then on it writes its
-    /// journal every `commit_s` seconds.
+    /// Cuts its power: what was not flushed is lost, and every later request to it fails.
     ///
     /// # Errors
-    /// It cannot be shut down, unmounted or mounted.
-    pub fn cut_power(&mut self, commit_s: u32) -> Result<(), RigError> {
-        self.disk.cut()?;
+    /// It cannot be shut down.
+    pub fn cut(&self) -> Result<(), RigError> {
+        self.disk.cut()
+    }
+
+    /// Mounts it again once no process has a file of it open. From then on it writes its journal every `commit_s` seconds.
+    ///
+    /// # Errors
+    /// It cannot be unmounted or mounted.
+    pub fn restore(&mut self, commit_s: u32) -> Result<(), RigError> {
         self.disk.unmount(commit_s)?;
         self.disk.mount()
+    }
+
+    /// Removes what a process has left in a folder that was killed together with its watchdog.
+    pub fn remove_left(folder: &Path) {
+        remove(&storage(folder));
     }
 }
 
@@ -205,6 +216,10 @@ impl Drop for FileDisk {
             watchdog.dismiss();
         }
     }
+}
+
+fn storage(folder: &Path) -> PathBuf {
+    folder.join("storage")
 }
 
 fn remove(home: &Path) {

@@ -2,7 +2,7 @@
 
 use crate::trial::document;
 use result::{
-    Document, DoubtFound, Drill, DrillCalls, DrillFault, DrillLine, FaultAction, RunKind, WithoutCommit,
+    Document, DoubtFound, Drill, DrillCalls, DrillFault, DrillLine, FaultAction, RunKind, WithoutAnswer,
 };
 
 const STEP_S: f64 = 0.1;
@@ -64,12 +64,12 @@ fn fault(component: &str, action: FaultAction, after_s: f64, first_commit_s: f64
             in_doubt: 2,
         },
         line,
-        without_commit: [
+        without_answer: [
             ("transfer", 0, 0.08),
             ("transfer", 1, first_commit_s),
             ("cross-transfer", 0, first_commit_s),
         ]
-        .map(|(kind, store, longest_s)| WithoutCommit {
+        .map(|(kind, store, longest_s)| WithoutAnswer {
             kind: kind.to_owned(),
             store: Some(store),
             longest_s,

@@ -64,7 +64,10 @@ impl<'a, W: Driven> TrialRunner<'a, W> {
         for variant in variants {
             let subject = subjects::find(&variant.subject)?;
             subject.check_clients(variant.plan.workers)?;
-            sessions.push((variant.spec.clone(), subject.sessions(variant.plan.workers, variant.pool)));
+            // Room for one connection of a relay there is anyway.
+            let relay = variant.relaying.connections.saturating_sub(1);
+            sessions
+                .push((variant.spec.clone(), subject.sessions(variant.plan.workers, variant.pool) + relay));
         }
         for places in together {
             let all = places.iter().map(|place| sessions[*place].1).sum();

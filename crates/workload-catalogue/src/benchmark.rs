@@ -32,6 +32,7 @@ impl Benchmark for FoodCatalogue {
     const GOLDEN_LOAD_SEED: u64 = 1;
     const CHANCE_NEEDS_FRESH: bool = false;
     const OF_LOAD: &'static [&'static str] = &["row-counts", "template-references"];
+    // Random calls of `verify` also remove what was loaded.
     const OF_INPUTS: &'static [&'static str] = &["food-versions", "row-counts"];
     type Context = Cardinality;
     type Evidence = Vec<Stored>;

@@ -19,8 +19,8 @@ pub(crate) struct Drill {
     /// Linux).
     #[arg(long, value_delimiter = ',', value_name = "COMPONENT[:FAULT]")]
     pub(crate) only: Vec<String>,
-    /// Inject power cuts of the storage only. For PostgreSQL and MariaDB this needs root on Linux; files of SQLite lose power by
-    /// simulation where it cannot be had, and with `--only storage`.
+    /// Inject power cuts of the storage only. For PostgreSQL and MariaDB this needs root on Linux; files of SQLite are then on
+    /// an ext4 file system that is shut down. Otherwise, and with `--only storage`, their unflushed writes are undone.
     #[arg(long, conflicts_with = "only")]
     pub(crate) power_cut: bool,
     /// Number of stores that the data is split over, each with its own engine [default: 2 if calls cross
@@ -51,6 +51,12 @@ pub(crate) struct Drill {
     /// [default: file].
     #[arg(long)]
     pub(crate) sink: Option<SinkKind>,
+    /// Maximum messages per batch of the relay, 1 to 10,000 of an outbox, 1 to 64 between stores [default: 500, between stores 64].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(relay::BATCH_MAX)))]
+    pub(crate) batch: Option<u32>,
+    /// Connections of the relay between stores to each of them, 1 to 16, one for each direction between two stores at most.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(relay::CONNECTIONS_MAX)))]
+    pub(crate) relay_connections: u32,
     /// Start a consumer with an inbox, which processes each published message exactly once; faults are then also injected into it.
     #[arg(long)]
     pub(crate) consumer: bool,

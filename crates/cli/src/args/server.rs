@@ -36,8 +36,8 @@ pub(crate) struct ServerArgs {
     /// Maximum messages per batch of the relay, 1 to 10,000 of an outbox, 1 to 64 between stores [default: 500, between stores 64].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(relay::BATCH_MAX)))]
     pub(crate) batch: Option<u32>,
-    /// Connections of the relay between stores to each of them, one for each direction between two stores at most [default: 1].
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Connections of the relay between stores to each of them, 1 to 16, one for each direction between two stores at most [default: 1].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(relay::CONNECTIONS_MAX)))]
     pub(crate) relay_connections: Option<u32>,
     /// Partitions of the Kafka topic, 1 to 1,000 [default: 4].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(relay::PARTITIONS_MAX)))]
@@ -116,8 +116,8 @@ pub(crate) struct Relay {
     /// Maximum messages per batch, 1 to 10,000 of an outbox, 1 to 64 between stores [default: 500, between stores 64].
     #[arg(long, env = "STACKMARK_BATCH", value_parser = clap::value_parser!(u32).range(1..=i64::from(relay::BATCH_MAX)))]
     pub(crate) batch: Option<u32>,
-    /// Connections to each store, one for each direction between two stores at most.
-    #[arg(long, env = "STACKMARK_RELAY_CONNECTIONS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Connections to each store, 1 to 16, one for each direction between two stores at most.
+    #[arg(long, env = "STACKMARK_RELAY_CONNECTIONS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(relay::CONNECTIONS_MAX)))]
     pub(crate) relay_connections: u32,
     /// Exit by SIGKILL after a batch was acknowledged, before its rows are removed: for drills.
     #[arg(long, hide = true, env = "STACKMARK_ENDS_AFTER_PUBLISHING", value_parser = clap::builder::BoolishValueParser::new())]

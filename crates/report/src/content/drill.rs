@@ -19,7 +19,7 @@ pub(super) fn drill<'a>(document: &'a Document, drill: &'a Drill) -> Vec<Block<'
         by_fault(drill).into(),
         Block::Gap,
     ];
-    blocks.extend(without_commit(drill).into_iter().flat_map(|table| [table.into(), Block::Gap]));
+    blocks.extend(without_answer(drill).into_iter().flat_map(|table| [table.into(), Block::Gap]));
     blocks.extend(doubts(drill).map(|words| Block::fact("calls in doubt", words)));
     blocks.push(Block::fact("calls", calls(drill)));
     blocks.push(Block::chart(|markup| crate::html::drill::render(markup, drill)));
@@ -116,11 +116,11 @@ fn by_fault(drill: &Drill) -> Table {
     Table::new(caption, columns(titles, 1..)).of(rows.collect::<Vec<_>>())
 }
 
-/// What stood still at which fault: a column for each kind of call in each store. Nothing where there is one column, which says no more
+/// How long which calls had no answer: a column for each kind of call in each store. Nothing where there is one column, which says no more
 /// than the time until a commit.
-fn without_commit(drill: &Drill) -> Option<Table> {
+fn without_answer(drill: &Drill) -> Option<Table> {
     let mut kinds: Vec<(&str, Option<u32>)> = Vec::new();
-    for found in drill.faults.iter().flat_map(|fault| &fault.without_commit) {
+    for found in drill.faults.iter().flat_map(|fault| &fault.without_answer) {
         let of = (found.kind.as_str(), found.store);
         if !kinds.contains(&of) {
             kinds.push(of);
@@ -137,14 +137,14 @@ fn without_commit(drill: &Drill) -> Option<Table> {
     let rows = alike(drill).into_iter().map(|(name, faults)| {
         let longest = |of: &(&str, Option<u32>)| {
             spread(faults.iter().map(|fault| {
-                let mut all = fault.without_commit.iter();
+                let mut all = fault.without_answer.iter();
                 let found = all.find(|found| (found.kind.as_str(), found.store) == *of);
                 found.map(|found| found.longest_s)
             }))
         };
         std::iter::once(name.clone()).chain(kinds.iter().map(longest)).collect::<Vec<_>>()
     });
-    let caption = "Longest time without a committed call of a kind, from the fault to the end of the load: median and longest";
+    let caption = "Longest time without an answered call of a kind, from the fault to the end of the load: median and longest";
     Some(Table::new(caption, columns(titles.iter().map(String::as_str), 1..)).of(rows.collect::<Vec<_>>()))
 }
 

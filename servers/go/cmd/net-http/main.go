@@ -125,6 +125,7 @@ func relayTransfers(stores *transfer.Stores, open opening, log func(line string)
 	if err != nil {
 		return nil, err
 	}
+	of.Connections = min(of.Connections, stores.Directions())
 	pools, err := open(of.Connections)
 	if err != nil {
 		return nil, err

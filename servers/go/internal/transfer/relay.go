@@ -16,8 +16,7 @@ import (
 const (
 	// batchMax messages are relayed together at most: the statements for many rows have so many.
 	batchMax = 64
-	// connectionsMax is more than there are directions between the stores of any deployment.
-	connectionsMax = 100_000
+	connectionsMax = 16
 	// rest is for how long a relay that has found nothing waits before it looks again.
 	rest = 5 * time.Millisecond
 	// What the store of a target has made of a transfer.

@@ -10,6 +10,9 @@ type Stores struct {
 	scale int64
 }
 
+// Directions is in how many ways something can go from one store to another.
+func (s *Stores) Directions() int { return len(s.ranges) * (len(s.ranges) - 1) }
+
 // NewStores makes the map of what each store has answered to Questions.
 func NewStores(answers [][]int64) (*Stores, error) {
 	stores := &Stores{}

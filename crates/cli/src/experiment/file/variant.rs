@@ -76,6 +76,8 @@ impl Common<'_> {
     pub(super) fn draft<W: Driven>(&self, combination: &Combination, span: &Span) -> Result<Draft> {
         let (source, entries) = (&self.source, combination.entries.as_slice());
         let subject = self.subject(entries, span)?;
+        let shards = get(entries, "shards").map(|entry| self.shards::<W>(entry)).transpose()?.unwrap_or(1);
+        let settles = subject.how.style.is_settled_over(shards as usize);
         let mut words = Words::default();
         for entry in entries {
             let key = entry.key.as_str();
@@ -87,6 +89,8 @@ impl Common<'_> {
             let at_sink = ["sink", "partitions", "consumer"].contains(&key);
             let missing = match key {
                 "polling" if !has_outbox(subject) => Some("an outbox relay"),
+                "batch" if !has_outbox(subject) && !settles => Some("a relay"),
+                "relay-connections" if !settles => Some("a relay between stores"),
                 "consumer" if !subject.publishes_events() => Some("events that are published"),
                 _ if at_sink && !subject.publishes() => Some("messages that are published"),
                 _ => None,
@@ -122,7 +126,6 @@ impl Common<'_> {
         asked.extend(programs.iter().map(|programs| ("engine-bin".to_owned(), programs.clone())));
         let statement_statistics = self.statement_statistics(entries, subject, &mut asked)?;
 
-        let shards = get(entries, "shards").map(|entry| self.shards::<W>(entry)).transpose()?.unwrap_or(1);
         if shards > 1 {
             asked.push(("shards".into(), shards.to_string()));
         }
