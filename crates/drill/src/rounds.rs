@@ -242,12 +242,9 @@ impl<W: Driven> Rounds<'_, W> {
                 after = Some((Struck { at: struck, done: struck, store }, Aftermath::default()));
                 not_injected
             });
-            let is_cut = action == FaultAction::PowerCut;
-            if is_cut {
-                self.stage.shut_down_disks()?;
-            }
             load.process.kill();
             load.gone(&mut after)?;
+            let is_cut = action == FaultAction::PowerCut;
             // Of a stream of its own: other drawn things are the same whether there is a disk or not.
             let commit_s = commit_s(&mut Random::stream(self.asked.seed, &[2, number]));
             // Half of the times all is lost, otherwise half of it.

@@ -291,13 +291,8 @@ impl<'a, W: Driven> Stage<'a, W> {
             .try_for_each(|file| slow_storage::forget(&file).context("could not forget what was not flushed"))
     }
 
-    /// Shuts down the file systems of an embedded engine's files, whatever is under way. Processes that use them are ended then.
-    pub(crate) fn shut_down_disks(&mut self) -> Result<()> {
-        self.deployment.disks().try_for_each(|disk| disk.cut()).context("the power could not be cut")
-    }
-
     /// Ends all that writes to the files of an embedded engine, but for the load generator, which is gone. What they have not flushed is
-    /// lost: all that is on a file system of their own that was shut down, which then writes its journal every `commit_s` seconds; otherwise what `keeps`
+    /// lost: all that is on a file system of their own, which then writes its journal every `commit_s` seconds; otherwise what `keeps`
     /// does not keep. Gives how many writes that was, where it is known.
     pub(crate) fn cut_power(
         &mut self,
@@ -313,7 +308,7 @@ impl<'a, W: Driven> Stage<'a, W> {
         }
         let mut has_disk = false;
         for disk in self.deployment.disks() {
-            disk.restore(commit_s).context("the power could not be restored")?;
+            disk.cut_power(commit_s).context("the power could not be cut")?;
             has_disk = true;
         }
         if has_disk {

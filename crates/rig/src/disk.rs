@@ -186,19 +186,13 @@ impl FileDisk {
         self.disk.flush()
     }
 
-    /// Cuts its power: what was not flushed is lost, and every later request to it fails.
+    /// Cuts its power and puts it back: what was not flushed is lost. Processes that have a file of it open were killed before this: a
+    /// flush that is under way while ext4 is shut down may report success. From then on it writes its journal every `commit_s` seconds.
     ///
     /// # Errors
-    /// It cannot be shut down.
-    pub fn cut(&self) -> Result<(), RigError> {
-        self.disk.cut()
-    }
-
-    /// Mounts it again once no process has a file of it open. From then on it writes its journal every `commit_s` seconds.
-    ///
-    /// # Errors
-    /// It cannot be unmounted or mounted.
-    pub fn restore(&mut self, commit_s: u32) -> Result<(), RigError> {
+    /// It cannot be shut down, unmounted or mounted.
+    pub fn cut_power(&mut self, commit_s: u32) -> Result<(), RigError> {
+        self.disk.cut()?;
         self.disk.unmount(commit_s)?;
         self.disk.mount()
     }

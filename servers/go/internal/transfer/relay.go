@@ -15,7 +15,7 @@ import (
 
 const (
 	// batchMax messages are relayed together at most: the statements for many rows have so many.
-	batchMax = 64
+	batchMax       = 64
 	connectionsMax = 16
 	// rest is for how long a relay that has found nothing waits before it looks again.
 	rest = 5 * time.Millisecond
