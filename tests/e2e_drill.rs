@@ -153,6 +153,8 @@ fn what_cannot_be_struck_is_said_before_anything_starts() {
     refused(&workdir, "drill tpcb --shards 3 --scale 2", &["can be split over 2 stores at most"]);
     refused(&workdir, "drill transfer --shards 2", &["plain makes a transfer in one store"]);
     refused(&workdir, "drill tpcb --consumer", &["--consumer has no effect on tpcb", "publishes no events"]);
+    refused(&workdir, "drill tpcb --batch 7", &["--batch has no effect on tpcb", "it has no relay"]);
+    refused(&workdir, "drill tpcb --relay-connections 2", &["it has no relay between stores"]);
     refused(&workdir, "drill nonsense", &["nonsense"]);
     assert!(workdir.runs().is_empty());
 }

@@ -50,7 +50,24 @@ pub(crate) fn drill<W: Driven>(
     let chosen = args.amounts.chosen::<W>()?;
     split_for::<W>(W::standard(scale), shards, subject.how.style.name())?;
     can_be_limited(&args.engine, &[subject], false, shards)?;
-    relaying.check(subject, shards as usize)?;
+    let (style, stores) = (subject.how.style, shards as usize);
+    for (option, is_given, has_effect, missing) in [
+        ("--batch", args.batch.is_some(), style.is_relayed_over(stores), "relay"),
+        (
+            "--relay-connections",
+            args.relay_connections > 1,
+            style.is_settled_over(stores),
+            "relay between stores",
+        ),
+    ] {
+        if is_given && !has_effect {
+            bail!(
+                "{option} has no effect on {}: it has no {missing}\nhint: leave {option} out",
+                subject.path
+            );
+        }
+    }
+    relaying.check(subject, stores)?;
     let has_broker = subject.publishes() && relaying.sink == SinkKind::Kafka;
     if limits(Limited::Broker).is_some() && !has_broker {
         bail!("--limit broker:… needs --sink kafka");

@@ -115,7 +115,8 @@ fn by_magic(number: u32) -> &'static str {
 #[cfg(target_os = "linux")]
 mod system {
     use super::FileSystem;
-    use procfs::process::{MountInfo, Process};
+    use procfs::FromBufRead as _;
+    use procfs::process::{MountInfo, MountInfos};
     use std::collections::BTreeSet;
     use std::fs;
     use std::io;
@@ -123,7 +124,10 @@ mod system {
 
     pub(super) fn look_up(path: &Path) -> io::Result<FileSystem> {
         let space = rustix::fs::statvfs(path)?;
-        let mounts = Process::myself().and_then(|me| me.mountinfo()).map_err(io::Error::other)?;
+        // The name of a folder need not be UTF-8.
+        let text = fs::read("/proc/self/mountinfo")?;
+        let text = String::from_utf8_lossy(&text);
+        let mounts = MountInfos::from_buf_read(text.as_bytes()).map_err(io::Error::other)?;
         let mount = holding(path, &mounts.0);
         let kind = match mount {
             Some(mount) => mount.fs_type.clone(),

@@ -49,7 +49,9 @@ impl Cgroup {
     ///
     /// [`RigError::NotPermitted`] says what is missing and what would help.
     pub fn new(name: &str, limits: &Limits) -> Result<Cgroup, RigError> {
-        let read = |path| fs::read_to_string(path).unwrap_or_default();
+        // The name of a folder need not be UTF-8.
+        let read =
+            |path| fs::read(path).map(|text| String::from_utf8_lossy(&text).into_owned()).unwrap_or_default();
         Cgroup::within(&Tree::read(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup")), name, limits)
     }
 
