@@ -201,13 +201,8 @@ fn is_topic(name: &str) -> bool {
 }
 
 impl RelayOptions {
-    /// What a relay finds in its environment that publishes to a sink; one between stores has none.
-    pub(crate) fn variables(&self, sink: Option<&SinkAddress>) -> Vec<(String, String)> {
-        let Some(sink) = sink else {
-            let (batch, connections) = self.between_stores();
-            let variables = [("STACKMARK_BATCH", batch), ("STACKMARK_RELAY_CONNECTIONS", connections)];
-            return variables.map(|(name, value)| (name.to_owned(), value.to_string())).to_vec();
-        };
+    /// What a relay that publishes to a sink finds in its environment.
+    pub(crate) fn variables(&self, sink: &SinkAddress) -> Vec<(String, String)> {
         let batch = self.batch.unwrap_or(relay::BATCH);
         let variables = [("STACKMARK_SINK", sink.written()), ("STACKMARK_BATCH", batch.to_string())];
         let polling = self.polling.map(|polling| ("STACKMARK_POLLING", polling.to_string()));
@@ -215,10 +210,20 @@ impl RelayOptions {
         variables.chain(sink.password_variable()).collect()
     }
 
+    /// What the relay of a style finds in its environment.
+    pub(crate) fn variables_of(&self, style: Style, sink: &SinkAddress) -> Vec<(String, String)> {
+        if style.has_outbox() { self.variables(sink) } else { self.variables_between_stores() }
+    }
+
+    /// What a relay between stores finds in its environment.
+    pub(crate) fn variables_between_stores(&self) -> Vec<(String, String)> {
+        self.between_stores(["STACKMARK_BATCH", "STACKMARK_RELAY_CONNECTIONS"])
+    }
+
     /// What a server over so many stores finds in its environment that has the relay between them within.
     pub(crate) fn variables_within(&self, subject: &Subject, stores: usize) -> Vec<(String, String)> {
         let is_within = subject.how.style.is_settled_over(stores) && !subject.has_relay(stores);
-        if is_within { self.variables(None) } else { Vec::new() }
+        if is_within { self.variables_between_stores() } else { Vec::new() }
     }
 
     /// How messages of a subject over so many stores are published and relayed, as the comparison key has it.
@@ -234,9 +239,10 @@ impl RelayOptions {
         settings
     }
 
-    /// Batch and connections of a relay between stores.
-    fn between_stores(&self) -> (u32, u32) {
-        (self.batch.unwrap_or(RELAY_BATCH), self.connections)
+    /// Batch and connections of a relay between stores, under these names.
+    fn between_stores(&self, [batch, connections]: [&str; 2]) -> Vec<(String, String)> {
+        let batch_max = self.batch.unwrap_or(RELAY_BATCH).to_string();
+        vec![(batch.to_owned(), batch_max), (connections.to_owned(), self.connections.to_string())]
     }
 
     /// Rejects what the relay of a subject over so many stores cannot do.
@@ -247,8 +253,8 @@ impl RelayOptions {
         if !subject.how.style.is_settled_over(stores) {
             return Ok(());
         }
-        let (batch, connections) = self.between_stores();
-        if batch > RELAY_BATCH {
+        let RelayOptions { batch, connections, .. } = *self;
+        if let Some(batch) = batch.filter(|batch| *batch > RELAY_BATCH) {
             bail!(
                 "--batch {batch} is more than the relay of {} takes at once\nhint: give 1 to {RELAY_BATCH}",
                 subject.path
@@ -272,10 +278,7 @@ impl RelayOptions {
 
     /// How a relay between stores works, as the comparison key has it.
     pub fn described_between_stores(&self) -> Vec<(String, String)> {
-        let (batch, connections) = self.between_stores();
-        [("relay batch", batch), ("relay connections", connections)]
-            .map(|(name, value)| (name.to_owned(), value.to_string()))
-            .to_vec()
+        self.between_stores(["relay batch", "relay connections"])
     }
 
     /// How messages are published, as the comparison key has it: by the relay of a style, or without one by whoever commits.

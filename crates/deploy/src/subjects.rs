@@ -225,8 +225,7 @@ impl Subject {
             return Ok(None);
         }
         let how = self.how.path();
-        // Only an outbox has messages that go anywhere.
-        let mut more = relaying.variables(self.how.style.has_outbox().then_some(sink));
+        let mut more = relaying.variables_of(self.how.style, sink);
         more.extend(owned_variables(extra));
         let order = Order { workload: self.workload(), how: &how, databases, more: &more };
         let settings = ServerSettings::of_one(relaying.limits);
@@ -251,7 +250,7 @@ impl Subject {
     /// Environment of a server or load generator that publishes messages itself.
     pub fn published_by_itself(&self, relaying: &RelayOptions, sink: &SinkAddress) -> Vec<(String, String)> {
         let has_own = self.publishes() && !self.has_relay(1);
-        if has_own { relaying.variables(Some(sink)) } else { Vec::new() }
+        if has_own { relaying.variables(sink) } else { Vec::new() }
     }
 
     /// Starts its server on databases, one in each store, with `extra` variables. `sink` is where it publishes if no relay of ours does.

@@ -124,10 +124,7 @@ mod system {
 
     pub(super) fn look_up(path: &Path) -> io::Result<FileSystem> {
         let space = rustix::fs::statvfs(path)?;
-        // The name of a folder need not be UTF-8.
-        let text = fs::read("/proc/self/mountinfo")?;
-        let text = String::from_utf8_lossy(&text);
-        let mounts = MountInfos::from_buf_read(text.as_bytes()).map_err(io::Error::other)?;
+        let mounts = mounts(&fs::read("/proc/self/mountinfo")?)?;
         let mount = holding(path, &mounts.0);
         let kind = match mount {
             Some(mount) => mount.fs_type.clone(),
@@ -145,6 +142,11 @@ mod system {
             free_bytes: Some(space.f_bavail * space.f_frsize),
             total_bytes: Some(space.f_blocks * space.f_frsize),
         })
+    }
+
+    /// What `/proc/self/mountinfo` lists. The name of a folder need not be UTF-8, and procfs takes nothing else.
+    pub(super) fn mounts(text: &[u8]) -> io::Result<MountInfos> {
+        MountInfos::from_buf_read(String::from_utf8_lossy(text).as_bytes()).map_err(io::Error::other)
     }
 
     /// The mount with the longest matching mount point; of equals the last, which covers the others.
@@ -250,6 +252,16 @@ mod tests {
             assert_eq!(by_magic(number), "unknown", "{number:x}");
         }
         assert!(MAGIC.iter().all(|(_, name)| on(name)));
+    }
+
+    #[test]
+    fn a_mount_whose_name_is_not_utf_8_hides_no_other() {
+        let text =
+            b"1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 7:0 / /not\xff\xfetext rw - ext4 /dev/loop0 rw\n\
+                     3 1 0:9 / /data rw - tmpfs tmpfs rw\n";
+        let mounts = system::mounts(text).expect("three lines as the kernel writes them");
+        let found = system::holding(Path::new("/data/bench.db"), &mounts.0).expect("it is there");
+        assert_eq!((mounts.0.len(), found.fs_type.as_str()), (3, "tmpfs"));
     }
 
     #[test]
