@@ -374,7 +374,11 @@ fn clients_that_hang_up_leave_each_call_whole_or_unmade() {
     runtime().block_on(async {
         let mut stream = inputs(&store, 6, 0);
         let mut session = target.open(0).await.expect("a server that runs");
-        for turn in 0..150 {
+        for turn in 0..3_000 {
+            // On a busy machine more calls end before their client has looked three times.
+            if turn >= 150 && doubtful > 20 {
+                break;
+            }
             let call = stream.draw();
             let mut work = CallWork::default();
             let whole = if turn % 3 == 0 {
@@ -393,7 +397,6 @@ fn clients_that_hang_up_leave_each_call_whole_or_unmade() {
     });
     // The server ends what it has begun before it stops.
     drop(served);
-    // Of fifty.
     assert!(doubtful > 20, "only {doubtful} calls were given up: this test has shown little");
     let found = store.find(&before, &Claims::of(&ledger, true));
     assert!(found.failed().iter().all(|name| name.contains("remote")), "{:#?}", found.failed());

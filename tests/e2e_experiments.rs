@@ -214,6 +214,29 @@ fn ctrl_c_keeps_what_was_measured_and_names_the_command_that_goes_on() {
 }
 
 #[test]
+fn several_experiments_run_one_after_the_other_and_all_are_checked_first() {
+    let workdir = Workdir::empty();
+    let on_sqlite = FILE.split_once("[[variant]]\nname = \"PostgreSQL\"").unwrap().0;
+    fs::write(workdir.path("first.toml"), on_sqlite).unwrap();
+    fs::write(workdir.path("second.toml"), on_sqlite.replace("tpcb", "tpcc")).unwrap();
+    fs::write(workdir.path("wrong.toml"), on_sqlite.replace("clients", "client")).unwrap();
+    workdir.run("experiment first.toml wrong.toml").refused(&["wrong.toml:9", "client"]);
+    assert!(workdir.runs().is_empty());
+    let ran = workdir.run("experiment first.toml second.toml --blocks 1 --duration 200ms");
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    let documents = workdir.runs().into_iter().map(|run| {
+        let text = fs::read_to_string(run.join("result.json")).unwrap();
+        serde_json::from_str::<Value>(&text).unwrap()
+    });
+    let mut workloads: Vec<String> = documents
+        .inspect(|document| assert_eq!(document["state"], "complete"))
+        .map(|document| document["trials"][0]["subject"].as_str().unwrap()[..4].to_owned())
+        .collect();
+    workloads.sort();
+    assert_eq!(workloads, ["tpcb", "tpcc"]);
+}
+
+#[test]
 fn of_two_experiments_on_one_machine_the_second_is_refused() {
     let workdir = Workdir::loaded();
     let run = workdir.start("compare tpcc tpcc --db sqlite:bench.db --duration 60s --think 10ms");

@@ -71,12 +71,13 @@ fn a_time_without_any_answer_is_told_and_weakens_the_number() {
     until("a second and a half is over", || clock.now() > Nanos::from_millis(1_500));
     rustix::process::kill_process(rustix::process::Pid::from_raw(server as i32).unwrap(), Signal::CONT)
         .unwrap();
+    let silent_max = clock.now().as_secs_f64() + 2.0;
     let ran = run.end();
     assert_eq!(ran.code(), 0, "{ran:?}");
     let document = workdir.document();
     let silence = &document["trials"][0]["silence"];
     let (longest, total) = (silence["longest_s"].as_f64().unwrap(), silence["total_s"].as_f64().unwrap());
-    assert!((1.4..5.0).contains(&longest) && total >= longest, "{silence}");
+    assert!((1.4..silent_max).contains(&longest) && total >= longest, "{silence}");
     let found = rule(&document, "silence").unwrap();
     assert_eq!(found["severity"], "warning", "{found}");
     assert!(ran.out.contains("no call completed for"), "{}", ran.out);

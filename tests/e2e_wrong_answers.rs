@@ -355,6 +355,21 @@ fn acknowledged_calls_are_looked_up_at_once_during_warm_up() {
     });
     let found = looked_up(&lying);
     assert_eq!(found["check"], "failed", "{found} {:?}", lying.ran);
+    // Foods that are answered as inserted, or as removed, and are not.
+    let undone = [
+        ("bulk-insert=1", "POST", "201 Created", r#"{"inserted":50}"#, "no-such-food"),
+        ("food-create=1,food-delete=1", "DELETE", "204 No Content", "", "food"),
+    ];
+    for (mix, method, status, body, instead) in undone {
+        let options = format!("--warmup 3s --duration 500ms --clients 2 --rate 30 --mix {mix}");
+        let lying = Lied::of("catalogue", &options, move |asked, pass_on| match asked.method() == method {
+            true => Reply::Bytes(answer(status, "application/json", body)),
+            false => Reply::Bytes(pass_on()),
+        });
+        let found = looked_up(&lying);
+        assert_eq!(found["check"], "failed", "{found} {:?}", lying.ran);
+        assert!(found["violations"][0].as_str().unwrap().contains(instead), "{found}");
+    }
     // Without a warm-up no call is held up for that, and nothing is said to have been checked.
     let options = "--warmup 0s --calls 50 --clients 2 --mix book=100";
     assert!(looked_up(&Lied::of("booking", options, |_, pass_on| Reply::Bytes(pass_on()))).is_null());

@@ -207,14 +207,14 @@ fn is_settled(server: &Server) {
     let (first, second) = (relay(), relay());
     address(&first);
     address(&second);
-    let crossing = "--mix cross-transfer=1 --clients 8 --warmup 0s --duration 6s --json";
+    // Ended once the third relay is there, however long it takes until then.
+    let crossing = "--mix cross-transfer=1 --clients 8 --warmup 0s --duration 240s --json";
     let subject = format!("transfer/{}/axum+{}/saga", name(engine), driver(engine));
     let load = start(&format!("run {subject} --url {url} {both} {crossing}"));
     let count = || -> u32 {
         let query = "select count(*) from transfer where state = 4";
         server.engine.client("relayed_0", query).unwrap().trim().parse().unwrap()
     };
-    // Few, so that a slow disk settles them before the load ends.
     let settles_more_than = |settled: u32| load.until("transfers are settled", || count() > settled + 20);
     settles_more_than(0);
     first.signal(Signal::KILL);
@@ -224,6 +224,7 @@ fn is_settled(server: &Server) {
     assert_eq!(second.end().code(), 0);
     let third = relay();
     address(&third);
+    load.signal(Signal::INT);
     let ran = load.end();
     let document = parse(&ran.out);
     assert_good(&ran, &document);

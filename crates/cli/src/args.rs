@@ -246,8 +246,10 @@ pub(crate) struct Compare {
 
 #[derive(Debug, Args)]
 pub(crate) struct Experiment {
-    /// An experiment file, or the name of one that comes with the program.
-    pub(crate) file: String,
+    /// Experiment files, or names of those that come with the program. Several run one after the other, each with a
+    /// result of its own.
+    #[arg(required = true)]
+    pub(crate) files: Vec<String>,
     /// Blocks, each of one trial per variant, instead of the number in the file.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) blocks: Option<u32>,

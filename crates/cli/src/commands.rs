@@ -64,11 +64,25 @@ pub(crate) fn execute<W: Driven>(work: Work<'_>, ui: &Ui) -> Result<CommandOutco
     }
 }
 
-/// The workload of a command, and what of it there is to do.
+/// What a command has to do, in this order, each with its workload: one piece, or one for each experiment. All are checked before
+/// the first begins.
 ///
 /// # Errors
 /// A subject or a workload does not exist, or subjects cannot be compared. Or the command is about no workload.
-pub(crate) fn find(command: &Command) -> Result<(&'static Row, Work<'_>)> {
+pub(crate) fn find(command: &Command) -> Result<Vec<(&'static Row, Work<'_>)>> {
+    match command {
+        Command::Experiment(args) => args.files.iter().map(|file| experiment(file, args)).collect(),
+        command => one(command).map(|work| vec![work]),
+    }
+}
+
+fn experiment<'a>(file: &str, args: &'a args::Experiment) -> Result<(&'static Row, Work<'a>)> {
+    let resolve = |file: file::Read<'_>| (workloads::of(file.workload)?.read)(file);
+    let experiment = compare::adjusted(file::find(file, &resolve)?, args)?;
+    Ok((workloads::of(&experiment.workload)?, Work::Experiment(experiment, args)))
+}
+
+fn one(command: &Command) -> Result<(&'static Row, Work<'_>)> {
     let named = |workload: &str| workloads::of(subjects::workload(workload)?);
     let of = |subject: &Subject| workloads::of(subject.workload());
     Ok(match command {
@@ -91,11 +105,6 @@ pub(crate) fn find(command: &Command) -> Result<(&'static Row, Work<'_>)> {
                 bail!("{} and {} are different workloads: their rates cannot be compared", a.path, b.path);
             }
             (of(a)?, Work::Compare(a, b, args))
-        }
-        Command::Experiment(args) => {
-            let resolve = |file: file::Read<'_>| (workloads::of(file.workload)?.read)(file);
-            let experiment = compare::adjusted(file::find(&args.file, &resolve)?, args)?;
-            (workloads::of(&experiment.workload)?, Work::Experiment(experiment, args))
         }
         Command::Resume(args) => {
             let saved = SavedPlan::read(&args.folder)?;
@@ -125,7 +134,8 @@ pub(crate) fn find(command: &Command) -> Result<(&'static Row, Work<'_>)> {
         Command::Export(args::Export { tool: args::ExportTool::K6(args) }) => {
             (named(&args.workload)?, Work::Export(args))
         }
-        Command::Quickstart(_)
+        Command::Experiment(_)
+        | Command::Quickstart(_)
         | Command::List(_)
         | Command::Doctor
         | Command::Consume(_)

@@ -95,8 +95,14 @@ fn run_command(command: &Command, ui: &ui::Ui) -> anyhow::Result<CommandOutcome>
             compare::stored(a, b, args, ui)
         }
         command => {
-            let (workload, work) = commands::find(command)?;
-            (workload.execute)(work, ui)
+            let mut answer = CommandOutcome::Good;
+            for (workload, work) in commands::find(command)? {
+                if Interrupt::signal().is_some() {
+                    break;
+                }
+                answer = answer.max((workload.execute)(work, ui)?);
+            }
+            Ok(answer)
         }
     }
 }

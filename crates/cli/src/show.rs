@@ -181,7 +181,7 @@ fn with_values(program: clap::Command) -> Result<clap::Command> {
     let program = of_subjects
         .into_iter()
         .fold(program, |program, (command, name)| offer(program, command, name, &subjects));
-    Ok(offer(program, "experiment", "file", &experiments))
+    Ok(offer(program, "experiment", "files", &experiments))
 }
 
 pub(crate) fn man(args: &args::Man, ui: &Ui) -> Result<CommandOutcome> {

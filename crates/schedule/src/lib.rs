@@ -212,15 +212,15 @@ pub struct Stopped {
     pub reason: String,
 }
 
-/// How a command ended that could run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a command ended that could run; the worse, the greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CommandOutcome {
     /// Done, and nothing is wrong.
     Good,
-    /// Done, and something is.
-    Bad,
     /// A limit was set, and what was measured does not tell whether it is kept.
     Inconclusive,
+    /// Done, and something is.
+    Bad,
 }
 
 impl CommandOutcome {

@@ -2,7 +2,7 @@
 
 use crate::call::From;
 use crate::{
-    Call, Cardinality, Claims, Data, Facts, Filter, FoodCatalogue, Inputs, Key, Ledger, List, Loaded, Oracle,
+    Call, Cardinality, Claims, Data, Decline, Facts, Filter, FoodCatalogue, Inputs, Key, Ledger, List, Loaded, Oracle,
     Order, Outcome, PAGE_SIZE, SCALE_MAX, Said, Stored, audit, input,
 };
 use anyhow::{Context, Result, bail};
@@ -182,17 +182,29 @@ impl Benchmark for FoodCatalogue {
         })
     }
 
-    /// What was loaded stays, and versions only become higher.
+    /// What was loaded stays, and versions only become higher. Bulk inserts stay, too, and no id comes back. What a single call has
+    /// created may be removed by the next.
     fn lookup(call: &Call, outcome: &Outcome) -> Option<Call> {
-        let is_change = matches!(call, Call::UpdateFood { .. } | Call::UpdateCategory { .. });
-        (is_change && matches!(outcome.said, Said::Stored { .. })).then(|| Self::closing(call))?
+        match (call, outcome.said) {
+            (Call::InsertFoods { foods, .. }, Said::Inserted { .. }) => {
+                Some(Call::Food { id: foods.iter().last()?.id })
+            }
+            (Call::UpdateFood { .. } | Call::UpdateCategory { .. }, Said::Stored { .. })
+            | (Call::DeleteFood { .. } | Call::DeleteCategory { .. }, Said::Deleted) => Self::closing(call),
+            _ => None,
+        }
     }
 
     fn shows(call: &Call, outcome: &Outcome, later: &Outcome) -> Option<bool> {
-        let Said::Stored { version } = outcome.said else { return None };
-        match (call, &later.said) {
-            (Call::UpdateFood { .. }, Said::Food { version: later, .. })
-            | (Call::UpdateCategory { .. }, Said::Category { version: later, .. }) => Some(*later >= version),
+        match (call, outcome.said, later.said) {
+            (Call::UpdateFood { .. }, Said::Stored { version }, Said::Food { version: later, .. })
+            | (Call::UpdateCategory { .. }, Said::Stored { version }, Said::Category { version: later, .. }) => {
+                Some(later >= version)
+            }
+            (Call::InsertFoods { .. }, Said::Inserted { .. }, later) => Some(matches!(later, Said::Food { .. })),
+            (Call::DeleteFood { .. } | Call::DeleteCategory { .. }, Said::Deleted, later) => {
+                Some(matches!(later, Said::Declined(Decline::NoSuchFood | Decline::NoSuchCategory)))
+            }
             _ => None,
         }
     }

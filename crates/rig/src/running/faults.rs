@@ -52,16 +52,17 @@ impl Running {
         self.disk.as_ref().map_or(Ok(()), Disk::flush)
     }
 
-    /// Cuts the power of what its data is on: all of its processes are ended, and what they had not flushed is lost. The data is
+    /// Cuts the power of what its data is on: all of its processes are stopped and ended, and what they had not flushed is lost. The data is
     /// there again with [`Running::restart`]; from then on its file system writes its journal every `commit_s` seconds.
     ///
     /// # Errors
     ///
     /// It was not started with [`crate::Options::own_disk`], or the file system could not be shut down or unmounted.
     pub fn cut_power(&mut self, commit_s: u32) -> Result<(), RigError> {
-        let disk = self.own_disk()?;
-        // Before the processes end: what they still write is not to get anywhere.
-        disk.cut()?;
+        // A flush that is under way while the file system is shut down may report success. Its process is stopped before it
+        // learns of that, so that it acknowledges nothing. And it ends only afterwards: what it still writes gets nowhere.
+        self.pause(true);
+        self.own_disk()?.cut()?;
         self.kill();
         self.disk.as_mut().map_or(Ok(()), |disk| disk.unmount(commit_s))
     }
