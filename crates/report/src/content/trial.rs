@@ -334,13 +334,14 @@ fn spectra<'a>(markup: &mut Markup, trial: &'a Trial) {
 
 fn where_time_goes(trial: &Trial) -> Vec<Block<'_>> {
     let all = trial.overall.budget.map(|budget| ("all calls".into(), budget));
-    let bar = |(name, budget): (Cell, result::Budget)| Bar {
+    let bar = |(name, budget): (Cell, result::Budget), apart| Bar {
         full_ns: budget.response_ns,
-        apart: name.words() == "all calls",
+        apart,
         name,
         budget,
     };
-    let bars: Vec<Bar> = budgets_of_parts(trial).into_iter().chain(all).map(bar).collect();
+    let of_parts = budgets_of_parts(trial).into_iter().map(|part| bar(part, false));
+    let bars: Vec<Bar> = of_parts.chain(all.map(|all| bar(all, true))).collect();
     let caption = "Each bar is the mean response time of the calls that committed, and sums to 100\u{a0}%.";
     let mut blocks = budgets("time by call", bars, caption, Level::Always);
     blocks.extend([
