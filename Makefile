@@ -27,7 +27,7 @@ bench: toolchain ## what the harness itself costs, and how it stands beside othe
 	@set -e; for bench in $(basename $(notdir $(wildcard benches/src/bin/*))); do \
 	  printf '\n== %s\n' "$$bench"; "$(TARGET)/release/$$bench"; done
 
-drill: build ## 316 faults and 68 power cuts under load: is the data right? half an hour; needs PostgreSQL, MariaDB, Go; root for power cuts
+drill: build ## 346 faults and 68 power cuts under load: is the data right? half an hour; needs PostgreSQL, MariaDB, Kafka, Go; root for power cuts
 	scripts/drill.sh "$(STACKMARK)"
 
 soak: toolchain ## five minutes for each server of what does it no good: is it there afterwards, and has it grown?

@@ -28,6 +28,7 @@ done <<SUBJECTS
 30 transfer/mariadb/mysql-async/2pc-log
 24 transfer/mariadb/axum+mysql-async/saga
 18 transfer/postgres/net-http+pgx/saga
+30 booking/postgres/axum+tokio-postgres/outbox --sink kafka --consumer
 16 tpcb/postgres/tokio-postgres --power-cut
 10 transfer/postgres/axum+tokio-postgres/2pc --power-cut
 8 transfer/postgres/axum+tokio-postgres/saga --power-cut

@@ -71,6 +71,7 @@ fn a_bottleneck_that_no_single_change_would_tell_is_named_and_why_it_is_not_conf
     let ran = workdir.run(&format!("{line} --duration 1s --warmup 0s"));
     ran.refused(&["cannot confirm that", "limits throughput: "]);
     let text = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("expected: about 1 s for a first trial and 6 s for the comparison"), "{ran:?}");
     let why = ["is its own setting, and is not changed behind its user's back", "there is only one client"];
     assert!(text.contains("likely: ") && why.iter().any(|why| text.contains(why)), "{ran:?}");
     // What was measured is kept, and was not called confirmed.

@@ -4,6 +4,7 @@
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use deploy::Interrupt;
+use result::words::seconds;
 use result::{RunKind, State, Trial};
 use schedule::plan::{Experiment, Suspicion};
 use schedule::{CommandOutcome, Interleaved, confirm, trial_name};
@@ -19,6 +20,14 @@ const LOOK: &str = "first-look";
 /// # Errors
 /// Nothing stands out, or there is no change of a single factor that would tell; or a trial could not be run.
 pub(crate) fn begin<W: Driven>(experiment: Experiment, out: &Path, ui: &Ui) -> Result<CommandOutcome> {
+    if let Some(base) = experiment.variants.first() {
+        let each_s = (base.plan.warmup + base.plan.measured).as_secs_f64();
+        ui.remark(&format!(
+            "expected: about {} for a first trial and {} for the comparison, plus loading, restoring and audits",
+            seconds(each_s),
+            seconds(2.0 * f64::from(experiment.blocks) * each_s)
+        ));
+    }
     let trial = look::<W>(&experiment, out, ui)?;
     if trial.state != State::Complete {
         bail!("the first trial did not end as planned, so it shows no bottleneck");

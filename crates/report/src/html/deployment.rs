@@ -90,7 +90,12 @@ fn is_served(trial: &Trial) -> bool {
 
 fn relay(trial: &Trial) -> Option<Part> {
     let process = of_role(trial, Role::Relay).next()?;
-    Some(Part { is_called: false, ..part(trial, process, Paint::Series(3)) })
+    let mut part = Part { is_called: false, ..part(trial, process, Paint::Series(3)) };
+    // Of a relay between stores; one that publishes has a session.
+    if let Some(sessions) = setting(trial, "relay connections") {
+        part.lines[0] = format!("{}, {}", part.lines[0], to_stores(trial, sessions));
+    }
+    Some(part)
 }
 
 /// Where the data is; at most so many, and how many more.
@@ -152,16 +157,21 @@ fn part(trial: &Trial, process: &Process, paint: Paint) -> Part {
 /// What goes between the rows, in words.
 fn links(trial: &Trial) -> Vec<String> {
     let clients = u64::from(trial.plan.clients);
-    let sessions = trial.stack.settings.iter().find(|setting| setting.name == "sessions");
-    let sessions = sessions.and_then(|setting| setting.value.parse().ok()).unwrap_or(clients);
-    let to_stores = |count: u64| {
-        let each = if trial.data.store_count() > 1 { " to each store" } else { "" };
-        format!("{}{each}", figures::counted(count, "session"))
-    };
+    let to_stores = to_stores(trial, setting(trial, "sessions").unwrap_or(clients));
     match is_served(trial) {
-        true => vec![figures::counted(clients, "client"), to_stores(sessions)],
-        false => vec![to_stores(sessions)],
+        true => vec![figures::counted(clients, "client"), to_stores],
+        false => vec![to_stores],
     }
+}
+
+/// A number among the settings of the stack.
+fn setting(trial: &Trial, name: &str) -> Option<u64> {
+    trial.stack.settings.iter().find(|setting| setting.name == name)?.value.parse().ok()
+}
+
+fn to_stores(trial: &Trial, sessions: u64) -> String {
+    let each = if trial.data.store_count() > 1 { " to each store" } else { "" };
+    format!("{}{each}", figures::counted(sessions, "session"))
 }
 
 fn draw(canvas: &mut Canvas, rows: &[Vec<Part>], links: &[String]) {
@@ -211,7 +221,7 @@ fn connect(canvas: &mut Canvas, above: &[f64], below: &[f64], top: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use result::{Limits, StoreData};
+    use result::{Limits, Setting, StoreData};
 
     /// Titles and lines, a row of boxes each.
     fn rows(trial: &Trial) -> Vec<String> {
@@ -261,6 +271,10 @@ mod tests {
         let served = [format!("generator {own}"), format!("server {own} | relay {own}"), both.clone()];
         assert_eq!(rows(&trial), served);
         assert_eq!(links(&trial).len(), 2);
+        let connections = Setting { name: "relay connections".into(), value: "1".into() };
+        trial.stack.settings.push(connections);
+        assert!(rows(&trial)[1].ends_with("relay (0.5 cores busy, 1 session to each store, 32 MiB)"));
+        trial.stack.settings.pop();
         trial.stack.route = "direct".into();
         trial.processes.retain(|process| process.roles != [Role::Server]);
         assert_eq!(rows(&trial), [format!("generator {own} | relay {own}"), both.clone()]);
