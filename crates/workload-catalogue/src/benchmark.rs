@@ -11,7 +11,9 @@ use model::rows::Dataset;
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use sql::{Catalogue, Dialect, Value};
 use std::sync::Arc;
-use workload::{Benchmark, ForeignDatabase, Look, Past, Rehearsal, Streams, input_checks, ledger_checks};
+use workload::{
+    Benchmark, ForeignDatabase, Look, Past, Registers, Rehearsal, Streams, input_checks, ledger_checks,
+};
 
 /// The foods that follow one in the list of all, by name or by kilocalories.
 fn following(id: i64) -> Call {
@@ -36,7 +38,7 @@ impl Benchmark for FoodCatalogue {
     const OF_INPUTS: &'static [&'static str] = &["food-versions", "row-counts"];
     type Context = Cardinality;
     type Evidence = Vec<Stored>;
-    type Knowledge = Arc<Loaded>;
+    type Knowledge = (Arc<Loaded>, Arc<Registers>);
     type Claims = Claims;
 
     fn standard(scale: u32) -> Cardinality {
@@ -87,14 +89,27 @@ impl Benchmark for FoodCatalogue {
         Ok(crate::sql::Stmt::NAMES.iter().copied().zip(crate::sql::catalogue(dialect)?).collect())
     }
 
-    fn knowledge(size: &Cardinality, _: &Streams<'_>, _: Option<&Vec<Stored>>) -> Arc<Loaded> {
-        Loaded::of(size)
+    fn knowledge(
+        size: &Cardinality,
+        streams: &Streams<'_>,
+        before: Option<&Vec<Stored>>,
+    ) -> (Arc<Loaded>, Arc<Registers>) {
+        let rows = u64::from(size.foods) + u64::from(size.categories);
+        let fresh = before.is_some_and(|before| Self::is_fresh(before, size));
+        let versions = if streams.lossy { Registers::none() } else { Registers::new(rows, fresh.then_some(1)) };
+        (Loaded::of(size), Arc::new(versions))
     }
 
-    fn inputs(size: &Cardinality, streams: &Streams<'_>, loaded: Arc<Loaded>) -> impl Fn(u32) -> Inputs {
+    fn inputs(
+        size: &Cardinality,
+        streams: &Streams<'_>,
+        (loaded, versions): (Arc<Loaded>, Arc<Registers>),
+    ) -> impl Fn(u32) -> Inputs {
         let (size, seed) = (*size, streams.seed);
         let mix = streams.mix.cloned().unwrap_or_else(input::standard_mix);
-        move |worker| Inputs::new(size, Arc::clone(&loaded), mix.clone(), seed, worker)
+        move |worker| {
+            Inputs::new(size, Arc::clone(&loaded), mix.clone(), seed, worker).remembering(&versions)
+        }
     }
 
     fn rehearsal(size: &Cardinality) -> Option<Rehearsal<FoodCatalogue>> {

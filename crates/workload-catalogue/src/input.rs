@@ -14,6 +14,7 @@ use crate::{
 use model::random::Random;
 use model::{Mix, Workload};
 use std::sync::Arc;
+use workload::{Drawn, Registers};
 
 /// The default mix: of a thousand calls, those of each kind, in the order of [`FoodCatalogue::KINDS`]. As many rows are created
 /// one by one as are removed.
@@ -58,6 +59,10 @@ pub struct Inputs {
     following: u64,
     /// What the last call must be answered with.
     expected: Expected,
+    /// The versions of loaded rows, foods before categories; absent where answers are held to what this worker knows.
+    versions: Option<Arc<Registers>>,
+    /// What was known of the version of its row when the last call was drawn.
+    drawn: Drawn,
 }
 
 /// What a worker knows of the answer to a call that it has drawn.
@@ -193,6 +198,55 @@ impl Inputs {
             onward: None,
             following: 0,
             expected: Expected::Done,
+            versions: None,
+            drawn: Drawn::default(),
+        }
+    }
+
+    /// The same, whose answers are held to what calls of all workers have made of the versions of loaded rows.
+    #[must_use]
+    pub(crate) fn remembering(self, versions: &Arc<Registers>) -> Inputs {
+        Inputs { versions: Some(Arc::clone(versions)), ..self }
+    }
+
+    /// What a call is about to change of the version of a loaded row, or to read where that is 0.
+    fn drawn(&self, call: &Call) -> Drawn {
+        let Some(versions) = &self.versions else { return Drawn::default() };
+        let (foods, categories) = (i64::from(self.size.foods), i64::from(self.size.categories));
+        let (id, of, before, delta) = match call {
+            Call::Food { id } | Call::DeleteFood { id, .. } => (*id, foods, 0, 0),
+            Call::UpdateFood { id, .. } => (*id, foods, 0, 1),
+            Call::Category { id } | Call::DeleteCategory { id, .. } => (*id, categories, foods, 0),
+            Call::UpdateCategory { id, .. } => (*id, categories, foods, 1),
+            _ => return Drawn::default(),
+        };
+        if (1..=of).contains(&id) { versions.draw((before + id - 1) as u64, delta) } else { Drawn::default() }
+    }
+
+    /// The version in an answer, or its absence, against what all workers' calls have made of it.
+    fn check_version(&self, call: &Call, said: &Said) -> Result<(), &'static str> {
+        let Some(versions) = &self.versions else { return Ok(()) };
+        match (call, said) {
+            (Call::Food { .. }, Said::Food { version, .. })
+            | (Call::Category { .. }, Said::Category { version, .. })
+            // What was changed had the version that was asked for.
+            | (Call::UpdateFood { version, .. } | Call::UpdateCategory { version, .. }, Said::Stored { .. })
+                if !versions.done(self.drawn, Some(*version)) =>
+            {
+                Err("a version is not what changes have made of it")
+            }
+            (
+                Call::UpdateFood { version, .. }
+                | Call::UpdateCategory { version, .. }
+                | Call::DeleteFood { version, .. }
+                | Call::DeleteCategory { version, .. },
+                Said::Declined(why),
+            ) => {
+                let has_it = *why == Decline::StaleVersion && versions.must_hold(&self.drawn, *version);
+                versions.declined(self.drawn, None);
+                if has_it { Err("a call was declined as stale, and the row has its version") } else { Ok(()) }
+            }
+            _ => Ok(()),
         }
     }
 
@@ -465,17 +519,20 @@ impl model::Inputs<FoodCatalogue> for Inputs {
         let (call, expected) = self.call(kind);
         debug_assert_eq!(FoodCatalogue::kind(&call), kind, "kinds have the numbers of the mix");
         self.expected = expected;
+        self.drawn = self.drawn(&call);
         call
     }
 
     fn check(&mut self, call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
+        let of_version = self.check_version(call, &outcome.said);
         match (&outcome.said, self.expected) {
-            (Said::Declined(why), _) => self.check_declined(call, *why),
+            (Said::Declined(why), _) => self.check_declined(call, *why)?,
             (_, Expected::Declined(_) | Expected::InUse) => {
-                Err("the call was not declined, and the data asks for it")
+                return Err("the call was not declined, and the data asks for it");
             }
-            (said, _) => self.check_done(call, said),
+            (said, _) => self.check_done(call, said)?,
         }
+        of_version
     }
 }
 
@@ -487,6 +544,10 @@ mod tests {
 
     fn inputs(size: Cardinality, seed: u64, worker: u32) -> Inputs {
         Inputs::new(size, Loaded::of(&size), standard_mix(), seed, worker)
+    }
+
+    fn versions(size: Cardinality, opening: Option<i64>) -> Arc<Registers> {
+        Arc::new(Registers::new(u64::from(size.foods + size.categories), opening))
     }
 
     fn draw(seed: u64, worker: u32, count: usize) -> Vec<Call> {
@@ -508,8 +569,10 @@ mod tests {
         let size = Cardinality::tiny();
         let mut oracle = Oracle::new(size);
         let mut declined = [0; 3];
-        for run in &mut declined {
-            let mut workers: Vec<Inputs> = (0..4).map(|worker| inputs(size, 1, worker)).collect();
+        for (at, run) in declined.iter_mut().enumerate() {
+            let versions = versions(size, (at == 0).then_some(1));
+            let worker = |worker| inputs(size, 1, worker).remembering(&versions);
+            let mut workers: Vec<Inputs> = (0..4).map(worker).collect();
             for number in 0..4_000 {
                 let worker = &mut workers[number % 4];
                 let call = worker.draw();
@@ -540,7 +603,8 @@ mod tests {
     /// What is caught of a service that answers in its own way.
     fn caught(answer: impl Fn(&mut Oracle, &Call) -> Outcome) -> &'static str {
         let size = Cardinality::tiny();
-        let (mut oracle, mut inputs) = (Oracle::new(size), inputs(size, 1, 0));
+        let (mut oracle, inputs) = (Oracle::new(size), inputs(size, 1, 0));
+        let mut inputs = inputs.remembering(&versions(size, Some(1)));
         for _ in 0..20_000 {
             let call = inputs.draw();
             let outcome = answer(&mut oracle, &call);
@@ -560,6 +624,20 @@ mod tests {
             _ => oracle.answer(call),
         });
         assert_eq!(declines, "the call was declined, and nothing in the data can be the reason");
+        // Of rows that all workers change some such answers are right.
+        let lies = caught(|oracle, call| match call {
+            Call::UpdateFood { id, .. } if !Own::is(*id) => Outcome::declined(Decline::StaleVersion),
+            _ => oracle.answer(call),
+        });
+        assert_eq!(lies, "a call was declined as stale, and the row has its version");
+        let skips = caught(|oracle, call| match (call, oracle.answer(call).said) {
+            (Call::Food { id }, Said::Food { version, .. }) if !Own::is(*id) => {
+                let digest = Cardinality::tiny().food(*id, version + 1).digest();
+                Outcome::of(Said::Food { version: version + 1, digest })
+            }
+            (_, said) => Outcome::of(said),
+        });
+        assert_eq!(skips, "a version is not what changes have made of it");
         let accepts = caught(|oracle, call| match call {
             Call::Food { id } if *id > ID_MAX - 1_000 => oracle.answer(&Call::Food { id: 1 }),
             _ => oracle.answer(call),

@@ -222,6 +222,19 @@ impl Registers {
     }
 }
 
+impl Registers {
+    /// Whether a row held exactly this before a call that was answered: its opening value is known, and no other call that changes it
+    /// was under way.
+    pub fn must_hold(&self, drawn: &Drawn, before: i64) -> bool {
+        let Some(slot) = self.of(drawn) else { return false };
+        let opening = slot.opening.load(Ordering::SeqCst);
+        let (up, down) = slot.others(drawn);
+        opening != UNKNOWN
+            && (up, down) == (drawn.up, drawn.down)
+            && opening.saturating_add(up).saturating_sub(down) == before
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -238,6 +251,20 @@ mod tests {
         // A value that is not answered cannot be wrong, and other rows are others.
         assert!(rows.done(rows.draw(3, -75), None) && rows.done(rows.draw(4, 0), Some(100)));
         assert!(rows.done(rows.draw(3, 0), Some(0)));
+    }
+
+    #[test]
+    fn what_a_row_must_hold_is_known_to_a_call_that_is_alone_on_it() {
+        let rows = Registers::new(10, Some(1));
+        assert!(rows.must_hold(&rows.draw(3, 0), 1) && !rows.must_hold(&rows.draw(3, 0), 2));
+        let change = rows.draw(3, 1);
+        let during = rows.draw(3, 0);
+        assert!(rows.must_hold(&change, 1) && !rows.must_hold(&during, 1));
+        assert!(rows.done(change, Some(1)) && !rows.must_hold(&during, 2), "it began before the change was answered");
+        assert!(rows.must_hold(&rows.draw(3, 0), 2));
+        let unknown = Registers::new(10, None);
+        assert!(!unknown.must_hold(&unknown.draw(3, 0), 1));
+        assert!(!Registers::none().must_hold(&Registers::none().draw(3, 0), 1));
     }
 
     #[test]
