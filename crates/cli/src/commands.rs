@@ -44,15 +44,17 @@ pub(crate) fn execute<W: Driven>(work: Work<'_>, ui: &Ui) -> Result<CommandOutco
         Work::Merge(subject, args) => parts::merge::<W>(subject, args, ui),
         Work::Compare(a, b, args) => compare::compare::<W>(a, b, args, None, ui),
         Work::Against(base, subject, args) => compare::compare::<W>(subject, subject, &args, Some(base), ui),
-        Work::Experiment(experiment, args) => {
-            trial::begin::<W, _>(Interleaved::of::<W>(experiment, RunKind::Experiment)?, &args.out.out, ui)
-        }
+        Work::Experiment(experiment, args) => ui.finish(trial::begin::<W, _>(
+            Interleaved::of::<W>(experiment, RunKind::Experiment)?,
+            &args.out.out,
+            ui,
+        )?),
         Work::Resume(saved, args) => resume::resume::<W>(saved, args, ui),
         Work::Sweep(subject, args) => {
-            trial::begin::<W, _>(sweep::asked::<W>(subject, args, ui)?, &args.out.out, ui)
+            ui.finish(trial::begin::<W, _>(sweep::asked::<W>(subject, args, ui)?, &args.out.out, ui)?)
         }
         Work::FindMax(subject, args) => {
-            trial::begin::<W, _>(find_max::asked::<W>(subject, args, ui)?, &args.out.out, ui)
+            ui.finish(trial::begin::<W, _>(find_max::asked::<W>(subject, args, ui)?, &args.out.out, ui)?)
         }
         Work::Drill(subject, args) => drill::drill::<W>(subject, args, ui),
         Work::Generate(args) => drill::generate::<W>(args),

@@ -77,7 +77,8 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<CommandOutc
         "Stackmark: TPC-C on SQLite, direct driver vs HTTP server. The same transactions and \
          data; every commit flushed; both sides in turn; all calls audited.",
     );
-    trial::begin::<Tpcc, _>(Interleaved::of::<Tpcc>(experiment, RunKind::Comparison)?, &args.out.out, ui)
+    let schedule = Interleaved::of::<Tpcc>(experiment, RunKind::Comparison)?;
+    ui.finish(trial::begin::<Tpcc, _>(schedule, &args.out.out, ui)?)
 }
 
 pub(crate) fn compare<W: Driven>(
@@ -151,7 +152,8 @@ pub(crate) fn compare<W: Driven>(
     if let Some(base) = base {
         planned::go_through_checkpoints(&mut experiment.variants)?;
         let schedule = Interleaved::of::<W>(experiment, RunKind::Comparison)?;
-        return trial::begin::<W, _>(schedule.with_stored_base(base.trials), &args.out.out, ui);
+        let schedule = schedule.with_stored_base(base.trials);
+        return ui.finish(trial::begin::<W, _>(schedule, &args.out.out, ui)?);
     }
     if !args.trials {
         experiment.alternate()?;
@@ -172,7 +174,8 @@ pub(crate) fn compare<W: Driven>(
         experiment.fit(args.time.map_or(PRECISION_TIME, Nanos::from))?;
     }
     planned::go_through_checkpoints(&mut experiment.variants)?;
-    trial::begin::<W, _>(Interleaved::of::<W>(experiment, RunKind::Comparison)?, &args.out.out, ui)
+    let schedule = Interleaved::of::<W>(experiment, RunKind::Comparison)?;
+    ui.finish(trial::begin::<W, _>(schedule, &args.out.out, ui)?)
 }
 
 /// What a file asks for, as the command line wants it instead.

@@ -56,7 +56,8 @@ pub(crate) fn begin<W: Driven>(experiment: Experiment, out: &Path, ui: &Ui) -> R
         notes,
         ..experiment
     };
-    trial::begin::<W, _>(Interleaved::of::<W>(planned, RunKind::Comparison)?, out, ui)
+    let schedule = Interleaved::of::<W>(planned, RunKind::Comparison)?;
+    ui.finish(trial::begin::<W, _>(schedule, out, ui)?)
 }
 
 /// One trial of the base, in a folder of its own.

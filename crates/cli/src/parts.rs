@@ -13,7 +13,7 @@ use sql::DbUrl;
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use targets::Driven;
-use trial::{ClockOffset, Folder, Given, Job, PartOfRun, RunReporter, Seat, SharedPlan, reach};
+use trial::{ClockOffset, Folder, Given, Job, PartOfRun, Seat, SharedPlan, reach};
 use workload::Of;
 
 /// Fails where the calls of a run cannot be made by several processes.

@@ -23,7 +23,7 @@ pub(crate) fn resume<W: Driven>(saved: SavedPlan, args: &args::Resume, ui: &Ui) 
     let interrupt = Interrupt::listen()?;
     deploy::restore_sources(&saved.servers)?;
     let context = RunContext { folder: &folder, reporter: ui, interrupt: &interrupt };
-    match saved.kind {
+    let run = match saved.kind {
         RunKind::Comparison | RunKind::Experiment => {
             let run = saved.open::<Interleaved>()?;
             if let Some(difference) = trial::machine_difference(run.plan.stored()) {
@@ -31,15 +31,16 @@ pub(crate) fn resume<W: Driven>(saved: SavedPlan, args: &args::Resume, ui: &Ui) 
                     "the stored trials were measured with {difference}: cannot resume on a different machine or kernel"
                 );
             }
-            trial::resume::<W, Interleaved>(run, &context)
+            trial::resume::<W, Interleaved>(run, &context)?
         }
-        RunKind::Sweep => trial::resume::<W, Sweep>(saved.open()?, &context),
-        RunKind::Search => trial::resume::<W, Searching>(saved.open()?, &context),
+        RunKind::Sweep => trial::resume::<W, Sweep>(saved.open()?, &context)?,
+        RunKind::Search => trial::resume::<W, Searching>(saved.open()?, &context)?,
         RunKind::Drill => {
             bail!("{} is a drill, which cannot be resumed: its engines are gone", folder.path().display())
         }
         RunKind::Trial => bail!("{} is a single trial, which cannot be resumed", folder.path().display()),
-    }
+    };
+    ui.finish((folder, run))
 }
 
 /// Whether nothing of a run is left to do. A comparison of which a trial has failed is answered by that; what could not go

@@ -25,7 +25,7 @@ use std::cell::Cell;
 use std::time::Duration;
 use targets::Driven;
 use trial::Folder;
-use trial::{Before, Job, Own, RunReporter, reach};
+use trial::{Before, Job, Own, reach};
 use workload::{CLIENTS, LOAD_SEED, amount};
 
 /// How many times as long as planned a warm-up gets at most, by default.

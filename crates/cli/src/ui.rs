@@ -9,10 +9,11 @@ use measure::Monotonic;
 use model::{Clock, Nanos};
 use report::text::{self, Colour, Style};
 use result::{Document, Experiment, State};
+use schedule::CommandOutcome;
 use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use trial::{Folder, RunReporter, TrialReporter};
+use trial::{FinishedRun, Folder, RunReporter, TrialReporter};
 
 /// Without a terminal a line of progress is written this often.
 const LINE_EVERY: Nanos = Nanos::from_secs(3);
@@ -157,6 +158,31 @@ impl Ui {
             next: Cell::new(Nanos::ZERO),
         }
     }
+
+    /// Shows a run that has ended, and says what came of it.
+    pub(crate) fn finish(&self, (folder, run): (Folder, FinishedRun)) -> Result<CommandOutcome> {
+        self.publish(&folder, &run.document, &run.json)?;
+        run.remarks.iter().for_each(|remark| self.remark(remark));
+        run.outcome
+    }
+
+    /// Makes the finished document of a run readable: writes its page, prints the report, and says where they are. `json` is where the
+    /// document is written.
+    pub(crate) fn publish(&self, folder: &Folder, document: &Document, json: &Path) -> Result<()> {
+        let page = self.put_page(folder, document)?;
+        self.live.board(document, &|| None);
+        self.live.reported(&page);
+        if self.json {
+            self.data(&result::to_json(document));
+        } else {
+            self.data(&text::render(document, self.style()));
+        }
+        if document.state == State::Interrupted {
+            self.remark("interrupted: the result covers what was measured until then");
+        }
+        self.remark(&format!("result: {}\nreport: {}", json.display(), page.display()));
+        Ok(())
+    }
 }
 
 impl Reporter for Ui {
@@ -208,23 +234,6 @@ impl RunReporter for Ui {
 
     fn board(&self, document: &Document, shown: &dyn Fn() -> Option<Experiment>) {
         self.live.board(document, shown);
-    }
-
-    /// Writes its page, prints the report, and says where they are.
-    fn publish(&self, folder: &Folder, document: &Document, json: &Path) -> Result<()> {
-        let page = self.put_page(folder, document)?;
-        self.live.board(document, &|| None);
-        self.live.reported(&page);
-        if self.json {
-            self.data(&result::to_json(document));
-        } else {
-            self.data(&text::render(document, self.style()));
-        }
-        if document.state == State::Interrupted {
-            self.remark("interrupted: the result covers what was measured until then");
-        }
-        self.remark(&format!("result: {}\nreport: {}", json.display(), page.display()));
-        Ok(())
     }
 }
 

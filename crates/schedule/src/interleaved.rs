@@ -459,7 +459,7 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
         &self,
         so_far: &CompletedTrials,
         document: &Document,
-        print: &dyn Fn(&str),
+        remarks: &mut Vec<String>,
     ) -> Result<CommandOutcome> {
         let Experiment { ref criteria, accept_inconclusive, require_audit, .. } = self.experiment;
         let limited = criteria.iter().any(|criterion| criterion.max_loss.is_some());
@@ -469,11 +469,10 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
         let found = self.found::<W>(so_far);
         let unsound = found.statuses.iter().any(|status| status.state != VariantState::Measured);
         let unaudited = result::unaudited(&self.trials_with_stored(so_far)).filter(|_| require_audit);
-        if let Some(why) = &unaudited {
-            print(why);
-        }
         let answer = CommandOutcome::of(&found.comparisons::<W>(), accept_inconclusive);
-        Ok(if unsound || unaudited.is_some() { CommandOutcome::Bad } else { answer })
+        let answer = if unsound || unaudited.is_some() { CommandOutcome::Bad } else { answer };
+        remarks.extend(unaudited);
+        Ok(answer)
     }
 }
 

@@ -121,12 +121,12 @@ pub trait Schedule<W: Benchmark>: Clone + Serialize {
         None
     }
 
-    /// What a document that is written says to who asked.
+    /// What a finished document says to who asked, and remarks on that.
     fn answer(
         &self,
         so_far: &CompletedTrials,
         document: &Document,
-        print: &dyn Fn(&str),
+        remarks: &mut Vec<String>,
     ) -> Result<CommandOutcome>;
 }
 

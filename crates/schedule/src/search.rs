@@ -167,7 +167,7 @@ impl<W: Benchmark> Schedule<W> for Searching {
         &self,
         so_far: &CompletedTrials,
         document: &Document,
-        _say: &dyn Fn(&str),
+        _remarks: &mut Vec<String>,
     ) -> Result<CommandOutcome> {
         if document.state == State::Interrupted {
             bail!("interrupted before a rate was confirmed");

@@ -111,7 +111,7 @@ impl<W: Benchmark> Schedule<W> for Sweep {
         &self,
         so_far: &CompletedTrials,
         _document: &Document,
-        _say: &dyn Fn(&str),
+        _remarks: &mut Vec<String>,
     ) -> Result<CommandOutcome> {
         Ok(if so_far.trials.iter().any(Trial::is_invalid) {
             CommandOutcome::Bad

@@ -47,7 +47,7 @@ pub use processes::roles;
 pub use reach::{of_server, reach};
 pub use reporter::{RunReporter, SliceView, TrialReporter};
 pub use run_state::{RunContext, RunState, SavedPlan};
-pub use runner::{begin, resume};
+pub use runner::{FinishedRun, begin, resume};
 pub use settle::{Interval, finish, settle};
 pub use stored::{is_of_plan, machine_difference};
 pub use validate::{

@@ -1,12 +1,9 @@
 //! Who looks on while trials run, and what there is to see.
 
-use crate::Folder;
-use anyhow::Result;
 use deploy::{Reporter, Subject};
 use measure::{CallCounts, Phase, Slice, Totals};
 use model::{Kind, Nanos};
 use result::{Document, Experiment, Headline};
-use std::path::Path;
 use workload::Benchmark;
 
 /// Someone who follows runs.
@@ -20,9 +17,6 @@ pub trait RunReporter: Reporter {
     /// How far a run of several trials has come: its document as it is now, and the experiment where that does not say it
     /// yet, which is asked for only if someone looks.
     fn board(&self, document: &Document, shown: &dyn Fn() -> Option<Experiment>);
-
-    /// Makes the finished document of a run readable, and shows it. `json` is where it is written.
-    fn publish(&self, folder: &Folder, document: &Document, json: &Path) -> Result<()>;
 }
 
 pub trait TrialReporter {

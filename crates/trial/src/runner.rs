@@ -12,7 +12,7 @@ use result::words::seconds;
 use result::{Document, Spent, State, Trial};
 use schedule::{CommandOutcome, CompletedTrials, Next, PlannedTrial, Schedule, Stopped, has_ended};
 use std::marker::PhantomData;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use targets::Driven;
 
 /// Begins a run in a new folder under `out`.
@@ -24,14 +24,27 @@ pub fn begin<W: Driven, S: Schedule<W>>(
     schedule: S,
     out: &Path,
     reporter: &dyn RunReporter,
-) -> Result<CommandOutcome> {
+) -> Result<(Folder, FinishedRun)> {
     let locked = lock::hold(false)?;
     let interrupt = Interrupt::listen()?;
     let (folder, started, id) = Folder::create(out, &schedule.name())?;
     locked.works_in(folder.path());
     let run_state = RunState::new(id, started, W::NAME, schedule.kind(), schedule)?;
     let context = RunContext { folder: &folder, reporter, interrupt: &interrupt };
-    carry_out::<W, S>(run_state, None, &context)
+    let finished = carry_out::<W, S>(run_state, None, &context)?;
+    Ok((folder, finished))
+}
+
+/// A run that is written, and has not been shown yet.
+#[derive(Debug)]
+pub struct FinishedRun {
+    pub document: Document,
+    /// Where the document is written.
+    pub json: PathBuf,
+    /// What its user has to know besides.
+    pub remarks: Vec<String>,
+    /// What the document says to what was asked; an error where it cannot say it.
+    pub outcome: Result<CommandOutcome>,
 }
 
 /// Resumes a run that was cut off.
@@ -41,7 +54,7 @@ pub fn begin<W: Driven, S: Schedule<W>>(
 pub fn resume<W: Driven, S: Schedule<W>>(
     run_state: RunState<S>,
     site: &RunContext<'_>,
-) -> Result<CommandOutcome> {
+) -> Result<FinishedRun> {
     let schedule = &run_state.plan;
     let mut stored = stored::read(site.folder, &run_state.id, schedule, &run_state.again)?;
     if let Some(difference) = stored::machine_difference(&stored.so_far.trials) {
@@ -59,7 +72,7 @@ fn carry_out<W: Driven, S: Schedule<W>>(
     mut run_state: RunState<S>,
     stored: Option<Stored>,
     site: &RunContext<'_>,
-) -> Result<CommandOutcome> {
+) -> Result<FinishedRun> {
     let resumed = stored.is_some();
     let stored = stored.unwrap_or_default();
     let mut runner = Runner::<W, S>::new(&run_state, &stored, site);
@@ -380,9 +393,9 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
         let _ = self.site.folder.put_document(&self.document);
     }
 
-    /// Draws the conclusions, writes everything, and says what came of it.
-    fn conclude(mut self, run_state: &mut RunState<S>) -> Result<CommandOutcome> {
-        let (folder, reporter) = (self.site.folder, self.site.reporter);
+    /// Draws the conclusions, and writes everything.
+    fn conclude(mut self, run_state: &mut RunState<S>) -> Result<FinishedRun> {
+        let folder = self.site.folder;
         self.update(&run_state.plan);
         self.document.state = if self.interrupted { State::Interrupted } else { State::Complete };
         run_state.plan.conclude(&self.so_far, &mut self.document);
@@ -402,11 +415,9 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
             );
         }
         let json = folder.put_document(&self.document)?;
-        reporter.publish(folder, &self.document, &json)?;
-        if interrupted {
-            reporter.remark(&goes_on(folder));
-        }
-        run_state.plan.answer(&self.so_far, &self.document, &|text| reporter.remark(text))
+        let mut remarks = Vec::from_iter(interrupted.then(|| goes_on(folder)));
+        let outcome = run_state.plan.answer(&self.so_far, &self.document, &mut remarks);
+        Ok(FinishedRun { document: self.document, json, remarks, outcome })
     }
 }
 

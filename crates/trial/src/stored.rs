@@ -287,7 +287,7 @@ mod tests {
             &self,
             _so_far: &CompletedTrials,
             _document: &Document,
-            _say: &dyn Fn(&str),
+            _remarks: &mut Vec<String>,
         ) -> Result<CommandOutcome> {
             Ok(CommandOutcome::Good)
         }

@@ -2,8 +2,8 @@
 
 use crate::call::From;
 use crate::{
-    Call, Cardinality, Claims, Data, Decline, Facts, Filter, FoodCatalogue, Inputs, Key, Ledger, List, Loaded, Oracle,
-    Order, Outcome, PAGE_SIZE, SCALE_MAX, Said, Stored, audit, input,
+    Call, Cardinality, Claims, Data, Decline, Facts, Filter, FoodCatalogue, Inputs, Key, Ledger, List,
+    Loaded, Oracle, Order, Outcome, PAGE_SIZE, SCALE_MAX, Said, Stored, audit, input,
 };
 use anyhow::{Context, Result, bail};
 use model::Mix;
@@ -96,7 +96,8 @@ impl Benchmark for FoodCatalogue {
     ) -> (Arc<Loaded>, Arc<Registers>) {
         let rows = u64::from(size.foods) + u64::from(size.categories);
         let fresh = before.is_some_and(|before| Self::is_fresh(before, size));
-        let versions = if streams.lossy { Registers::none() } else { Registers::new(rows, fresh.then_some(1)) };
+        let versions =
+            if streams.lossy { Registers::none() } else { Registers::new(rows, fresh.then_some(1)) };
         (Loaded::of(size), Arc::new(versions))
     }
 
@@ -107,9 +108,7 @@ impl Benchmark for FoodCatalogue {
     ) -> impl Fn(u32) -> Inputs {
         let (size, seed) = (*size, streams.seed);
         let mix = streams.mix.cloned().unwrap_or_else(input::standard_mix);
-        move |worker| {
-            Inputs::new(size, Arc::clone(&loaded), mix.clone(), seed, worker).remembering(&versions)
-        }
+        move |worker| Inputs::new(size, Arc::clone(&loaded), mix.clone(), seed, worker).remembering(&versions)
     }
 
     fn rehearsal(size: &Cardinality) -> Option<Rehearsal<FoodCatalogue>> {
@@ -213,10 +212,14 @@ impl Benchmark for FoodCatalogue {
     fn shows(call: &Call, outcome: &Outcome, later: &Outcome) -> Option<bool> {
         match (call, outcome.said, later.said) {
             (Call::UpdateFood { .. }, Said::Stored { version }, Said::Food { version: later, .. })
-            | (Call::UpdateCategory { .. }, Said::Stored { version }, Said::Category { version: later, .. }) => {
-                Some(later >= version)
+            | (
+                Call::UpdateCategory { .. },
+                Said::Stored { version },
+                Said::Category { version: later, .. },
+            ) => Some(later >= version),
+            (Call::InsertFoods { .. }, Said::Inserted { .. }, later) => {
+                Some(matches!(later, Said::Food { .. }))
             }
-            (Call::InsertFoods { .. }, Said::Inserted { .. }, later) => Some(matches!(later, Said::Food { .. })),
             (Call::DeleteFood { .. } | Call::DeleteCategory { .. }, Said::Deleted, later) => {
                 Some(matches!(later, Said::Declined(Decline::NoSuchFood | Decline::NoSuchCategory)))
             }

@@ -260,7 +260,10 @@ mod tests {
         let change = rows.draw(3, 1);
         let during = rows.draw(3, 0);
         assert!(rows.must_hold(&change, 1) && !rows.must_hold(&during, 1));
-        assert!(rows.done(change, Some(1)) && !rows.must_hold(&during, 2), "it began before the change was answered");
+        assert!(
+            rows.done(change, Some(1)) && !rows.must_hold(&during, 2),
+            "it began before the change was answered"
+        );
         assert!(rows.must_hold(&rows.draw(3, 0), 2));
         let unknown = Registers::new(10, None);
         assert!(!unknown.must_hold(&unknown.draw(3, 0), 1));
