@@ -5,7 +5,7 @@ use crate::args::{self, Command};
 use crate::experiment::file;
 use crate::ui::Ui;
 use crate::verify::Verified;
-use crate::workloads::{self, Row};
+use crate::workloads::{self, WorkloadRow};
 use crate::{audit, compare, drill, export, find_max, load, parts, relay, resume, run, serve, sweep, verify};
 use anyhow::{Result, bail};
 use deploy::{Route, SourceSubjects, Subject, subjects};
@@ -17,7 +17,7 @@ use targets::Driven;
 use trial::SavedPlan;
 
 /// A command about one workload, whose subjects have been found.
-pub(crate) enum Work<'a> {
+pub(crate) enum Task<'a> {
     Load(&'a args::Load),
     Run(&'static Subject, &'a args::Run),
     Merge(&'static Subject, &'a args::Merge),
@@ -37,32 +37,32 @@ pub(crate) enum Work<'a> {
 }
 
 /// Runs a command about workload `W`.
-pub(crate) fn execute<W: Driven>(work: Work<'_>, ui: &Ui) -> Result<CommandOutcome> {
+pub(crate) fn execute<W: Driven>(work: Task<'_>, ui: &Ui) -> Result<CommandOutcome> {
     match work {
-        Work::Load(args) => load::load::<W>(args, ui),
-        Work::Run(subject, args) => run::run::<W>(subject, args, ui),
-        Work::Merge(subject, args) => parts::merge::<W>(subject, args, ui),
-        Work::Compare(a, b, args) => compare::compare::<W>(a, b, args, None, ui),
-        Work::Against(base, subject, args) => compare::compare::<W>(subject, subject, &args, Some(base), ui),
-        Work::Experiment(experiment, args) => ui.finish(trial::begin::<W, _>(
+        Task::Load(args) => load::load::<W>(args, ui),
+        Task::Run(subject, args) => run::run::<W>(subject, args, ui),
+        Task::Merge(subject, args) => parts::merge::<W>(subject, args, ui),
+        Task::Compare(a, b, args) => compare::compare::<W>(a, b, args, None, ui),
+        Task::Against(base, subject, args) => compare::compare::<W>(subject, subject, &args, Some(base), ui),
+        Task::Experiment(experiment, args) => ui.finish(trial::begin::<W, _>(
             Interleaved::of::<W>(experiment, RunKind::Experiment)?,
             &args.out.out,
             ui,
         )?),
-        Work::Resume(saved, args) => resume::resume::<W>(saved, args, ui),
-        Work::Sweep(subject, args) => {
+        Task::Resume(saved, args) => resume::resume::<W>(saved, args, ui),
+        Task::Sweep(subject, args) => {
             ui.finish(trial::begin::<W, _>(sweep::asked::<W>(subject, args, ui)?, &args.out.out, ui)?)
         }
-        Work::FindMax(subject, args) => {
+        Task::FindMax(subject, args) => {
             ui.finish(trial::begin::<W, _>(find_max::asked::<W>(subject, args, ui)?, &args.out.out, ui)?)
         }
-        Work::Drill(subject, args) => drill::drill::<W>(subject, args, ui),
-        Work::Generate(args) => drill::generate::<W>(args),
-        Work::Serve(args) => serve::serve::<W>(args, ui),
-        Work::Relay(args) => relay::relay::<W>(args, ui),
-        Work::Audit(args) => audit::audit::<W>(args, ui),
-        Work::Verify(what, args) => verify::verify::<W>(what, args, ui),
-        Work::Export(args) => export::k6::<W>(args, ui),
+        Task::Drill(subject, args) => drill::drill::<W>(subject, args, ui),
+        Task::Generate(args) => drill::generate::<W>(args),
+        Task::Serve(args) => serve::serve::<W>(args, ui),
+        Task::Relay(args) => relay::relay::<W>(args, ui),
+        Task::Audit(args) => audit::audit::<W>(args, ui),
+        Task::Verify(what, args) => verify::verify::<W>(what, args, ui),
+        Task::Export(args) => export::k6::<W>(args, ui),
     }
 }
 
@@ -71,70 +71,70 @@ pub(crate) fn execute<W: Driven>(work: Work<'_>, ui: &Ui) -> Result<CommandOutco
 ///
 /// # Errors
 /// A subject or a workload does not exist, or subjects cannot be compared. Or the command is about no workload.
-pub(crate) fn find(command: &Command) -> Result<Vec<(&'static Row, Work<'_>)>> {
+pub(crate) fn find(command: &Command) -> Result<Vec<(&'static WorkloadRow, Task<'_>)>> {
     match command {
         Command::Experiment(args) => args.files.iter().map(|file| experiment(file, args)).collect(),
         command => one(command).map(|work| vec![work]),
     }
 }
 
-fn experiment<'a>(file: &str, args: &'a args::Experiment) -> Result<(&'static Row, Work<'a>)> {
+fn experiment<'a>(file: &str, args: &'a args::Experiment) -> Result<(&'static WorkloadRow, Task<'a>)> {
     let resolve = |file: file::Read<'_>| (workloads::of(file.workload)?.read)(file);
     let experiment = compare::adjusted(file::find(file, &resolve)?, args)?;
-    Ok((workloads::of(&experiment.workload)?, Work::Experiment(experiment, args)))
+    Ok((workloads::of(&experiment.workload)?, Task::Experiment(experiment, args)))
 }
 
-fn one(command: &Command) -> Result<(&'static Row, Work<'_>)> {
+fn one(command: &Command) -> Result<(&'static WorkloadRow, Task<'_>)> {
     let named = |workload: &str| workloads::of(subjects::workload(workload)?);
     let of = |subject: &Subject| workloads::of(subject.workload());
     Ok(match command {
-        Command::Load(args) => (of(subjects::find(&args.subject)?)?, Work::Load(args)),
+        Command::Load(args) => (of(subjects::find(&args.subject)?)?, Task::Load(args)),
         Command::Run(args) => {
             let subject = run::subject_of(args)?;
-            (of(subject)?, Work::Run(subject, args))
+            (of(subject)?, Task::Run(subject, args))
         }
         Command::Merge(args) => {
             let subject = parts::subject_of(&parts::first_of(&args.parts)?)?;
-            (of(subject)?, Work::Merge(subject, args))
+            (of(subject)?, Task::Merge(subject, args))
         }
         Command::Compare(args) if let Some(base) = against::base_of(args) => {
             let (base, subject, args) = against::read(base, args)?;
-            (of(subject)?, Work::Against(base, subject, Box::new(args)))
+            (of(subject)?, Task::Against(base, subject, Box::new(args)))
         }
         Command::Compare(args) => {
             let (a, b) = sides_of(args)?;
             if a.workload() != b.workload() {
                 bail!("{} and {} are different workloads: their rates cannot be compared", a.path, b.path);
             }
-            (of(a)?, Work::Compare(a, b, args))
+            (of(a)?, Task::Compare(a, b, args))
         }
         Command::Resume(args) => {
             let saved = SavedPlan::read(&args.folder)?;
-            (workloads::of(&saved.workload)?, Work::Resume(saved, args))
+            (workloads::of(&saved.workload)?, Task::Resume(saved, args))
         }
         Command::Sweep(args) => {
             let subject = subjects::find_here(&args.subject)?;
-            (of(subject)?, Work::Sweep(subject, args))
+            (of(subject)?, Task::Sweep(subject, args))
         }
         Command::FindMax(args) => {
             let subject = subjects::find_here(&args.subject)?;
-            (of(subject)?, Work::FindMax(subject, args))
+            (of(subject)?, Task::FindMax(subject, args))
         }
         Command::Drill(args) => {
             let subject = subjects::find_here(&args.subject)?;
             subject.can_start()?;
-            (of(subject)?, Work::Drill(subject, args))
+            (of(subject)?, Task::Drill(subject, args))
         }
-        Command::Generate(args) => (workloads::of(&args.workload)?, Work::Generate(args)),
-        Command::Serve(args) => (named(&args.workload)?, Work::Serve(args)),
-        Command::Relay(args) => (named(&args.workload)?, Work::Relay(args)),
-        Command::Audit(args) => (named(&args.workload)?, Work::Audit(args)),
+        Command::Generate(args) => (workloads::of(&args.workload)?, Task::Generate(args)),
+        Command::Serve(args) => (named(&args.workload)?, Task::Serve(args)),
+        Command::Relay(args) => (named(&args.workload)?, Task::Relay(args)),
+        Command::Audit(args) => (named(&args.workload)?, Task::Audit(args)),
         Command::Verify(args) => {
             let (workload, what) = verified(args)?;
-            (workloads::of(workload)?, Work::Verify(what, args))
+            (workloads::of(workload)?, Task::Verify(what, args))
         }
         Command::Export(args::Export { tool: args::ExportTool::K6(args) }) => {
-            (named(&args.workload)?, Work::Export(args))
+            (named(&args.workload)?, Task::Export(args))
         }
         Command::Experiment(_)
         | Command::Quickstart(_)

@@ -38,10 +38,10 @@ use deploy::{Interrupt, secrets, subjects};
 use schedule::CommandOutcome;
 use std::process::ExitCode;
 
-pub use workloads::Row;
+pub use workloads::WorkloadRow;
 
 /// Runs the command line of this process; `more` are workloads besides those that come with Stackmark.
-pub fn main(more: &'static [Row]) -> ExitCode {
+pub fn main(more: &'static [WorkloadRow]) -> ExitCode {
     workloads::add(more);
     // Before anything else: what cannot be understood is repeated to the user.
     let hidden = secrets::leave_process_list();

@@ -1,6 +1,6 @@
 //! The workloads: one row each.
 
-use crate::commands::{Work, execute};
+use crate::commands::{Task, execute};
 use crate::experiment::file;
 use crate::ui::Ui;
 use anyhow::Result;
@@ -18,35 +18,35 @@ use workload_tpcc::Tpcc;
 use workload_transfer::Transfers;
 
 /// Those that come with Stackmark; their combinations are in `targets`.
-const WORKLOADS: &[Row] = &[
-    Row::of::<Tpcc>(&[]),
-    Row::of::<Tpcb>(&[]),
-    Row::of::<FoodCatalogue>(&[]),
-    Row::of::<Transfers>(&[]),
-    Row::of::<Bookings>(&[]),
+const WORKLOADS: &[WorkloadRow] = &[
+    WorkloadRow::of::<Tpcc>(&[]),
+    WorkloadRow::of::<Tpcb>(&[]),
+    WorkloadRow::of::<FoodCatalogue>(&[]),
+    WorkloadRow::of::<Transfers>(&[]),
+    WorkloadRow::of::<Bookings>(&[]),
 ];
 
 /// Those that the program brings along.
-static MORE: OnceLock<&'static [Row]> = OnceLock::new();
+static MORE: OnceLock<&'static [WorkloadRow]> = OnceLock::new();
 
 /// A workload, as the command line runs it.
 #[derive(Clone, Copy)]
-pub struct Row {
+pub struct WorkloadRow {
     pub(crate) name: &'static str,
     pub(crate) scale_unit: &'static str,
     pub(crate) scale_default: fn(Dialect, u32) -> u32,
     pub(crate) parameters: &'static [Parameter],
     combinations: &'static [Combination],
     /// Runs a command about it.
-    pub(crate) execute: fn(Work<'_>, &Ui) -> Result<CommandOutcome>,
+    pub(crate) execute: fn(Task<'_>, &Ui) -> Result<CommandOutcome>,
     /// The experiment that a file asks for.
     pub(crate) read: fn(file::Read<'_>) -> Result<Experiment>,
 }
 
-impl Row {
+impl WorkloadRow {
     /// The row of a workload with combinations besides those that `targets` lists; each of them our server serves too.
-    pub const fn of<W: Driven>(combinations: &'static [Combination]) -> Row {
-        Row {
+    pub const fn of<W: Driven>(combinations: &'static [Combination]) -> WorkloadRow {
+        WorkloadRow {
             name: W::NAME,
             scale_unit: W::SCALE_UNIT,
             scale_default: W::scale_default,
@@ -59,14 +59,14 @@ impl Row {
 }
 
 /// Adds the rows of the program to those that come with Stackmark.
-pub(crate) fn add(more: &'static [Row]) {
+pub(crate) fn add(more: &'static [WorkloadRow]) {
     // Both are set once, by the program's own beginning.
     let _ = MORE.set(more);
     subjects::add(more.iter().flat_map(|row| row.combinations).copied().collect());
 }
 
 /// All workloads of this program.
-pub(crate) fn all() -> impl Iterator<Item = &'static Row> {
+pub(crate) fn all() -> impl Iterator<Item = &'static WorkloadRow> {
     WORKLOADS.iter().chain(MORE.get().copied().unwrap_or_default())
 }
 
@@ -76,6 +76,6 @@ pub(crate) fn scale_units() -> impl Iterator<Item = &'static str> {
 }
 
 /// The workload of that name.
-pub(crate) fn of(name: &str) -> Result<&'static Row> {
+pub(crate) fn of(name: &str) -> Result<&'static WorkloadRow> {
     all().find(|row| row.name == name).ok_or_else(|| anyhow::anyhow!("no workload `{name}`"))
 }

@@ -8,7 +8,7 @@ use model::{CallWork, DefectKind, Fault, Session, Verdict, Wanted};
 use serde::Serialize;
 
 /// A right answer: an outcome, or the reason to reject the call.
-pub type Answer<W> = Result<<W as model::Workload>::Outcome, Fault>;
+pub type CallResult<W> = Result<<W as model::Workload>::Outcome, Fault>;
 
 /// Where a call comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -79,13 +79,13 @@ pub fn short(call: &str) -> String {
 /// A script of edge cases.
 pub enum Script<W: Wire> {
     /// Calls with the answers that are recorded in golden vectors.
-    Recorded(Vec<(W::Call, Answer<W>)>),
+    Recorded(Vec<(W::Call, CallResult<W>)>),
     /// Calls to be compared with the oracle alone.
     Asked(Vec<W::Call>),
 }
 
 impl<W: Wire> Script<W> {
-    fn into_calls(self) -> Vec<(Origin, W::Call, Option<Answer<W>>)> {
+    fn into_calls(self) -> Vec<(Origin, W::Call, Option<CallResult<W>>)> {
         match self {
             Script::Recorded(calls) => {
                 calls.into_iter().map(|(call, answer)| (Origin::Golden, call, Some(answer))).collect()
@@ -101,7 +101,7 @@ pub async fn conform<W: Wire, S: Session<W>>(
     session: &mut S,
     script: Script<W>,
     random: impl Iterator<Item = W::Call>,
-    mut oracle: impl FnMut(&W::Call) -> Answer<W>,
+    mut oracle: impl FnMut(&W::Call) -> CallResult<W>,
     agree: impl Fn(&W::Outcome, &W::Outcome) -> Result<(), String>,
 ) -> Result<Conformance, Disagreement> {
     let mut done = Conformance { kinds: vec![0; W::KINDS.len()], ..Conformance::default() };
@@ -152,7 +152,7 @@ fn compare<O>(
 }
 
 /// An answer in words: an outcome as JSON, or a fault.
-pub fn describe<W: Wire>(answer: &Answer<W>) -> String {
+pub fn describe<W: Wire>(answer: &CallResult<W>) -> String {
     match answer {
         Ok(outcome) => written(|into| W::encode_outcome(outcome, into)),
         Err(fault) => fault.to_string(),

@@ -1,6 +1,6 @@
 //! Golden vectors: calls as requests with their answers, a line each, for servers in every language.
 
-use crate::conformance::{Answer, written};
+use crate::conformance::{CallResult, written};
 use crate::{Endpoint, Wire};
 use serde::Serialize;
 use serde_json::Value;
@@ -51,7 +51,7 @@ struct Answered {
 ///
 /// # Panics
 /// When a body is not JSON, which a workload's own is.
-pub fn recorded<W: Wire>(size: &impl Serialize, golden: &[(W::Call, Answer<W>)]) -> String {
+pub fn recorded<W: Wire>(size: &impl Serialize, golden: &[(W::Call, CallResult<W>)]) -> String {
     let mut text = line(&Meta { workload: W::NAME, size, calls: golden.len(), about: ABOUT });
     for (call, answer) in golden {
         let kind = W::KINDS[W::kind(call)].name;
@@ -74,7 +74,7 @@ fn request<W: Wire>(call: &W::Call) -> Request {
     }
 }
 
-fn answered<W: Wire>(answer: &Answer<W>) -> Answered {
+fn answered<W: Wire>(answer: &CallResult<W>) -> Answered {
     let mut headers = BTreeMap::new();
     let Ok(outcome) = answer else {
         let body = serde_json::json!({ "type": "urn:stackmark:problem:unknown-id", "status": 404 });

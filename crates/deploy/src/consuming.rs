@@ -1,6 +1,6 @@
 //! A consumer that reads what a trial publishes, in a process of its own.
 
-use crate::{Interrupt, Manifest, Order, Server, ServerSettings, SinkAddress};
+use crate::{Interrupt, Manifest, Server, ServerOrder, ServerSettings, SinkAddress};
 use anyhow::{Context, Result, bail};
 use consumer::{Inbox, InboxError, Offsets, Source};
 use measure::Monotonic;
@@ -51,7 +51,7 @@ impl Consuming {
         let variables =
             [("STACKMARK_SOURCE".to_owned(), self.sink.written()), ("STACKMARK_INBOX".to_owned(), inbox)];
         let more: Vec<_> = variables.into_iter().chain(self.sink.password_variable()).collect();
-        let order = Order { workload: "", how: "", databases: &[], more: &more };
+        let order = ServerOrder { workload: "", how: "", databases: &[], more: &more };
         let settings = ServerSettings::of_one(None);
         // Dropping the earlier one removes an empty log.
         self.process = None;

@@ -3,7 +3,7 @@
 
 use crate::group::Group;
 use crate::server::{environment, tail};
-use crate::{DeployError, Manifest, Order, ServerSettings};
+use crate::{DeployError, Manifest, ServerOrder, ServerSettings};
 use rustix::process::Signal;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -30,7 +30,7 @@ pub struct Generator {
 impl Generator {
     /// Starts one for `asked`, which is for [`drill`](../drill) to read and holds no secret. `log` takes what it writes to
     /// standard error.
-    pub fn start(order: &Order<'_>, asked: &str, log: &Path) -> Result<Generator, DeployError> {
+    pub fn start(order: &ServerOrder<'_>, asked: &str, log: &Path) -> Result<Generator, DeployError> {
         static GENERATOR: LazyLock<Manifest> = LazyLock::new(Manifest::generator);
         let failed = |what: &str| {
             let what = format!("could not {what} the load generator");

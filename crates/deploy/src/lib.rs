@@ -40,7 +40,9 @@ pub use private::Private;
 pub use relaying::{RelayOptions, SinkAddress, SinkKind, default_polling};
 pub use reporter::{Reporter, Work, announce};
 pub use rig::fit_in_memory;
-pub use server::{DATABASE, Order, PASSWORD, Server, ServerSettings, launch, owned_variables, variable};
+pub use server::{
+    DATABASE, PASSWORD, Server, ServerOrder, ServerSettings, launch, owned_variables, variable,
+};
 pub use server_sources::{ServerSource, SourceSubjects, remove_work_trees, restore_sources, server_sources};
 pub use spec::{EngineOptions, Spec};
 pub use subjects::{Route, Subject};

@@ -63,7 +63,7 @@ pub struct ServerSettings {
 
 /// What a server is to serve.
 #[derive(Debug, Clone, Copy)]
-pub struct Order<'a> {
+pub struct ServerOrder<'a> {
     /// The workload's name.
     pub workload: &'a str,
     /// Which of several combinations, as its manifest calls it.
@@ -104,7 +104,7 @@ impl Server {
     /// was interrupted. It is gone then.
     pub fn start(
         manifest: &'static Manifest,
-        order: &Order<'_>,
+        order: &ServerOrder<'_>,
         settings: &ServerSettings,
         log: &Path,
         interrupt: &AtomicBool,
@@ -306,13 +306,13 @@ pub fn launch(program: &OsStr, arguments: &[impl AsRef<OsStr>]) -> std::io::Erro
     }
 }
 
-/// Variables for [`Order::more`].
+/// Variables for [`ServerOrder::more`].
 pub fn owned_variables(variables: &[(&str, &str)]) -> impl Iterator<Item = (String, String)> {
     variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
 }
 
 /// What the contract hands over in the environment. A password is nowhere else.
-pub(crate) fn environment(order: &Order<'_>, settings: &ServerSettings) -> Vec<(String, String)> {
+pub(crate) fn environment(order: &ServerOrder<'_>, settings: &ServerSettings) -> Vec<(String, String)> {
     // It runs in another folder than we do.
     let absolute = |path: &mut PathBuf| *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
     let mut variables = vec![
@@ -499,7 +499,7 @@ mod tests {
         let settings = ServerSettings { pool: 8, threads: 2, ..ServerSettings::of_one(None) };
         let of = |urls: &[&str], how| -> BTreeMap<String, String> {
             let databases: Vec<DbUrl> = urls.iter().map(|url| url.parse().unwrap()).collect();
-            let order = Order { workload: "tpcb", how, databases: &databases, more: &[] };
+            let order = ServerOrder { workload: "tpcb", how, databases: &databases, more: &[] };
             environment(&order, &settings).into_iter().collect()
         };
         let others = |found: &BTreeMap<String, String>, secret: &str| {

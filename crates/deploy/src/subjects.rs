@@ -5,7 +5,8 @@
 use crate::owned_variables;
 use crate::revision::short;
 use crate::{
-    DeployError, Manifest, Offer, Order, RelayOptions, Server, ServerSettings, SinkAddress, server_sources,
+    DeployError, Manifest, Offer, RelayOptions, Server, ServerOrder, ServerSettings, SinkAddress,
+    server_sources,
 };
 use anyhow::{Context, Result, bail};
 use model::{HttpOptions, Transport};
@@ -227,7 +228,7 @@ impl Subject {
         let how = self.how.path();
         let mut more = relaying.variables_of(self.how.style, sink);
         more.extend(owned_variables(extra));
-        let order = Order { workload: self.workload(), how: &how, databases, more: &more };
+        let order = ServerOrder { workload: self.workload(), how: &how, databases, more: &more };
         let settings = ServerSettings::of_one(relaying.limits);
         Ok(Some(Server::start(&RELAY, &order, &settings, log, interrupt)?))
     }
@@ -270,7 +271,7 @@ impl Subject {
         let mut more = self.published_by_itself(&settings.relaying, sink);
         more.extend(settings.relaying.variables_within(self, databases.len()));
         more.extend(owned_variables(extra));
-        let order = Order { workload: self.workload(), how: &served.offer.how, databases, more: &more };
+        let order = ServerOrder { workload: self.workload(), how: &served.offer.how, databases, more: &more };
         Ok(Server::start(served.manifest, &order, settings, log, interrupt)?)
     }
 }

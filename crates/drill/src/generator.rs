@@ -27,7 +27,7 @@ const FINISH_MAX: Nanos = Nanos::from_secs(60);
 /// the process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Order {
+pub struct LoadOrder {
     /// What calls go through, by its path.
     pub subject: String,
     /// Where its server is, if it has one; its databases otherwise are in the environment.
@@ -49,7 +49,7 @@ pub struct Order {
     pub deadline_ms: u64,
 }
 
-impl Order {
+impl LoadOrder {
     pub(crate) fn streams(&self) -> Streams<'_> {
         // Faults may take what was acknowledged: that is found in the data, and reported.
         Streams {
@@ -72,7 +72,7 @@ pub fn generate<W: Driven>(
     mut from: impl BufRead + Send + 'static,
     into: Box<dyn Write + Send>,
 ) -> Result<()> {
-    let order: Order = serde_json::from_str(order).context("what is to be done cannot be read")?;
+    let order: LoadOrder = serde_json::from_str(order).context("what is to be done cannot be read")?;
     let size: W::Extent = serde_json::from_value(order.size.clone()).context("the size cannot be read")?;
     let teller = Arc::new(Teller::new(into));
     let stop = Stop::new();
@@ -101,7 +101,7 @@ pub fn generate<W: Driven>(
     Ok(())
 }
 
-fn target<W: Driven>(order: &Order, urls: &[DbUrl], size: &W::Extent) -> Result<TrialTarget<W>> {
+fn target<W: Driven>(order: &LoadOrder, urls: &[DbUrl], size: &W::Extent) -> Result<TrialTarget<W>> {
     match &order.url {
         Some(url) => Ok(trial::of_server(trial::reach::<W>(url, Some(W::scale(size).into()))?)),
         None => targets::target_over::<W>(subjects::find(&order.subject)?.how, urls, size),
@@ -110,7 +110,7 @@ fn target<W: Driven>(order: &Order, urls: &[DbUrl], size: &W::Extent) -> Result<
 
 /// Makes calls until that is enough; gives why they ended by themselves, if they did.
 fn load<W: Driven>(
-    order: &Order,
+    order: &LoadOrder,
     size: &W::Extent,
     target: &TrialTarget<W>,
     teller: &Arc<Teller>,

@@ -15,6 +15,6 @@ mod rounds;
 mod stage;
 
 pub use component::{COMPONENTS, Component, Parts};
-pub use generator::{Order, generate};
+pub use generator::{LoadOrder, generate};
 pub use rounds::{DrillPlan, drill};
 pub use stage::{ENDED_AFTER_PUBLISHING, ENDS_AFTER_PUBLISHING};

@@ -1,7 +1,7 @@
 //! What the calls of a load generator come to, from what it says of them: the parent draws the same calls and keeps the ledger.
 
 use crate::ends::End;
-use crate::generator::Order;
+use crate::generator::LoadOrder;
 use crate::lines::{Line, digest, read};
 use anyhow::{Result, bail};
 use deploy::Generator;
@@ -63,7 +63,7 @@ pub(crate) struct Aftermath {
 pub(crate) type After = Option<(Struck, Aftermath)>;
 
 impl<W: Driven> Load<W> {
-    pub(crate) fn of(process: Generator, clock: Monotonic, order: &Order, size: &W::Extent) -> Load<W> {
+    pub(crate) fn of(process: Generator, clock: Monotonic, order: &LoadOrder, size: &W::Extent) -> Load<W> {
         let streams = order.streams();
         let inputs = workload::inputs::<W>(size, &streams);
         Load {

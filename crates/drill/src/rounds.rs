@@ -2,7 +2,7 @@
 
 use crate::component::Component;
 use crate::ends::{End, line, without_answer};
-use crate::generator::Order;
+use crate::generator::LoadOrder;
 use crate::load::{Aftermath, Load, Struck};
 use crate::stage::{Stage, between_phases, not_within_phase};
 use admin::store;
@@ -423,10 +423,10 @@ impl<W: Driven> Rounds<'_, W> {
         without_answer(struck, until, ends, &kinds, self.stage.databases.each.len())
     }
 
-    fn order(&self, number: u64, generator: u64) -> Order {
+    fn order(&self, number: u64, generator: u64) -> LoadOrder {
         let asked = self.asked;
         let databases = self.stage.databases;
-        Order {
+        LoadOrder {
             subject: self.stage.subject.path.into(),
             url: None,
             size: serde_json::to_value(&databases.size).expect("a size is plain data"),

@@ -1,7 +1,7 @@
 //! What a drill strikes: the processes of a subject, and the ways between them.
 
 use crate::component::{Component, has_phases};
-use crate::generator::Order;
+use crate::generator::LoadOrder;
 use crate::load::Load;
 use crate::proxy::Proxy;
 use anyhow::{Context, Result};
@@ -262,9 +262,9 @@ impl<'a, W: Driven> Stage<'a, W> {
     }
 
     /// Starts a load generator.
-    pub(crate) fn generator(&self, order: Order, clock: Monotonic) -> Result<Load<W>> {
+    pub(crate) fn generator(&self, order: LoadOrder, clock: Monotonic) -> Result<Load<W>> {
         let url = self.server_way.as_ref().map(|way| format!("http://{}", way.address()));
-        let order = Order { url, ..order };
+        let order = LoadOrder { url, ..order };
         let (urls, how) = (self.urls(&self.engines), self.subject.how.path());
         // Through HTTP the server publishes.
         let mut more = match self.subject.route() {
@@ -274,8 +274,12 @@ impl<'a, W: Driven> Stage<'a, W> {
             Route::Http => Vec::new(),
         };
         more.extend(deploy::owned_variables(between_phases_of(self.subject)));
-        let whole =
-            deploy::Order { workload: self.subject.workload(), how: &how, databases: &urls, more: &more };
+        let whole = deploy::ServerOrder {
+            workload: self.subject.workload(),
+            how: &how,
+            databases: &urls,
+            more: &more,
+        };
         let asked = serde_json::to_string(&order)?;
         let process = Generator::start(&whole, &asked, &self.log("generator"))?;
         Ok(Load::of(process, clock, &order, &self.databases.size))

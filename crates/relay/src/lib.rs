@@ -24,7 +24,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 
 pub use broker::PARTITIONS_MAX;
-pub use outbox::{OutboxRelay, Row, STATEMENTS as OUTBOX_STATEMENTS};
+pub use outbox::{OutboxRelay, OutboxRow, STATEMENTS as OUTBOX_STATEMENTS};
 pub use polling::{ADAPTIVE, Polling};
 pub use producer::{Producing, produce_to, publish, read_published};
 pub use sink::{Each, Lines, Message, Null, Publishing, Sink, Topic};

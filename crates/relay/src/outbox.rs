@@ -17,7 +17,7 @@ use std::time::Duration;
 ///
 /// 1. takes or prolongs the lease for the relay ?1 by ?2 microseconds, and changes one row if that can be;
 /// 2. the time by the clock of the store, in microseconds since 1970;
-/// 3. the first ?1 rows by their numbers, as [`Row`]s are read from them;
+/// 3. the first ?1 rows by their numbers, as [`OutboxRow`]s are read from them;
 /// 4. removes the rows with the numbers in ?1, a list in JSON.
 pub const STATEMENTS: &[&str] = &["take_lease", "read_clock", "read_outbox", "remove_rows"];
 
@@ -33,7 +33,7 @@ const PROLONG_AFTER: Nanos = Nanos::from_secs(1);
 
 /// A row of an outbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct OutboxRow {
     pub id: i64,
     /// When it was written, by the clock of its store, in microseconds since 1970.
     pub created_us: i64,
@@ -46,7 +46,7 @@ pub struct Row {
 /// The relay of an outbox, with its connection while the store is there.
 pub struct OutboxRelay<O: SqlOpener> {
     opener: O,
-    read: Read<Row>,
+    read: Read<OutboxRow>,
     sink: Box<dyn Sink>,
     /// Rows that are published together.
     batch: u32,
@@ -68,7 +68,7 @@ struct Open<C> {
 
 impl<O: SqlOpener> OutboxRelay<O> {
     /// A relay of an outbox whose opener prepares [`STATEMENTS`].
-    pub fn new(opener: O, read: Read<Row>, sink: Box<dyn Sink>, batch: u32) -> OutboxRelay<O> {
+    pub fn new(opener: O, read: Read<OutboxRow>, sink: Box<dyn Sink>, batch: u32) -> OutboxRelay<O> {
         let holder = Random::stream(unix_nanoseconds(), &[std::process::id().into()]).range(1, i64::MAX);
         let clock = Monotonic::start();
         OutboxRelay {
@@ -121,7 +121,7 @@ impl<O: SqlOpener> OutboxRelay<O> {
             return Ok(Batch::default());
         }
         let ahead_us = self.open.as_ref().map_or(0, |open| open.ahead_us);
-        let split = |Row { id, created_us, key, payload }| {
+        let split = |OutboxRow { id, created_us, key, payload }| {
             let created_us = created_us - ahead_us;
             ((id, created_us), Message { key, payload, created_us: Some(created_us) })
         };
@@ -205,7 +205,7 @@ async fn take_lease<C: SqlConn>(conn: &mut C, holder: i64, length: Nanos) -> Res
     ended(conn, changed).await.map(|changed| changed == 1)
 }
 
-async fn read<C: SqlConn>(conn: &mut C, read: Read<Row>, most: u32) -> Result<Vec<Row>, Fault> {
+async fn read<C: SqlConn>(conn: &mut C, read: Read<OutboxRow>, most: u32) -> Result<Vec<OutboxRow>, Fault> {
     let mut rows = Vec::new();
     conn.begin(TxKind::OneRead).await?;
     let found = conn.rows(READ_OUTBOX, &[most.into()], read, &mut rows).await;

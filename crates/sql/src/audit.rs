@@ -41,7 +41,7 @@ pub type Judge<C> = fn(&Audit<C>, &[Vec<Value>], &C) -> Finding;
 
 /// Audits that share temporary tables, and so a connection.
 #[derive(Debug, Clone)]
-pub struct Group<C> {
+pub struct AuditGroup<C> {
     /// Statements that make the temporary tables, in order.
     pub prepare: Vec<String>,
     pub audits: Vec<Audit<C>>,
@@ -239,9 +239,9 @@ impl<C> About<C> {
 }
 
 /// The audits that are asked for, with their texts, in groups that may run side by side.
-pub fn groups<C>(asked: &[AuditSet<C>], catalogue: &Catalogue) -> Result<Vec<Group<C>>, CatalogueError> {
+pub fn groups<C>(asked: &[AuditSet<C>], catalogue: &Catalogue) -> Result<Vec<AuditGroup<C>>, CatalogueError> {
     let group = |asked: &AuditSet<C>| {
-        Ok(Group {
+        Ok(AuditGroup {
             prepare: asked.prepare.iter().map(|name| catalogue.text(name)).collect::<Result<_, _>>()?,
             audits: asked.audits.iter().map(|about| about.read(catalogue)).collect::<Result<_, _>>()?,
         })
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn what_is_asked_for_becomes_audits_with_the_texts_of_the_catalogue() {
         let found = groups(&ASKED, &catalogue()).unwrap();
-        let [Group { prepare, audits }] = &found[..] else { panic!("{found:?}") };
+        let [AuditGroup { prepare, audits }] = &found[..] else { panic!("{found:?}") };
         assert!(prepare.len() == 1 && prepare[0].starts_with("create temp table sums"), "{prepare:?}");
         let [ytd, skew] = &audits[..] else { panic!("{audits:?}") };
         assert_eq!(

@@ -7,7 +7,7 @@ use adapter_tokio_postgres::{Listener, PostgresOpener};
 use anyhow::{Result, bail};
 use measure::Monotonic;
 use model::AnyTarget;
-use relay::{Message, OutboxRelay, Row};
+use relay::{Message, OutboxRelay, OutboxRow};
 use sql::{ColumnError, Columns, DbUrl, ServerUrl, SqlOpener};
 use std::future::Future;
 use std::pin::Pin;
@@ -135,10 +135,10 @@ async fn listen(url: ServerUrl, received: Arc<Received>) {
     }
 }
 
-fn row(row: &dyn Columns) -> Result<Row, ColumnError> {
+fn row(row: &dyn Columns) -> Result<OutboxRow, ColumnError> {
     let (id, created_us, booking) = outbox_row(row)?;
     let (key, payload) = message(&booking, Some(id));
-    Ok(Row { id, created_us, key, payload })
+    Ok(OutboxRow { id, created_us, key, payload })
 }
 
 #[cfg(test)]

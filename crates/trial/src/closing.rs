@@ -2,7 +2,7 @@
 //! compared with what our own statements read.
 
 use anyhow::Result;
-use contract::conformance::{Answer, call_json, describe, short};
+use contract::conformance::{CallResult, call_json, describe, short};
 use deploy::Interrupt;
 use measure::Monotonic;
 use model::{CallWork, Clock, Fault, Inputs, Session, Target, Wanted};
@@ -186,7 +186,7 @@ impl<W: Driven> Closing<'_, W> {
 }
 
 /// What differs, in words.
-fn differing<W: Driven>(question: &W::Call, both: &(Answer<W>, Answer<W>)) -> String {
+fn differing<W: Driven>(question: &W::Call, both: &(CallResult<W>, CallResult<W>)) -> String {
     let [answered, stored] = [&both.0, &both.1].map(|answer| short(&describe::<W>(answer)));
     format!("{}: answered {answered}, stored {stored}", short(&call_json::<W>(question)))
 }
@@ -197,7 +197,7 @@ async fn ask<W: Driven>(
     ours: &mut impl Session<W>,
     question: &W::Call,
     wanted: Wanted,
-) -> (Answer<W>, Answer<W>) {
+) -> (CallResult<W>, CallResult<W>) {
     let answered = subject.run(question, &mut CallWork { wanted, ..CallWork::default() }).await;
     let stored = ours.run(question, &mut CallWork { wanted, ..CallWork::default() }).await;
     (answered, stored)

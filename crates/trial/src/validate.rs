@@ -265,7 +265,7 @@ fn nodes_agree(url: &DbUrl, when: AuditWhen) -> Option<result::Audit> {
     })
 }
 
-fn to_ask<C>(group: &sql::audit::Group<C>, params: Vec<i64>) -> AuditGroup {
+fn to_ask<C>(group: &sql::audit::AuditGroup<C>, params: Vec<i64>) -> AuditGroup {
     let query = |audit: &sql::audit::Audit<C>| AuditQuery {
         name: audit.name.clone(),
         sql: audit.query.clone(),

@@ -10,7 +10,7 @@ use sql::{Catalogue, CatalogueError, Dialect};
 pub use sql::audit::{AuditOutcome, Family, Finding};
 
 /// Audits that share a connection.
-pub type AuditGroup = sql::audit::Group<Cardinality>;
+pub type AuditGroup = sql::audit::AuditGroup<Cardinality>;
 
 /// Values of the queries' parameters: events, tickets of each, every how-manieth is limited, the most tickets of a booking, the
 /// largest number of a user.

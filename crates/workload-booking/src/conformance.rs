@@ -37,7 +37,7 @@ impl ConformancePlan {
     }
 }
 
-type Answer = contract::conformance::Answer<Bookings>;
+type CallResult = contract::conformance::CallResult<Bookings>;
 
 /// Answers as a right store does, to know which keys have been used.
 struct Used(Oracle);

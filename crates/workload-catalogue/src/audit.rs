@@ -10,7 +10,7 @@ use sql::{Catalogue, CatalogueError, Dialect};
 pub use sql::audit::{AuditOutcome, Family};
 
 /// Audits that share temporary tables, and so a connection.
-pub type AuditGroup = sql::audit::Group<Cardinality>;
+pub type AuditGroup = sql::audit::AuditGroup<Cardinality>;
 
 /// Values of the queries' parameters: categories, foods, templates, days of a template, meals of a day, items of all
 /// templates.

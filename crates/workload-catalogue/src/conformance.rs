@@ -31,7 +31,7 @@ impl ConformancePlan {
     }
 }
 
-type Answer = contract::conformance::Answer<FoodCatalogue>;
+type CallResult = contract::conformance::CallResult<FoodCatalogue>;
 
 /// Holds a session to the script and to random calls.
 ///

@@ -37,7 +37,7 @@ impl ConformancePlan {
     }
 }
 
-type Answer = contract::conformance::Answer<Tpcb>;
+type CallResult = contract::conformance::CallResult<Tpcb>;
 
 /// Holds a session to the script and to random calls.
 ///

@@ -16,7 +16,7 @@ pub use inputs::input_audit;
 pub use sql::audit::{AuditOutcome, Family, Figure, Finding, InputFinding};
 
 /// Audits that share temporary tables, and so a connection.
-pub type AuditGroup = sql::audit::Group<Context>;
+pub type AuditGroup = sql::audit::AuditGroup<Context>;
 /// A query and what its rows mean.
 pub type Audit = sql::audit::Audit<Context>;
 

@@ -44,7 +44,7 @@ impl ConformancePlan {
     }
 }
 
-type Answer = contract::conformance::Answer<Tpcc>;
+type CallResult = contract::conformance::CallResult<Tpcc>;
 
 /// Holds a session to the script and to random calls.
 ///

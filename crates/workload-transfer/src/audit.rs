@@ -10,7 +10,7 @@ use sql::{Catalogue, CatalogueError, Dialect};
 pub use sql::audit::{AuditOutcome, Family, Finding};
 
 /// Audits that share a connection.
-pub type AuditGroup = sql::audit::Group<Cardinality>;
+pub type AuditGroup = sql::audit::AuditGroup<Cardinality>;
 
 /// Values of the queries' parameters: the first account of a store, its last, the first balance of each, and the largest amount.
 pub fn params(size: &Cardinality) -> Vec<i64> {

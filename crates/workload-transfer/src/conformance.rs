@@ -39,7 +39,7 @@ impl ConformancePlan {
     }
 }
 
-type Answer = contract::conformance::Answer<Transfers>;
+type CallResult = contract::conformance::CallResult<Transfers>;
 
 /// Keys that were used, by their account.
 #[derive(Default)]

@@ -200,7 +200,7 @@ pub trait Benchmark:
     /// Values of the parameters of all audits' queries.
     fn params(context: &Self::Context) -> Vec<i64>;
     /// The audits of the stored data.
-    fn audits(dialect: Dialect) -> Result<Vec<sql::audit::Group<Self::Context>>>;
+    fn audits(dialect: Dialect) -> Result<Vec<sql::audit::AuditGroup<Self::Context>>>;
     /// The query whose rows [`Benchmark::evidence`] reads.
     fn evidence_query(dialect: Dialect) -> Result<String>;
     /// A query for one row of totals that nothing but calls changes, besides the rows of [`Benchmark::evidence_query`]: they are the same at

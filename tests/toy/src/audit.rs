@@ -2,10 +2,10 @@
 
 use crate::{Cardinality, Ledger};
 use result::{Check, InputCheck};
-use sql::audit::{About, AuditSet, Group, SIGMAS, groups};
+use sql::audit::{About, AuditGroup, AuditSet, SIGMAS, groups};
 use sql::{Catalogue, CatalogueError};
 
-pub(crate) fn audits() -> Result<Vec<Group<Cardinality>>, CatalogueError> {
+pub(crate) fn audits() -> Result<Vec<AuditGroup<Cardinality>>, CatalogueError> {
     groups(GROUPS, &catalogue()?)
 }
 

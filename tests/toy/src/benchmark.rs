@@ -3,7 +3,7 @@
 use crate::conformance::TINY;
 use crate::data::Data;
 use crate::{Cardinality, Claims, Inputs, Ledger, StoredBox, Toy, audit, sql};
-use ::sql::audit::Group;
+use ::sql::audit::AuditGroup;
 use ::sql::{Catalogue, Dialect, Value};
 use anyhow::{Context, Result, bail};
 use model::Mix;
@@ -86,7 +86,7 @@ impl Benchmark for Toy {
         vec![i64::from(size.boxes)]
     }
 
-    fn audits(_: Dialect) -> Result<Vec<Group<Cardinality>>> {
+    fn audits(_: Dialect) -> Result<Vec<AuditGroup<Cardinality>>> {
         Ok(audit::audits()?)
     }
 

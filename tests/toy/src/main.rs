@@ -18,7 +18,7 @@ mod sql;
 mod wire;
 
 use ::sql::Dialect;
-use cli::Row;
+use cli::WorkloadRow;
 use model::{Kind, Verdict, Workload};
 use std::process::ExitCode;
 use targets::{Combination, Driver, How, Style};
@@ -75,5 +75,5 @@ const COMBINATIONS: &[Combination] = &[Combination {
 }];
 
 fn main() -> ExitCode {
-    cli::main(const { &[Row::of::<Toy>(COMBINATIONS)] })
+    cli::main(const { &[WorkloadRow::of::<Toy>(COMBINATIONS)] })
 }

@@ -1,7 +1,7 @@
 //! How much data, and what else a workload lets users choose: options that come from the workloads themselves.
 
 use crate::ui::Ui;
-use crate::workloads::{self, Row};
+use crate::workloads::{self, WorkloadRow};
 use anyhow::{Result, bail};
 use clap::builder::RangedU64ValueParser;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
@@ -105,8 +105,8 @@ fn is_word(unit: &str) -> bool {
 fn scale_help() -> String {
     let units: Vec<String> =
         workloads::all().map(|row| format!("{} of {}", row.scale_unit, row.name)).collect();
-    let embedded = |row: &Row| (row.scale_default)(Dialect::Sqlite, CLIENTS);
-    let served = |row: &Row| (row.scale_default)(Dialect::Postgres, CLIENTS);
+    let embedded = |row: &WorkloadRow| (row.scale_default)(Dialect::Sqlite, CLIENTS);
+    let served = |row: &WorkloadRow| (row.scale_default)(Dialect::Postgres, CLIENTS);
     let other = workloads::all().filter(|row| embedded(row) != 1);
     let other: String = other.map(|row| format!(", for {} {}", row.name, embedded(row))).collect();
     let larger = workloads::all().filter(|row| served(row) != embedded(row));

@@ -1,11 +1,11 @@
 //! The golden vectors: the script as requests with their answers, recorded in `spec/vectors/catalogue.jsonl` for every
 //! language.
 
-use super::{Answer, script};
+use super::{CallResult, script};
 use crate::{Call, Cardinality, FoodCatalogue, Oracle};
 
 /// The calls and their answers, in order: those of the oracle, which a test holds to the recorded ones.
-pub(super) fn golden() -> Vec<(Call, Answer)> {
+pub(super) fn golden() -> Vec<(Call, CallResult)> {
     let mut oracle = Oracle::new(Cardinality::tiny());
     let answered = |call: Call| {
         let answer = oracle.answer(&call);

@@ -19,8 +19,8 @@ struct Broken<F> {
     answer: F,
 }
 
-impl<F: FnMut(&mut Oracle, &Call) -> Answer + Send> Session<Tpcb> for Broken<F> {
-    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Answer {
+impl<F: FnMut(&mut Oracle, &Call) -> CallResult + Send> Session<Tpcb> for Broken<F> {
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> CallResult {
         work.attempts += 1;
         (self.answer)(&mut self.oracle, call)
     }
@@ -28,13 +28,13 @@ impl<F: FnMut(&mut Oracle, &Call) -> Answer + Send> Session<Tpcb> for Broken<F> 
 
 fn run(
     plan: &ConformancePlan,
-    answer: impl FnMut(&mut Oracle, &Call) -> Answer + Send,
+    answer: impl FnMut(&mut Oracle, &Call) -> CallResult + Send,
 ) -> Result<Conformance, Disagreement> {
     now(conform(&mut Broken { oracle: Oracle::new(&Data::new(plan.size)), answer }, plan))
 }
 
 /// What is said of a session that answers like this.
-fn caught(answer: impl FnMut(&mut Oracle, &Call) -> Answer + Send) -> Disagreement {
+fn caught(answer: impl FnMut(&mut Oracle, &Call) -> CallResult + Send) -> Disagreement {
     run(&ConformancePlan::golden(5, 1_000), answer).expect_err("the session is broken")
 }
 

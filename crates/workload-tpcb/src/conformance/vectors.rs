@@ -1,6 +1,6 @@
 //! The golden vectors: the script with its answers, recorded in `spec/vectors/tpcb.jsonl` for every language.
 
-use super::{Answer, script};
+use super::{CallResult, script};
 use crate::{Call, Cardinality, Data, Oracle, Outcome, Tpcb};
 use contract::conformance::{call_json, describe};
 use model::{DefectKind, Fault, Workload};
@@ -36,11 +36,11 @@ struct Vector {
 }
 
 /// The calls and their recorded answers, in order.
-pub(super) fn golden() -> Vec<(Call, Answer)> {
+pub(super) fn golden() -> Vec<(Call, CallResult)> {
     COMMITTED.lines().skip(1).map(|line| read(line).expect("a test reads the committed file")).collect()
 }
 
-fn read(line: &str) -> Result<(Call, Answer), String> {
+fn read(line: &str) -> Result<(Call, CallResult), String> {
     let vector: Vector = serde_json::from_str(line).map_err(|error| error.to_string())?;
     if !Tpcb::KINDS.iter().any(|kind| kind.name == vector.kind) {
         return Err(format!("unknown kind {}", vector.kind));

@@ -23,8 +23,8 @@ struct Broken<F> {
     answer: F,
 }
 
-impl<F: FnMut(u32, &mut Oracle, &Call) -> Answer + Send> Session<Tpcc> for Broken<F> {
-    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Answer {
+impl<F: FnMut(u32, &mut Oracle, &Call) -> CallResult + Send> Session<Tpcc> for Broken<F> {
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> CallResult {
         work.attempts += 1;
         self.number += 1;
         (self.answer)(self.number, &mut self.oracle, call)
@@ -36,14 +36,14 @@ fn oracle(plan: &ConformancePlan) -> Oracle {
 }
 
 /// What is said of a session that answers like this.
-fn caught(answer: impl FnMut(u32, &mut Oracle, &Call) -> Answer + Send) -> Disagreement {
+fn caught(answer: impl FnMut(u32, &mut Oracle, &Call) -> CallResult + Send) -> Disagreement {
     let plan = ConformancePlan::golden(5, 1_000);
     let mut session = Broken { oracle: oracle(&plan), number: 0, answer };
     now(conform(&mut session, &plan)).expect_err("the session is broken")
 }
 
 /// The numbers of the golden calls for which this holds.
-fn golden_calls(holds: impl Fn(&Call, &Answer) -> bool) -> Vec<u32> {
+fn golden_calls(holds: impl Fn(&Call, &CallResult) -> bool) -> Vec<u32> {
     let golden = vectors::golden();
     (1..).zip(&golden).filter(|(_, (call, answer))| holds(call, answer)).map(|(number, _)| number).collect()
 }
@@ -73,7 +73,7 @@ fn the_oracle_agrees_with_itself_on_any_data() {
 struct Written(Oracle);
 
 impl Session<Tpcc> for Written {
-    async fn run(&mut self, call: &Call, _: &mut CallWork) -> Answer {
+    async fn run(&mut self, call: &Call, _: &mut CallWork) -> CallResult {
         let sent = call_json::<Tpcc>(call);
         let received =
             Tpcc::decode_call(Tpcc::kind(call), &self.0.size(), &contract::Request::of(sent.as_bytes()))

@@ -1,7 +1,7 @@
 //! The golden vectors: the script with its answers, recorded in `spec/vectors/tpcc.jsonl` for every language.
 
 use super::agree::{TIME_MAX, TIMES};
-use super::{Answer, GOLDEN_LOAD_SEED, script};
+use super::{CallResult, GOLDEN_LOAD_SEED, script};
 use crate::{Call, Cardinality, Data, LOADED_AT, Oracle, Tpcc};
 use contract::Wire;
 use contract::conformance::{call_json, describe};
@@ -45,11 +45,11 @@ struct Vector {
 }
 
 /// The calls and their recorded answers, in order.
-pub(super) fn golden() -> Vec<(Call, Answer)> {
+pub(super) fn golden() -> Vec<(Call, CallResult)> {
     COMMITTED.lines().skip(1).map(|line| read(line).expect("a test reads the committed file")).collect()
 }
 
-fn read(line: &str) -> Result<(Call, Answer), String> {
+fn read(line: &str) -> Result<(Call, CallResult), String> {
     let vector: Vector = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let kind = Tpcc::KINDS.iter().position(|kind| kind.name == vector.kind);
     let kind = kind.ok_or_else(|| format!("unknown kind {}", vector.kind))?;

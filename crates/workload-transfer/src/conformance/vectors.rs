@@ -1,10 +1,10 @@
 //! The golden vectors: the script as requests with their answers, recorded in `spec/vectors/transfer.jsonl` for every language.
 
-use super::{Answer, script};
+use super::{CallResult, script};
 use crate::{Call, Cardinality, Oracle, Transfers};
 
 /// The calls and their answers, in order: those of the oracle, which a test holds to the recorded ones.
-pub(super) fn golden() -> Vec<(Call, Answer)> {
+pub(super) fn golden() -> Vec<(Call, CallResult)> {
     let mut oracle = Oracle::new(Cardinality::tiny());
     let calls = script::calls(Cardinality::tiny());
     calls.into_iter().map(|call| (call, oracle.answer(&call))).collect()
