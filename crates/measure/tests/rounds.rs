@@ -183,6 +183,11 @@ mod extended {
     fn intervals_from_rounds_hold_the_truth_in_many_more_comparisons() {
         super::covers(6_000);
     }
+
+    #[test]
+    fn intervals_that_decide_when_to_end_hold_the_truth_in_many_more_comparisons() {
+        super::ends_on_disturbed_machines(4_000);
+    }
 }
 
 /// Never changing places finds a difference where a machine goes slower all the while.
@@ -208,11 +213,11 @@ fn turns_that_are_not_mirrored_would_be_misled() {
 }
 
 /// Ends when the interval is narrow enough, looked at after each block from the fifth on; 40 blocks at most.
-fn until_narrow(random: &mut Random, half: f64, comparisons: u32) -> (f64, f64) {
+fn until_narrow(mut block: impl FnMut() -> f64, half: f64, comparisons: u32) -> (f64, f64) {
     let terms = Terms { better: Better::Higher, margin: 0.02, comparisons };
     let mut ratios = Vec::new();
     loop {
-        ratios.push((0.02 * normal(random)).exp());
+        ratios.push(block());
         if ratios.len() >= 5 {
             let (low, high) = compare(&ratios, &terms).interval.expect("five ratios");
             if high - low <= 2.0 * half || ratios.len() == 40 {
@@ -229,7 +234,8 @@ fn intervals_that_decide_when_to_end_hold_the_truth() {
     let covered = |comparisons: u32, half: f64| {
         let mut random = Random::stream(43, &[(half * 1e6) as u64]);
         let holds = |(low, high): (f64, f64)| low <= 1.0 && 1.0 <= high;
-        (0..4_000).filter(|_| holds(until_narrow(&mut random, half, comparisons))).count() as f64 / 4_000.0
+        let mut one = || until_narrow(|| (0.02 * normal(&mut random)).exp(), half, comparisons);
+        (0..4_000).filter(|_| holds(one())).count() as f64 / 4_000.0
     };
     let halves = [0.006, 0.008, 0.01, 0.012, 0.014, 0.018, 0.025];
     let least =
@@ -238,4 +244,36 @@ fn intervals_that_decide_when_to_end_hold_the_truth() {
     // Three standard errors of a share of 5 %.
     assert!(doubled >= 0.95 - 0.0104, "{doubled}");
     assert!(plain < 0.935, "{plain}");
+}
+
+/// The same on machines that drift, burst and step, in blocks of eight rounds a side.
+fn ends_on_disturbed_machines(comparisons: u32) {
+    let chance = 3.0 * (0.05 * 0.95 / f64::from(comparisons)).sqrt();
+    // The ratios of single blocks, a few at a time.
+    let plan = Plan { control: false, rounds: 8, blocks: BLOCKS_ENOUGH };
+    for machine in [Machine::Drifts, Machine::Bursts, Machine::Steps, Machine::All] {
+        for half in [0.01, 0.02, 0.04] {
+            let mut random = Random::stream(44, &[(half * 1e6) as u64]);
+            let mut ratios = Vec::new();
+            let mut block = || {
+                if ratios.is_empty() {
+                    ratios = plan.run(machine, &mut random);
+                }
+                ratios.pop().expect("a plan has blocks")
+            };
+            let mut covered = 0;
+            for _ in 0..comparisons {
+                let (low, high) = until_narrow(&mut block, half, 2);
+                covered += u32::from(low <= 1.0 && 1.0 <= high);
+            }
+            let share = f64::from(covered) / f64::from(comparisons);
+            eprintln!("| {machine:?} | ±{:.0} % | {:.1} % |", half * 100.0, share * 100.0);
+            assert!(share >= 0.95 - chance, "{machine:?}, ±{half}: {share}");
+        }
+    }
+}
+
+#[test]
+fn intervals_that_decide_when_to_end_hold_the_truth_on_disturbed_machines() {
+    ends_on_disturbed_machines(200);
 }
