@@ -374,7 +374,7 @@ fn clients_that_hang_up_leave_each_call_whole_or_unmade() {
     runtime().block_on(async {
         let mut stream = inputs(&store, 6, 0);
         let mut session = target.open(0).await.expect("a server that runs");
-        for turn in 0..3_000 {
+        for turn in 0..1_500 {
             // On a busy machine more calls end before their client has looked three times.
             if turn >= 150 && doubtful > 20 {
                 break;

@@ -207,8 +207,8 @@ fn is_settled(server: &Server) {
     let (first, second) = (relay(), relay());
     address(&first);
     address(&second);
-    // Ended once the third relay is there, however long it takes until then.
-    let crossing = "--mix cross-transfer=1 --clients 8 --warmup 0s --duration 240s --json";
+    // Ended once the third relay is there.
+    let crossing = "--mix cross-transfer=1 --clients 8 --rate 100 --warmup 0s --duration 240s --json";
     let subject = format!("transfer/{}/axum+{}/saga", name(engine), driver(engine));
     let load = start(&format!("run {subject} --url {url} {both} {crossing}"));
     let count = || -> u32 {

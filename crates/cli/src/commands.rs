@@ -9,8 +9,6 @@ use crate::workloads::{self, WorkloadRow};
 use crate::{audit, compare, drill, export, find_max, load, parts, relay, resume, run, serve, sweep, verify};
 use anyhow::{Result, bail};
 use deploy::{Route, SourceSubjects, Subject, subjects};
-use result::RunKind;
-use schedule::plan::Experiment;
 use schedule::{CommandOutcome, Interleaved};
 use std::path::Path;
 use targets::Driven;
@@ -23,7 +21,8 @@ pub(crate) enum Task<'a> {
     Merge(&'static Subject, &'a args::Merge),
     Compare(&'static Subject, &'static Subject, &'a args::Compare),
     Against(StoredBase, &'static Subject, Box<args::Compare>),
-    Experiment(Experiment, &'a args::Experiment),
+    /// A schedule, and the file that it is from.
+    Experiment(Box<Interleaved>, &'a args::Experiment, &'a str),
     Resume(SavedPlan, &'a args::Resume),
     Sweep(&'static Subject, &'a args::Sweep),
     FindMax(&'static Subject, &'a args::FindMax),
@@ -44,11 +43,7 @@ pub(crate) fn execute<W: Driven>(work: Task<'_>, ui: &Ui) -> Result<CommandOutco
         Task::Merge(subject, args) => parts::merge::<W>(subject, args, ui),
         Task::Compare(a, b, args) => compare::compare::<W>(a, b, args, None, ui),
         Task::Against(base, subject, args) => compare::compare::<W>(subject, subject, &args, Some(base), ui),
-        Task::Experiment(experiment, args) => ui.finish(trial::begin::<W, _>(
-            Interleaved::of::<W>(experiment, RunKind::Experiment)?,
-            &args.out.out,
-            ui,
-        )?),
+        Task::Experiment(schedule, args, _) => ui.finish(trial::begin::<W, _>(*schedule, &args.out.out, ui)?),
         Task::Resume(saved, args) => resume::resume::<W>(saved, args, ui),
         Task::Sweep(subject, args) => {
             ui.finish(trial::begin::<W, _>(sweep::asked::<W>(subject, args, ui)?, &args.out.out, ui)?)
@@ -78,10 +73,22 @@ pub(crate) fn find(command: &Command) -> Result<Vec<(&'static WorkloadRow, Task<
     }
 }
 
-fn experiment<'a>(file: &str, args: &'a args::Experiment) -> Result<(&'static WorkloadRow, Task<'a>)> {
+fn experiment<'a>(file: &'a str, args: &'a args::Experiment) -> Result<(&'static WorkloadRow, Task<'a>)> {
     let resolve = |file: file::Read<'_>| (workloads::of(file.workload)?.read)(file);
     let experiment = compare::adjusted(file::find(file, &resolve)?, args)?;
-    Ok((workloads::of(&experiment.workload)?, Task::Experiment(experiment, args)))
+    let workload = workloads::of(&experiment.workload)?;
+    let schedule = (workload.schedule)(experiment)?;
+    Ok((workload, Task::Experiment(Box::new(schedule), args, file)))
+}
+
+impl Task<'_> {
+    /// The experiment file that it is from.
+    pub(crate) fn file(&self) -> Option<&str> {
+        match self {
+            Task::Experiment(_, _, file) => Some(file),
+            _ => None,
+        }
+    }
 }
 
 fn one(command: &Command) -> Result<(&'static WorkloadRow, Task<'_>)> {

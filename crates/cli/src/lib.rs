@@ -95,14 +95,17 @@ fn run_command(command: &Command, ui: &ui::Ui) -> anyhow::Result<CommandOutcome>
             compare::stored(a, b, args, ui)
         }
         command => {
-            let mut answer = CommandOutcome::Good;
-            for (workload, work) in commands::find(command)? {
-                if Interrupt::signal().is_some() {
-                    break;
+            let mut answer = Ok(CommandOutcome::Good);
+            for (workload, task) in commands::find(command)? {
+                match &answer {
+                    Ok(so_far) if Interrupt::signal().is_none() => {
+                        let so_far = *so_far;
+                        answer = (workload.execute)(task, ui).map(|outcome| outcome.max(so_far));
+                    }
+                    _ => task.file().into_iter().for_each(|file| ui.remark(&format!("not run: {file}"))),
                 }
-                answer = answer.max((workload.execute)(work, ui)?);
             }
-            Ok(answer)
+            answer
         }
     }
 }

@@ -5,8 +5,9 @@ use crate::experiment::file;
 use crate::ui::Ui;
 use anyhow::Result;
 use deploy::subjects;
-use schedule::CommandOutcome;
+use result::RunKind;
 use schedule::plan::Experiment;
+use schedule::{CommandOutcome, Interleaved};
 use sql::Dialect;
 use std::sync::OnceLock;
 use targets::{Combination, Driven};
@@ -41,6 +42,8 @@ pub struct WorkloadRow {
     pub(crate) execute: fn(Task<'_>, &Ui) -> Result<CommandOutcome>,
     /// The experiment that a file asks for.
     pub(crate) read: fn(file::Read<'_>) -> Result<Experiment>,
+    /// Its schedule.
+    pub(crate) schedule: fn(Experiment) -> Result<Interleaved>,
 }
 
 impl WorkloadRow {
@@ -54,6 +57,7 @@ impl WorkloadRow {
             combinations,
             execute: execute::<W>,
             read: file::resolve::<W>,
+            schedule: |experiment| Interleaved::of::<W>(experiment, RunKind::Experiment),
         }
     }
 }

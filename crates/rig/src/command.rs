@@ -118,6 +118,24 @@ pub(crate) fn signal_family(pid: u32, signal: Signal) {
     }
 }
 
+/// Most time until processes that were sent `SIGSTOP` have stopped; one that waits for a disk stops when that has answered.
+const STOP_MAX: Nanos = Nanos::from_secs(2);
+
+/// Waits until a process and all that descends from it have stopped, or for [`STOP_MAX`]. Where the first thread of a process has stopped,
+/// its others run no further code of their own.
+pub(crate) fn wait_until_stopped(pid: u32) {
+    let clock = Monotonic::start();
+    let runs = |pid: u32| {
+        let about = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        about
+            .rsplit_once(')')
+            .is_some_and(|(_, rest)| !matches!(rest.trim_start().as_bytes().first(), Some(b'T' | b'Z')))
+    };
+    while descendants(pid).into_iter().chain([pid]).any(runs) && clock.now() < STOP_MAX {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// Numbers of all processes that descend from one, as far as the system tells.
 pub(crate) fn descendants(of: u32) -> Vec<u32> {
     let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };

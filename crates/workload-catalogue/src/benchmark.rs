@@ -220,8 +220,11 @@ impl Benchmark for FoodCatalogue {
             (Call::InsertFoods { .. }, Said::Inserted { .. }, later) => {
                 Some(matches!(later, Said::Food { .. }))
             }
-            (Call::DeleteFood { .. } | Call::DeleteCategory { .. }, Said::Deleted, later) => {
-                Some(matches!(later, Said::Declined(Decline::NoSuchFood | Decline::NoSuchCategory)))
+            (Call::DeleteFood { .. }, Said::Deleted, later) => {
+                Some(later == Said::Declined(Decline::NoSuchFood))
+            }
+            (Call::DeleteCategory { .. }, Said::Deleted, later) => {
+                Some(later == Said::Declined(Decline::NoSuchCategory))
             }
             _ => None,
         }

@@ -223,18 +223,17 @@ impl Inputs {
         if (1..=of).contains(&id) { versions.draw((before + id - 1) as u64, delta) } else { Drawn::default() }
     }
 
-    /// The version in an answer, or its absence, against what all workers' calls have made of it.
+    /// The version that an answer shows, and a version that is called stale, against what all workers' calls have made of it.
     fn check_version(&self, call: &Call, said: &Said) -> Result<(), &'static str> {
         let Some(versions) = &self.versions else { return Ok(()) };
-        match (call, said) {
+        let before = match (call, said) {
             (Call::Food { .. }, Said::Food { version, .. })
-            | (Call::Category { .. }, Said::Category { version, .. })
+            | (Call::Category { .. }, Said::Category { version, .. }) => *version,
             // What was changed had the version that was asked for.
-            | (Call::UpdateFood { version, .. } | Call::UpdateCategory { version, .. }, Said::Stored { .. })
-                if !versions.done(self.drawn, Some(*version)) =>
-            {
-                Err("a version is not what changes have made of it")
-            }
+            (
+                Call::UpdateFood { version, .. } | Call::UpdateCategory { version, .. },
+                Said::Stored { .. },
+            ) => *version,
             (
                 Call::UpdateFood { version, .. }
                 | Call::UpdateCategory { version, .. }
@@ -244,9 +243,18 @@ impl Inputs {
             ) => {
                 let has_it = *why == Decline::StaleVersion && versions.must_hold(&self.drawn, *version);
                 versions.declined(self.drawn, None);
-                if has_it { Err("a call was declined as stale, and the row has its version") } else { Ok(()) }
+                return if has_it {
+                    Err("a call was declined as stale, and the row has its version")
+                } else {
+                    Ok(())
+                };
             }
-            _ => Ok(()),
+            _ => return Ok(()),
+        };
+        if versions.done(self.drawn, Some(before)) {
+            Ok(())
+        } else {
+            Err("a version is not what changes have made of it")
         }
     }
 

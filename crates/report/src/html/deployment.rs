@@ -91,9 +91,9 @@ fn is_served(trial: &Trial) -> bool {
 fn relay(trial: &Trial) -> Option<Part> {
     let process = of_role(trial, Role::Relay).next()?;
     let mut part = Part { is_called: false, ..part(trial, process, Paint::Series(3)) };
-    // Of a relay between stores; one that publishes has a session.
-    if let Some(sessions) = setting(trial, "relay connections") {
-        part.lines[0] = format!("{}, {}", part.lines[0], to_stores(trial, sessions));
+    // A relay between stores has one session more, which removes expired keys.
+    if let Some(connections) = setting(trial, "relay connections") {
+        part.lines[0] = format!("{}, {}", part.lines[0], to_stores(trial, connections + 1));
     }
     Some(part)
 }
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(links(&trial).len(), 2);
         let connections = Setting { name: "relay connections".into(), value: "1".into() };
         trial.stack.settings.push(connections);
-        assert!(rows(&trial)[1].ends_with("relay (0.5 cores busy, 1 session to each store, 32 MiB)"));
+        assert!(rows(&trial)[1].ends_with("relay (0.5 cores busy, 2 sessions to each store, 32 MiB)"));
         trial.stack.settings.pop();
         trial.stack.route = "direct".into();
         trial.processes.retain(|process| process.roles != [Role::Server]);

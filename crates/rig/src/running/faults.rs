@@ -1,7 +1,7 @@
 //! How a private engine is killed, paused, cut off, halted and started again.
 
 use super::{HALT_MAX, Running};
-use crate::command::{POLL, ended_within, signal, signal_family};
+use crate::command::{POLL, ended_within, signal, signal_family, wait_until_stopped};
 use crate::disk::Disk;
 use crate::{RigError, cluster, galera};
 use measure::Monotonic;
@@ -61,8 +61,13 @@ impl Running {
     pub fn cut_power(&mut self, commit_s: u32) -> Result<(), RigError> {
         // A flush that is under way while the file system is shut down may report success. Its process is stopped before it
         // learns of that, so that it acknowledges nothing. And it ends only afterwards: what it still writes gets nowhere.
+        self.own_disk()?;
         self.pause(true);
-        self.own_disk()?.cut()?;
+        wait_until_stopped(self.pid);
+        if let Err(error) = self.own_disk().and_then(Disk::cut) {
+            self.pause(false);
+            return Err(error);
+        }
         self.kill();
         self.disk.as_mut().map_or(Ok(()), |disk| disk.unmount(commit_s))
     }
