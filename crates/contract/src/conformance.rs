@@ -151,10 +151,13 @@ fn compare<O>(
     }
 }
 
-/// An answer in words: an outcome as JSON, or a fault.
+/// An answer in words: an outcome as JSON, or its status where it has no body or that was not kept; or a fault.
 pub fn describe<W: Wire>(answer: &CallResult<W>) -> String {
     match answer {
-        Ok(outcome) => written(|into| W::encode_outcome(outcome, into)),
+        Ok(outcome) => {
+            let body = written(|into| W::encode_outcome(outcome, into));
+            if body.is_empty() { format!("status {}", W::status(outcome)) } else { body }
+        }
         Err(fault) => fault.to_string(),
     }
 }

@@ -1,0 +1,121 @@
+use super::*;
+use crate::Oracle;
+use model::Inputs as _;
+
+fn inputs(size: Cardinality, seed: u64, worker: u32) -> Inputs {
+    Inputs::new(size, Loaded::of(&size), standard_mix(), seed, worker)
+}
+
+fn versions(size: Cardinality, opening: Option<i64>) -> Arc<Registers> {
+    Arc::new(Registers::new(u64::from(size.foods + size.categories), opening))
+}
+
+fn draw(seed: u64, worker: u32, count: usize) -> Vec<Call> {
+    let mut inputs = inputs(Cardinality::standard(1), seed, worker);
+    (0..count).map(|_| inputs.draw()).collect()
+}
+
+#[test]
+fn the_same_seed_gives_the_same_calls() {
+    assert_eq!(draw(5, 3, 100), draw(5, 3, 100));
+    assert_ne!(draw(5, 3, 100), draw(6, 3, 100));
+    assert_ne!(draw(5, 3, 100), draw(5, 13, 100));
+}
+
+/// Several workers on one store, one run after the other with the same seed: every answer is as expected, though versions
+/// become stale and earlier runs have left rows behind.
+#[test]
+fn workers_expect_what_a_right_service_answers() {
+    let size = Cardinality::tiny();
+    let mut oracle = Oracle::new(size);
+    let mut declined = [0; 3];
+    for (at, run) in declined.iter_mut().enumerate() {
+        let versions = versions(size, (at == 0).then_some(1));
+        let worker = |worker| inputs(size, 1, worker).remembering(&versions);
+        let mut workers: Vec<Inputs> = (0..4).map(worker).collect();
+        for number in 0..4_000 {
+            let worker = &mut workers[number % 4];
+            let call = worker.draw();
+            let outcome = oracle.answer(&call);
+            assert_eq!(FoodCatalogue::check(&call, &outcome), Ok(()), "{call:?}");
+            assert_eq!(worker.check(&call, &outcome), Ok(()), "{call:?} {:?}", outcome.said);
+            *run += u32::from(matches!(outcome.said, Said::Declined(_)));
+        }
+    }
+    assert!(declined.iter().all(|&count| (10..400).contains(&count)), "{declined:?}");
+}
+
+#[test]
+fn rows_of_ones_own_do_not_pile_up() {
+    let size = Cardinality::tiny();
+    let mut oracle = Oracle::new(size);
+    let mut inputs = inputs(size, 1, 0);
+    for _ in 0..10_000 {
+        let call = inputs.draw();
+        if !matches!(call, Call::InsertFoods { .. }) {
+            let outcome = oracle.answer(&call);
+            inputs.check(&call, &outcome).unwrap();
+        }
+    }
+    assert!(oracle.foods.len() < 160 && oracle.categories.len() < 60, "{}", oracle.foods.len());
+}
+
+/// What is caught of a service that answers in its own way.
+fn caught(answer: impl Fn(&mut Oracle, &Call) -> Outcome) -> &'static str {
+    let size = Cardinality::tiny();
+    let (mut oracle, inputs) = (Oracle::new(size), inputs(size, 1, 0));
+    let mut inputs = inputs.remembering(&versions(size, Some(1)));
+    for _ in 0..20_000 {
+        let call = inputs.draw();
+        let outcome = answer(&mut oracle, &call);
+        if let Err(why) = FoodCatalogue::check(&call, &outcome).and_then(|()| inputs.check(&call, &outcome)) {
+            return why;
+        }
+    }
+    "nothing"
+}
+
+#[test]
+fn a_service_that_answers_wrongly_is_caught_at_work() {
+    let declines = caught(|oracle, call| match call {
+        Call::UpdateFood { id, .. } if Own::is(*id) => Outcome::declined(Decline::StaleVersion),
+        _ => oracle.answer(call),
+    });
+    assert_eq!(declines, "the call was declined, and nothing in the data can be the reason");
+    // Of rows that all workers change some such answers are right.
+    let lies = caught(|oracle, call| match call {
+        Call::UpdateFood { id, .. } if !Own::is(*id) => Outcome::declined(Decline::StaleVersion),
+        _ => oracle.answer(call),
+    });
+    assert_eq!(lies, "a call was declined as stale, and the row has its version");
+    let skips = caught(|oracle, call| match (call, oracle.answer(call).said) {
+        (Call::Food { id }, Said::Food { version, .. }) if !Own::is(*id) => {
+            let digest = Cardinality::tiny().food(*id, version + 1).digest();
+            Outcome::of(Said::Food { version: version + 1, digest })
+        }
+        (_, said) => Outcome::of(said),
+    });
+    assert_eq!(skips, "a version is not what changes have made of it");
+    let accepts = caught(|oracle, call| match call {
+        Call::Food { id } if *id > ID_MAX - 1_000 => oracle.answer(&Call::Food { id: 1 }),
+        _ => oracle.answer(call),
+    });
+    assert_eq!(accepts, "the call was not declined, and the data asks for it");
+    let forgets = caught(|oracle, call| match call {
+        Call::UpdateFood { version, .. } => Outcome::of(Said::Stored { version: version + 1 }),
+        _ => oracle.answer(call),
+    });
+    assert!(forgets.starts_with("the food is "), "{forgets}");
+    let unfiltered = caught(|oracle, call| match call {
+        Call::Foods(list) => oracle.answer(&Call::Foods(List { filter: Filter::All, ..*list })),
+        _ => oracle.answer(call),
+    });
+    assert!(unfiltered.starts_with("a food"), "{unfiltered}");
+    let unsorted = caught(|oracle, call| match call {
+        Call::Foods(list @ List { order: Order::Kcal, from: From::Page(_), .. }) => {
+            oracle.answer(&Call::Foods(List { order: Order::Name, ..*list }))
+        }
+        _ => oracle.answer(call),
+    });
+    assert_eq!(unsorted, "the foods are not in the order that was asked for");
+}
