@@ -15,17 +15,18 @@ use deploy::SourceSubjects;
 use deploy::database::scale_of;
 use deploy::in_use;
 use deploy::subjects::{self, Route, Subject};
-use deploy::{BrokerSpec, Databases, Deployment, SinkKind};
+use deploy::{BrokerSpec, Databases, Deployment, SinkKind, Spec};
 use drive::{Arrivals, PlanError, RatePerSecond, Stage, Think};
 use model::Nanos;
 use result::{Audit, Check, Conformance, RunKind, Trial};
 use schedule::{CommandOutcome, Gate, pool};
 use sql::Dialect;
 use std::cell::Cell;
+use std::path::Path;
 use std::time::Duration;
 use targets::Driven;
 use trial::Folder;
-use trial::{Before, Job, Own, reach};
+use trial::{Before, Job, MachineLock, Own, SharedPlan, reach};
 use workload::{CLIENTS, LOAD_SEED, amount};
 
 /// How many times as long as planned a warm-up gets at most, by default.
@@ -36,98 +37,8 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
         return parts::part::<W>(subject, args, of_plan, ui);
     }
     let interrupt = Interrupt::listen()?;
-    // Everything that can be wrong is found before the folder is made and anything is loaded.
-    let kinds: Vec<&str> = W::KINDS.iter().map(|kind| kind.name).collect();
-    let gates = Gate::parse_all(&args.slo, &kinds)?;
-    let data = Data::<W>::of(&args.data, &[subject])?;
-    let own = args.url.as_deref().filter(|_| data.named.is_empty()).and_then(Own::of);
-    if args.checks.require_audit && args.url.is_some() && data.named.is_empty() && own.is_none() {
-        ui.remark(
-            "--require-audit cannot be met: the data behind --url is not audited\nhint: give --db with the database behind \
-             the server",
-        );
-        return Ok(CommandOutcome::Bad);
-    }
-    let in_use = data.named.iter().filter_map(|url| in_use::lock_exclusive(url).transpose());
-    let in_use: Vec<in_use::InUse> = in_use.collect::<Result<_>>()?;
-    let locked = trial::hold(true)?;
-    // A server that loads its own data has what is asked for once it has been asked.
-    let wanted = data.asked.map(u64::from).filter(|_| own.is_none());
-    if args.url.is_some() && args.server.transport.is_some() {
-        bail!(
-            "--transport is for a server that is started here; the one behind --url is reached over plain HTTP"
-        );
-    }
-    let remote = args.url.as_deref().map(|url| reach::<W>(url, wanted)).transpose()?;
-    let remote = remote.map(|server| server.through(args.server.http())).transpose()?;
-    let clients = args.plan.clients.unwrap_or(CLIENTS);
-    let scale = match (&data.existing, &remote) {
-        _ if own.is_some() => data.splittable(data.asked.unwrap_or(W::SCALE_DEFAULT), subject)?,
-        (Some(database), Some(server)) if server.about().scale != u64::from(database.scale()) => {
-            bail!(
-                "the server has {} and --db has {}: they are not the same database",
-                amount::<W>(server.about().scale),
-                database.scale()
-            )
-        }
-        (None, Some(server)) => data.splittable(scale_of::<W>(server.about().scale)?, subject)?,
-        (Some(_), _) | (None, None) => data.scale(&args.data, &[subject], clients, ui)?,
-    };
-    let about = remote.as_ref().map(|server| server.about().clone());
-    if let Some(about) = &about {
-        is_split_alike(about, data.stores.shards)?;
-    }
-    let plan = plan::<W>(&args.plan, scale)?;
-    if args.write_plan.is_some() {
-        parts::can_be_shared(subject, &data, &plan, args.url.as_deref())?;
-    }
-    if let Some(server) = &about {
-        server.admits(plan.workers).map_err(anyhow::Error::msg)?;
-    }
-    let audited = data.existing.is_some() || args.url.is_none();
-    // Without sight of the data there is nothing to load, and no engine to start.
-    let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
-    if !audited && !args.engine.setting.is_empty() {
-        bail!("--setting cannot be checked: the database behind --url is not known\nhint: give --db with it");
-    }
-    if args.url.is_some() && !args.engine.engine_bin.is_empty() {
-        bail!(
-            "--engine-bin is for private engines, and the server at --url has one\nhint: leave --engine-bin out"
-        );
-    }
-    let choice = Choice::single(&args.engine)?;
-    settings::check(&args.engine, &[dialect], &data.named)?;
-    let mut running = trial::no_conformance("not run: the server was already running");
-    if let (Some(own), Some(url)) = (&own, &args.url) {
-        running = trial::own_conformance::<W>(own, url, data.stores.shards, ui)?;
-        ui.doing("the server loads its data");
-        let size = workload::sized::<W>(scale, &data.chosen)?;
-        own.load::<W>(&W::over(size, data.stores.shards), LOAD_SEED)?;
-    }
-    if let Some(databases) = &data.existing
-        && args.url.is_none()
-    {
-        trial::reachable(subject, databases)?;
-    }
-
-    let mut spec = data.spec(dialect, &args.engine);
-    choice.put_into(&mut spec);
-    subject.check_clients(plan.workers)?;
-    if args.url.is_none() {
-        subject.check_http(args.server.http())?;
-    }
-    can_be_limited(&args.engine, &[subject], args.url.is_some(), data.stores.shards)?;
-    check_message_options(&args.server, &args.engine, &data.stores, &[subject], args.url.is_some())?;
-    spec.broker = broker_for(subject, &args.server, &args.engine, &data.stores)?;
-    spec.suits::<W>(subject.how)?;
-    if args.plan.through_checkpoints {
-        if args.url.is_some() {
-            bail!(
-                "--through-checkpoints needs a private PostgreSQL; the engine behind --url is not started here\nhint: leave --url out"
-            );
-        }
-        spec.go_through_checkpoints(plan.measured)?;
-    }
+    let Some(asked) = Asked::<W>::of(subject, args, ui)? else { return Ok(CommandOutcome::Bad) };
+    let Asked { gates, data, own, scale, plan, spec, audited, running, locked, in_use } = asked;
 
     let (folder, started, id) = Folder::create(&args.out.out, subject.path)?;
     locked.works_in(folder.path());
@@ -194,14 +105,7 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
     if let Some(path) = &args.write_plan {
         let plan = job.shared_plan(before)?;
         folder.empty();
-        ui.put(Some(path), &serde_json::to_string_pretty(&plan)?)?;
-        let (path, id) = (path.display(), &plan.id);
-        ui.remark(&format!(
-            "{path}: `stackmark run --plan {path} --part 1/N --start-at TIME --db …` makes a part of it\n`stackmark merge {}/{id}-part-* \
-             --db …` puts all parts together",
-            args.out.out.display()
-        ));
-        return Ok(CommandOutcome::Good);
+        return write_plan(path, &plan, &args.out.out, ui);
     }
     let index = match job.run(before, &mut document) {
         Ok(index) => index,
@@ -225,6 +129,137 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
     let json = folder.put_document(&document)?;
     ui.publish(&folder, &document, &json)?;
     Ok(answer)
+}
+
+/// Writes the plan of a run in parts, and says how it is used.
+fn write_plan<W: Driven>(path: &Path, plan: &SharedPlan<W>, out: &Path, ui: &Ui) -> Result<CommandOutcome> {
+    ui.put(Some(path), &serde_json::to_string_pretty(plan)?)?;
+    let (path, id) = (path.display(), &plan.id);
+    ui.remark(&format!(
+        "{path}: `stackmark run --plan {path} --part 1/N --start-at TIME --db …` makes a part of it\n`stackmark merge {}/{id}-part-* \
+         --db …` puts all parts together",
+        out.display()
+    ));
+    Ok(CommandOutcome::Good)
+}
+
+/// What a run was asked for. Everything that can be wrong has been looked for, and nothing has been made or started, but that a
+/// server which loads its own data has done so.
+struct Asked<W: Driven> {
+    gates: Vec<Gate>,
+    data: Data<W>,
+    /// The server that loads its own data.
+    own: Option<Own>,
+    scale: u32,
+    plan: drive::Plan,
+    spec: Spec,
+    /// Whether the stored data is seen.
+    audited: bool,
+    /// What is known of a server that was running.
+    running: Conformance,
+    locked: MachineLock,
+    in_use: Vec<in_use::InUse>,
+}
+
+impl<W: Driven> Asked<W> {
+    /// Nothing where it cannot be what `--require-audit` asks for; then the user has been told.
+    fn of(subject: &'static Subject, args: &args::Run, ui: &Ui) -> Result<Option<Asked<W>>> {
+        let kinds: Vec<&str> = W::KINDS.iter().map(|kind| kind.name).collect();
+        let gates = Gate::parse_all(&args.slo, &kinds)?;
+        let data = Data::<W>::of(&args.data, &[subject])?;
+        let own = args.url.as_deref().filter(|_| data.named.is_empty()).and_then(Own::of);
+        if args.checks.require_audit && args.url.is_some() && data.named.is_empty() && own.is_none() {
+            ui.remark(
+                "--require-audit cannot be met: the data behind --url is not audited\nhint: give --db with the database behind \
+                 the server",
+            );
+            return Ok(None);
+        }
+        let in_use = data.named.iter().filter_map(|url| in_use::lock_exclusive(url).transpose());
+        let in_use: Vec<in_use::InUse> = in_use.collect::<Result<_>>()?;
+        let locked = trial::hold(true)?;
+        // A server that loads its own data has what is asked for once it has been asked.
+        let wanted = data.asked.map(u64::from).filter(|_| own.is_none());
+        if args.url.is_some() && args.server.transport.is_some() {
+            bail!(
+                "--transport is for a server that is started here; the one behind --url is reached over plain HTTP"
+            );
+        }
+        let remote = args.url.as_deref().map(|url| reach::<W>(url, wanted)).transpose()?;
+        let remote = remote.map(|server| server.through(args.server.http())).transpose()?;
+        let clients = args.plan.clients.unwrap_or(CLIENTS);
+        let scale = match (&data.existing, &remote) {
+            _ if own.is_some() => data.splittable(data.asked.unwrap_or(W::SCALE_DEFAULT), subject)?,
+            (Some(database), Some(server)) if server.about().scale != u64::from(database.scale()) => {
+                bail!(
+                    "the server has {} and --db has {}: they are not the same database",
+                    amount::<W>(server.about().scale),
+                    database.scale()
+                )
+            }
+            (None, Some(server)) => data.splittable(scale_of::<W>(server.about().scale)?, subject)?,
+            (Some(_), _) | (None, None) => data.scale(&args.data, &[subject], clients, ui)?,
+        };
+        let about = remote.as_ref().map(|server| server.about().clone());
+        if let Some(about) = &about {
+            is_split_alike(about, data.stores.shards)?;
+        }
+        let plan = plan::<W>(&args.plan, scale)?;
+        if args.write_plan.is_some() {
+            parts::can_be_shared(subject, &data, &plan, args.url.as_deref())?;
+        }
+        if let Some(server) = &about {
+            server.admits(plan.workers).map_err(anyhow::Error::msg)?;
+        }
+        let audited = data.existing.is_some() || args.url.is_none();
+        // Without sight of the data there is nothing to load, and no engine to start.
+        let dialect = if audited { subject.how.dialect } else { Dialect::Sqlite };
+        if !audited && !args.engine.setting.is_empty() {
+            bail!(
+                "--setting cannot be checked: the database behind --url is not known\nhint: give --db with it"
+            );
+        }
+        if args.url.is_some() && !args.engine.engine_bin.is_empty() {
+            bail!(
+                "--engine-bin is for private engines, and the server at --url has one\nhint: leave --engine-bin out"
+            );
+        }
+        let choice = Choice::single(&args.engine)?;
+        settings::check(&args.engine, &[dialect], &data.named)?;
+        let mut running = trial::no_conformance("not run: the server was already running");
+        if let (Some(own), Some(url)) = (&own, &args.url) {
+            running = trial::own_conformance::<W>(own, url, data.stores.shards, ui)?;
+            ui.doing("the server loads its data");
+            let size = workload::sized::<W>(scale, &data.chosen)?;
+            own.load::<W>(&W::over(size, data.stores.shards), LOAD_SEED)?;
+        }
+        if let Some(databases) = &data.existing
+            && args.url.is_none()
+        {
+            trial::reachable(subject, databases)?;
+        }
+
+        let mut spec = data.spec(dialect, &args.engine);
+        choice.put_into(&mut spec);
+        subject.check_clients(plan.workers)?;
+        if args.url.is_none() {
+            subject.check_http(args.server.http())?;
+        }
+        can_be_limited(&args.engine, &[subject], args.url.is_some(), data.stores.shards)?;
+        check_message_options(&args.server, &args.engine, &data.stores, &[subject], args.url.is_some())?;
+        spec.broker = broker_for(subject, &args.server, &args.engine, &data.stores)?;
+        spec.suits::<W>(subject.how)?;
+        if args.plan.through_checkpoints {
+            if args.url.is_some() {
+                bail!(
+                    "--through-checkpoints needs a private PostgreSQL; the engine behind --url is not started here\nhint: leave --url out"
+                );
+            }
+            spec.go_through_checkpoints(plan.measured)?;
+        }
+
+        Ok(Some(Asked { gates, data, own, scale, plan, spec, audited, running, locked, in_use }))
+    }
 }
 
 /// Holds a trial to what was asked of it, and says what came out.
