@@ -424,7 +424,8 @@ impl<W: Driven> Job<'_, W> {
 
     /// What the calls of a run of this number are drawn from.
     pub(crate) fn streams(&self, run: u64) -> Streams<'_> {
-        let ours = self.audited && !self.databases.is_foreign();
+        // A server of its own data was told what to load.
+        let ours = self.own.is_some() || self.audited && !self.databases.is_foreign();
         Streams {
             seed: self.plan.seed,
             load: ours.then_some(self.databases.seed()),
