@@ -50,8 +50,8 @@ fn assert_passed(line: &str) {
         );
         shards += 1;
     }
-    let has_shards = line.contains("engine") && line.starts_with("transfer/");
-    assert_eq!(has_shards, shards > 0, "{drill:#}");
+    let names_shards = line.contains("engine") && line.starts_with("transfer/");
+    assert!(shards > 0 || !names_shards, "{drill:#}");
 }
 
 #[test]
