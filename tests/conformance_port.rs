@@ -157,7 +157,7 @@ async fn one_statement_counts_as_a_commit(conn: impl SqlConn) {
     let params = [8_i64.into(), Param::Null, Param::Null];
     assert_eq!(change(&mut conn, TxKind::OneWrite, Stmt::Insert, &params).await, Ok(1));
     let mut work = CallWork::default();
-    conn.settle(&mut work);
+    conn.move_into(&mut work);
     assert_eq!((work.attempts, work.statements, work.rows, work.commits), (1, 1, 1, 1));
 }
 

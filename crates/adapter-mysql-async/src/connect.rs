@@ -33,7 +33,7 @@ async fn connect_at_leisure(url: &ServerUrl) -> Result<Conn, OpenError> {
     }
     .map_err(|error| refused(url, error))?;
     suits(url, &mut conn).await?;
-    settle(url, &mut conn).await?;
+    apply_settings(url, &mut conn).await?;
     Ok(conn)
 }
 
@@ -71,7 +71,7 @@ async fn suits(url: &ServerUrl, conn: &mut Conn) -> Result<(), OpenError> {
 }
 
 /// Puts the session's settings in force and reads back those that a server or its proxy might not take.
-async fn settle(url: &ServerUrl, conn: &mut Conn) -> Result<(), OpenError> {
+async fn apply_settings(url: &ServerUrl, conn: &mut Conn) -> Result<(), OpenError> {
     let isolation = url.isolation;
     let fail = |error| refused(url, error);
     for text in url.mysql_session(Use::Measured) {

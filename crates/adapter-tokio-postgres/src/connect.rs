@@ -47,7 +47,7 @@ async fn connect_at_leisure(url: &ServerUrl) -> Result<Connected, OpenError> {
     let tls = crate::tls::connector(url)?;
     let (client, connection) = config(url).connect(tls).await.map_err(|error| open_error(url, &error))?;
     let mut link = Link::new(connection);
-    let facts = settle(&client, &mut link, url).await?;
+    let facts = apply_settings(&client, &mut link, url).await?;
     Ok(Connected { client, link, facts })
 }
 
@@ -74,7 +74,7 @@ fn config(url: &ServerUrl) -> Config {
 }
 
 /// Makes the settings and reads them back.
-async fn settle(client: &Client, link: &mut Link, url: &ServerUrl) -> Result<Facts, OpenError> {
+async fn apply_settings(client: &Client, link: &mut Link, url: &ServerUrl) -> Result<Facts, OpenError> {
     let failed = |error| open_error(url, &error);
     link.until(client.batch_execute(&url.postgres_session(Use::Measured))).await.map_err(failed)?;
     let text = format!(

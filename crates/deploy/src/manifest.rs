@@ -329,12 +329,12 @@ impl Manifest {
     fn launched(&self, command: &Spanned<Vec<String>>) -> Result<Command, DeployError> {
         let mut launch = Command::new(self.this_program()?);
         launch.arg("launch").args(self.words(command)?);
-        self.settle(&mut launch);
+        self.confine(&mut launch);
         Ok(launch)
     }
 
     /// Programs run in the manifest's folder, and know of our variables only what the contract says.
-    fn settle(&self, command: &mut Command) {
+    fn confine(&self, command: &mut Command) {
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }

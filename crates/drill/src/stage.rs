@@ -288,7 +288,7 @@ impl<'a, W: Driven> Stage<'a, W> {
     /// Begins again with what a power cut would lose: what was written before this fault is on the disk.
     pub(crate) fn forget_unflushed(&mut self) -> Result<()> {
         for store in 0..self.engines.len() {
-            self.engine(store)?.settle_disk()?;
+            self.engine(store)?.flush_disk()?;
         }
         self.deployment.disks().try_for_each(|disk| disk.flush())?;
         self.files()

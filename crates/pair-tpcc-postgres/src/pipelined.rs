@@ -344,7 +344,7 @@ impl<K: Clock> PipelinedSession<K> {
 impl<K: Clock> Session<Tpcc> for PipelinedSession<K> {
     async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
         let result = self.transact(call, work).await;
-        self.wire.settle(work);
+        self.wire.move_into(work);
         result
     }
 

@@ -78,8 +78,8 @@ impl<K: Clock> Wire<K> {
         Ok(())
     }
 
-    /// Ends it: all time since the start that was not the commit's was the statements'.
-    pub(crate) fn settle(&mut self, work: &mut CallWork) {
+    /// Ends the call and adds what it took to `work`: all time since the start that was not the commit's was the statements'.
+    pub(crate) fn move_into(&mut self, work: &mut CallWork) {
         self.used = self.clock.now();
         let spent = &mut self.work.spent;
         spent.statements = self.used - self.started - spent.commit;

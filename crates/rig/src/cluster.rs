@@ -213,7 +213,7 @@ impl Running {
     pub fn wait_for_nodes(&self) -> Result<Option<u64>, RigError> {
         match &self.role {
             Some(Role::Galera(node)) => galera::wait_for_all(self, node.count()).map(|()| None),
-            Some(Role::Head { .. }) => spider::settle_all(self).map(Some),
+            Some(Role::Head { .. }) => spider::resolve_all_prepared(self).map(Some),
             Some(Role::DataNode { .. }) | None => Ok(None),
         }
     }

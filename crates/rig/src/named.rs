@@ -167,7 +167,7 @@ impl NamedEngine {
     }
 
     /// Decides what was left prepared on data nodes of Spider.
-    fn settle(&self) -> Result<(), RigError> {
+    fn resolve_prepared(&self) -> Result<(), RigError> {
         let installation = &find_in(self.kind.engine(), self.programs.as_deref())?;
         let ask = |server: &NamedEngine| {
             let place = server.place();
@@ -175,7 +175,7 @@ impl NamedEngine {
         };
         let nodes: Vec<_> =
             self.others.iter().map(|node| Box::new(ask(node)) as Box<spider::Asked<'_>>).collect();
-        spider::settle(&ask(self), &nodes).map(drop)
+        spider::resolve_prepared(&ask(self), &nodes).map(drop)
     }
 
     pub(crate) fn place(&self) -> Place {
@@ -317,7 +317,7 @@ fn resume(
     let left = servers.into_iter().filter_map(|mut server| server.is_alive().then(|| server.leave()));
     left.fold(started, |result, left| result.and(left.map(drop)))?;
     match standing.kind {
-        Kind::Spider => standing.settle(),
+        Kind::Spider => standing.resolve_prepared(),
         Kind::Single(_) | Kind::Galera => Ok(()),
     }
 }

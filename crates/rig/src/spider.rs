@@ -128,7 +128,7 @@ fn committing(head: &Asked<'_>, ago_ms: u64) -> Result<Vec<u64>, RigError> {
 
 /// Decides what is left prepared on data nodes, as the head has noted that it was decided: Spider itself leaves that to an operator. What a
 /// session of the head may still decide is left to it. Gives how many transactions there were.
-pub(crate) fn settle(head: &Asked<'_>, nodes: &[Box<Asked<'_>>]) -> Result<u64, RigError> {
+pub(crate) fn resolve_prepared(head: &Asked<'_>, nodes: &[Box<Asked<'_>>]) -> Result<u64, RigError> {
     let clock = Monotonic::start();
     let mut decided = BTreeSet::new();
     let mut before = prepared(nodes)?;
@@ -183,11 +183,11 @@ fn decide(head: &Asked<'_>, node: &Asked<'_>, left: &Prepared) -> Result<bool, R
 }
 
 /// As [`settle`], for a private engine.
-pub(crate) fn settle_all(head: &Running) -> Result<u64, RigError> {
+pub(crate) fn resolve_all_prepared(head: &Running) -> Result<u64, RigError> {
     let ask = |server| move |statement: &str| Running::client(server, "mysql", statement);
     let nodes: Vec<Box<Asked<'_>>> =
         head.peers().iter().map(|node| Box::new(ask(node)) as Box<Asked<'_>>).collect();
-    settle(&ask(head), &nodes)
+    resolve_prepared(&ask(head), &nodes)
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ impl<C: SqlConn, K: Clock> Timed<C, K> {
     }
 
     /// Adds what was done since the last time to `work`.
-    pub fn settle(&mut self, work: &mut CallWork) {
+    pub fn move_into(&mut self, work: &mut CallWork) {
         *work += std::mem::take(&mut self.work);
     }
 
@@ -360,7 +360,7 @@ mod tests {
         now(timed.rows(StmtId(5), &[], read, &mut Vec::new())).unwrap();
         logic();
         now(timed.commit()).unwrap();
-        timed.settle(work);
+        timed.move_into(work);
     }
 
     #[test]
@@ -386,7 +386,7 @@ mod tests {
             let mut work = CallWork::default();
             timed.start(&work);
             assert_eq!(now(timed.begin(kind)), expected, "{kind:?} after {idle} ms");
-            timed.settle(&mut work);
+            timed.move_into(&mut work);
             assert_eq!(work.attempts, u32::from(expected.is_ok()));
         };
         for kind in [TxKind::OneRead, TxKind::OneWrite] {
@@ -417,7 +417,7 @@ mod tests {
             now(timed.begin(TxKind::Write)).unwrap();
             now(timed.exec(StmtId(3), &[])).unwrap();
             ends(timed);
-            timed.settle(&mut work);
+            timed.move_into(&mut work);
             (work.spent.parts(), Nanos(clock.now.load(Ordering::Relaxed) - from))
         };
         // A commit that fails is followed by a roll-back, which finds nothing open.
@@ -445,7 +445,7 @@ mod tests {
                 now(timed.begin(kind)).unwrap();
                 now(timed.commit()).unwrap();
             }
-            timed.settle(&mut work);
+            timed.move_into(&mut work);
             assert_eq!((work.attempts, work.commits), (attempt, attempt * 2));
         }
     }

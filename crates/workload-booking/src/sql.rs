@@ -290,7 +290,7 @@ impl<C: SqlConn, K: Clock> Session<Bookings> for SqlSession<C, K> {
     async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
         self.conn.start(work);
         let result = self.call(call).await;
-        self.conn.settle(work);
+        self.conn.move_into(work);
         result
     }
 

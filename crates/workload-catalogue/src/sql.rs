@@ -348,7 +348,7 @@ impl<C: SqlConn, K: Clock> Session<FoodCatalogue> for SqlSession<C, K> {
     async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
         self.conn.start(work);
         let result = self.transact(call, work.wanted).await;
-        self.conn.settle(work);
+        self.conn.move_into(work);
         result
     }
 

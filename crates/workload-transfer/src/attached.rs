@@ -61,7 +61,7 @@ impl<C: Attached, K: Clock> Session<Transfers> for AttachedSession<C, K> {
         let Some((crossed, to)) = crosses else { return self.stores[here].run(call, work).await };
         self.over_all.conn.start(work);
         let result = cross(&mut self.over_all, crossed, [here, to]).await;
-        self.over_all.conn.settle(work);
+        self.over_all.conn.move_into(work);
         result
     }
 

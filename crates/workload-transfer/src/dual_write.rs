@@ -72,7 +72,7 @@ impl<C: SqlConn, K: Clock> Session<Transfers> for DualWriteSession<C, K> {
         }
         let result = self.cross(crossed, ends).await;
         for end in ends {
-            self.stores[end].conn.settle(work);
+            self.stores[end].conn.move_into(work);
         }
         let parts = ends.into_iter().filter_map(|end| self.stores[end].statement_times());
         self.last.across(work.clocked, parts);

@@ -242,7 +242,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
     ) -> Result<Outcome, Fault> {
         self.conn.start(work);
         let result = self.call(call, away).await;
-        self.conn.settle(work);
+        self.conn.move_into(work);
         result
     }
 

@@ -255,10 +255,10 @@ impl<C: TwoPhase, K: Clock> Session<Transfers> for TwoPhaseSession<C, K> {
         }
         let result = self.cross(crossed, ends).await;
         for end in ends {
-            self.stores[end].conn.settle(work);
+            self.stores[end].conn.move_into(work);
         }
         if let Some(log) = self.log.get_mut(here) {
-            log.conn.settle(work);
+            log.conn.move_into(work);
         }
         let parts = ends.map(|end| &self.stores[end]).into_iter().chain(self.log.get(here));
         self.last.across(work.clocked, parts.filter_map(|part| part.statement_times()));

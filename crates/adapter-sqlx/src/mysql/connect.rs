@@ -15,7 +15,7 @@ pub(super) async fn connect(url: &ServerUrl) -> Result<MySqlConnection, OpenErro
     let url = &*url.next_node();
     in_time(url, async {
         let mut conn = options(url).connect().await.map_err(|error| open_error(url, &error))?;
-        settle(url, &mut conn).await?;
+        apply_settings(url, &mut conn).await?;
         Ok(conn)
     })
     .await
@@ -52,7 +52,7 @@ fn options(url: &ServerUrl) -> MySqlConnectOptions {
 }
 
 /// Puts the session's settings in force and reads back those that a server or its proxy might not take.
-async fn settle(url: &ServerUrl, conn: &mut MySqlConnection) -> Result<(), OpenError> {
+async fn apply_settings(url: &ServerUrl, conn: &mut MySqlConnection) -> Result<(), OpenError> {
     let fail = |error| open_error(url, &error);
     let version: String = ask(conn, "select version()").await.map_err(fail)?;
     if let Some(why) = sql::mysql_unsupported(&version) {

@@ -28,7 +28,7 @@ pub(crate) async fn connect(url: &ServerUrl) -> Result<(PgConnection, Facts), Op
     let options = options(url)?;
     in_time(url, async {
         let mut conn = options.connect().await.map_err(|error| open_error(url, &error))?;
-        let facts = settle(&mut conn, url).await?;
+        let facts = apply_settings(&mut conn, url).await?;
         Ok((conn, facts))
     })
     .await
@@ -91,7 +91,7 @@ fn command_line(options: &str) -> Option<Vec<(&str, &str)>> {
 }
 
 /// Makes the settings and reads them back.
-async fn settle(conn: &mut PgConnection, url: &ServerUrl) -> Result<Facts, OpenError> {
+async fn apply_settings(conn: &mut PgConnection, url: &ServerUrl) -> Result<Facts, OpenError> {
     let text = url.postgres_session(Use::Measured);
     sqlx::raw_sql(AssertSqlSafe(text)).execute(&mut *conn).await.map_err(|error| open_error(url, &error))?;
     let text = format!(

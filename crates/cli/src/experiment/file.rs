@@ -167,7 +167,7 @@ pub(crate) fn resolve<W: Driven>(file: Read<'_>) -> Result<Experiment> {
         suspicion: None,
         precision: None,
     };
-    settle(&common, drafts, &mut experiment)?;
+    add_variants(&common, drafts, &mut experiment)?;
     Ok(experiment)
 }
 
@@ -261,7 +261,7 @@ fn drafts<W: Driven>(common: &Common<'_>, top: &[Entry]) -> Result<Vec<Group>> {
 }
 
 /// Names the variants and finds what each is compared with.
-fn settle(common: &Common<'_>, groups: Vec<Group>, experiment: &mut Experiment) -> Result<()> {
+fn add_variants(common: &Common<'_>, groups: Vec<Group>, experiment: &mut Experiment) -> Result<()> {
     let source = &common.source;
     let all = || groups.iter().flat_map(|group| &group.drafts);
     let one_subject = all().all(|draft| Some(draft.subject) == all().next().map(|first| first.subject));

@@ -67,7 +67,7 @@ pub(super) fn connect(url: &ServerUrl) -> Result<(PgConnection, Facts), OpenErro
     }
     let url = &*url.next_node();
     let mut conn = PgConnection::establish(&address(url)).map_err(|error| not_let_in(url, &error))?;
-    let facts = settle(&mut conn, url).map_err(|error| failed(url, &error))?;
+    let facts = apply_settings(&mut conn, url).map_err(|error| failed(url, &error))?;
     postgres::supported(url, i64::from(facts.version_num), &facts.version)?;
     if !is_direct(&facts.mark) {
         return Err(url.pooled());
@@ -105,7 +105,7 @@ fn address(url: &ServerUrl) -> String {
     pairs.iter().map(|(key, value)| format!("{key}='{}' ", quoted(value))).collect()
 }
 
-fn settle(conn: &mut PgConnection, url: &ServerUrl) -> QueryResult<Facts> {
+fn apply_settings(conn: &mut PgConnection, url: &ServerUrl) -> QueryResult<Facts> {
     conn.batch_execute(&url.postgres_session(Use::Measured))?;
     let facts: Facts = sql_query(facts()).get_result(conn)?;
     if english(&facts.messages) || conn.batch_execute("set lc_messages = 'C'").is_err() {

@@ -48,7 +48,7 @@ impl Running {
 
     /// Flushes the file system of its data, so that a later power cut loses only what is written after this. Does nothing without
     /// [`crate::Options::own_disk`].
-    pub fn settle_disk(&self) -> Result<(), RigError> {
+    pub fn flush_disk(&self) -> Result<(), RigError> {
         self.disk.as_ref().map_or(Ok(()), Disk::flush)
     }
 
