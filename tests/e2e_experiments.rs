@@ -222,6 +222,8 @@ fn several_experiments_run_one_after_the_other_and_all_are_checked_first() {
     fs::write(workdir.path("wrong.toml"), on_sqlite.replace("clients", "client")).unwrap();
     workdir.run("experiment first.toml wrong.toml").refused(&["wrong.toml:10:", "client"]);
     assert!(workdir.runs().is_empty());
+    let ran = workdir.run("experiment first.toml second.toml --out first.toml");
+    ran.refused(&["not run: second.toml", "error: first.toml: "]);
     let ran = workdir.run("experiment first.toml second.toml --blocks 1 --duration 200ms");
     assert_eq!(ran.code(), 0, "{ran:?}");
     let documents = workdir.runs().into_iter().map(|run| {

@@ -365,7 +365,7 @@ fn acknowledged_calls_are_looked_up_at_once_during_warm_up() {
     let honest = Lied::of("catalogue", honest, |_, pass_on| Reply::Bytes(pass_on()));
     assert_eq!(looked_up(&honest)["check"], "passed", "{} {:?}", looked_up(&honest), honest.ran);
     for (mix, method, status, body, instead) in undone {
-        let options = format!("--warmup 3s --duration 500ms --clients 2 --rate 30 --mix {mix}");
+        let options = format!("--warmup 5s --duration 500ms --clients 2 --rate 30 --mix {mix}");
         let lying = Lied::of("catalogue", &options, move |asked, pass_on| match asked.method() == method {
             true => Reply::Bytes(answer(status, "application/json", body)),
             false => Reply::Bytes(pass_on()),

@@ -81,7 +81,7 @@ fn check(server: &Running, drivers: &[&str], system: &str, hostile: &str) {
             assert_eq!(ran.code(), 0, "{audit}: {ran:?}");
         }
         if workload == "catalogue" {
-            // A session that ends for its idleness at the moment of a call leaves that in doubt; survive_idle has such limits.
+            // These servers leave a call in doubt whose session the engine ends for its idleness in that moment.
             let idle = |limit: &str| {
                 if engine == Engine::Postgres {
                     server

@@ -32,6 +32,7 @@ mod ui;
 mod verify;
 mod workloads;
 
+use anyhow::Context;
 use args::{Cli, Command};
 use clap::Parser;
 use deploy::{Interrupt, secrets, subjects};
@@ -95,12 +96,17 @@ fn run_command(command: &Command, ui: &ui::Ui) -> anyhow::Result<CommandOutcome>
             compare::stored(a, b, args, ui)
         }
         command => {
+            let tasks = commands::find(command)?;
+            let several = tasks.len() > 1;
             let mut answer = Ok(CommandOutcome::Good);
-            for (workload, task) in commands::find(command)? {
+            for (workload, task) in tasks {
                 match &answer {
                     Ok(so_far) if Interrupt::signal().is_none() => {
-                        let so_far = *so_far;
+                        let (so_far, file) = (*so_far, task.file().filter(|_| several).map(str::to_owned));
                         answer = (workload.execute)(task, ui).map(|outcome| outcome.max(so_far));
+                        if let Some(file) = file {
+                            answer = answer.context(file);
+                        }
                     }
                     _ => task.file().into_iter().for_each(|file| ui.remark(&format!("not run: {file}"))),
                 }

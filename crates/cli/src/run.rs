@@ -143,8 +143,7 @@ fn write_plan<W: Driven>(path: &Path, plan: &SharedPlan<W>, out: &Path, ui: &Ui)
     Ok(CommandOutcome::Good)
 }
 
-/// What a run was asked for. Everything that can be wrong has been looked for, and nothing has been made or started, but that a
-/// server which loads its own data has done so.
+/// What a run was asked for. Nothing has been made or started yet, but that a server which loads its own data has done so.
 struct Asked<W: Driven> {
     gates: Vec<Gate>,
     data: Data<W>,
@@ -162,7 +161,7 @@ struct Asked<W: Driven> {
 }
 
 impl<W: Driven> Asked<W> {
-    /// Nothing where it cannot be what `--require-audit` asks for; then the user has been told.
+    /// Nothing where it cannot be what `--require-audit` asks for, after a remark on that.
     fn of(subject: &'static Subject, args: &args::Run, ui: &Ui) -> Result<Option<Asked<W>>> {
         let kinds: Vec<&str> = W::KINDS.iter().map(|kind| kind.name).collect();
         let gates = Gate::parse_all(&args.slo, &kinds)?;

@@ -163,6 +163,7 @@ impl Ui {
     pub(crate) fn finish(&self, (folder, run): (Folder, FinishedRun)) -> Result<CommandOutcome> {
         self.publish(&folder, &run.document, &run.json)?;
         run.remarks.iter().for_each(|remark| self.remark(remark));
+        drop(run.locked);
         run.outcome
     }
 

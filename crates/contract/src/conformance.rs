@@ -57,9 +57,9 @@ pub struct Disagreement {
     pub kind: &'static str,
     /// The call as JSON.
     pub call: String,
-    /// The right answer: an outcome as JSON, or the reason to reject the call.
+    /// The right answer, as [`describe`] has it, or the reason to reject the call.
     pub expected: String,
-    /// The answer given: an outcome as JSON, or a fault.
+    /// The answer given, as [`describe`] has it.
     pub found: String,
     /// The first difference, with both values.
     pub what: String,

@@ -118,22 +118,24 @@ pub(crate) fn signal_family(pid: u32, signal: Signal) {
     }
 }
 
-/// Most time until processes that were sent `SIGSTOP` have stopped; one that waits for a disk stops when that has answered.
+/// Most time until processes that were sent `SIGSTOP` have stopped.
 const STOP_MAX: Nanos = Nanos::from_secs(2);
 
-/// Waits until a process and all that descends from it have stopped, or for [`STOP_MAX`]. Where the first thread of a process has stopped,
-/// its others run no further code of their own.
+/// Waits until a process and all that descends from it, which were sent `SIGSTOP`, run no further code of their own, or for
+/// [`STOP_MAX`]. One that waits for a disk stops before it learns what came of that. Where the first thread of a process has stopped, its
+/// others do so before they run on.
 pub(crate) fn wait_until_stopped(pid: u32) {
     let clock = Monotonic::start();
-    let runs = |pid: u32| {
-        let about = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        about
-            .rsplit_once(')')
-            .is_some_and(|(_, rest)| !matches!(rest.trim_start().as_bytes().first(), Some(b'T' | b'Z')))
-    };
-    while descendants(pid).into_iter().chain([pid]).any(runs) && clock.now() < STOP_MAX {
+    while descendants(pid).into_iter().chain([pid]).any(runs_on) && clock.now() < STOP_MAX {
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Whether the first thread of a process runs or waits for something that may wake it.
+fn runs_on(pid: u32) -> bool {
+    let about = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = about.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().bytes().next());
+    matches!(state, Some(b'R' | b'S'))
 }
 
 /// Numbers of all processes that descend from one, as far as the system tells.
@@ -254,6 +256,22 @@ mod tests {
             });
             assert!(gone.is_some(), "{pid} lives");
         }
+    }
+
+    #[test]
+    fn what_was_sent_a_stop_and_all_that_descends_from_it_has_stopped_afterwards() {
+        let mut parent = Command::new("/bin/sh");
+        let mut parent = parent.args(["-c", "setsid sleep 1000 & while :; do :; done"]).spawn().unwrap();
+        let grown = within(Duration::from_secs(60), || {
+            let found = descendants(parent.id());
+            (found.len() > 1).then_some(found)
+        });
+        signal_family(parent.id(), Signal::STOP);
+        wait_until_stopped(parent.id());
+        let running: Vec<u32> = grown.unwrap().into_iter().filter(|pid| runs_on(*pid)).collect();
+        signal_family(parent.id(), Signal::KILL);
+        let _ = parent.wait();
+        assert!(running.is_empty(), "{running:?}");
     }
 
     /// Neither in a group of its own nor reading: how a client hangs whose statement does.

@@ -17,7 +17,7 @@ const HELP_MAX: Duration = Duration::from_secs(60);
 /// What MariaDB says when another session has the transaction.
 const OF_A_SESSION: &str = "XAER_NOTA";
 /// How long prepared transactions may be left that someone decides.
-const SETTLED_MAX: Duration = Duration::from_secs(30);
+const RESOLVED_MAX: Duration = Duration::from_secs(30);
 /// How long a transaction has to be prepared before it counts as one that was left: longer than a commit takes.
 const LEFT: Duration = Duration::from_secs(1);
 
@@ -134,9 +134,9 @@ pub(crate) fn resolve_prepared(head: &Asked<'_>, nodes: &[Box<Asked<'_>>]) -> Re
     let mut before = prepared(nodes)?;
     let mut since = clock.now();
     while before.iter().any(|node| !node.is_empty()) {
-        if clock.now() > Nanos::from(SETTLED_MAX) {
+        if clock.now() > Nanos::from(RESOLVED_MAX) {
             return Err(RigError::failed(
-                format!("transactions were still prepared on data nodes of Spider after {SETTLED_MAX:?}"),
+                format!("transactions were still prepared on data nodes of Spider after {RESOLVED_MAX:?}"),
                 format!("{before:?}"),
             ));
         }
@@ -182,7 +182,7 @@ fn decide(head: &Asked<'_>, node: &Asked<'_>, left: &Prepared) -> Result<bool, R
     }
 }
 
-/// As [`settle`], for a private engine.
+/// As [`resolve_prepared`], for a private engine.
 pub(crate) fn resolve_all_prepared(head: &Running) -> Result<u64, RigError> {
     let ask = |server| move |statement: &str| Running::client(server, "mysql", statement);
     let nodes: Vec<Box<Asked<'_>>> =

@@ -424,7 +424,7 @@ impl<W: Driven> Job<'_, W> {
 
     /// What the calls of a run of this number are drawn from.
     pub(crate) fn streams(&self, run: u64) -> Streams<'_> {
-        // A server of its own data was told what to load.
+        // A server that loads its own data has loaded that of the seed.
         let ours = self.own.is_some() || self.audited && !self.databases.is_foreign();
         Streams {
             seed: self.plan.seed,

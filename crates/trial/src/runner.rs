@@ -32,7 +32,7 @@ pub fn begin<W: Driven, S: Schedule<W>>(
     let run_state = RunState::new(id, started, W::NAME, schedule.kind(), schedule)?;
     let context = RunContext { folder: &folder, reporter, interrupt: &interrupt };
     let finished = carry_out::<W, S>(run_state, None, &context)?;
-    Ok((folder, finished))
+    Ok((folder, FinishedRun { locked: Some(locked), ..finished }))
 }
 
 /// A run that is written, and has not been shown yet.
@@ -45,6 +45,8 @@ pub struct FinishedRun {
     pub remarks: Vec<String>,
     /// What the document says to what was asked; an error where it cannot say it.
     pub outcome: Result<CommandOutcome>,
+    /// Keeps others from measuring until it is shown.
+    pub locked: Option<lock::MachineLock>,
 }
 
 /// Resumes a run that was cut off.
@@ -417,7 +419,7 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
         let json = folder.put_document(&self.document)?;
         let mut remarks = Vec::from_iter(interrupted.then(|| goes_on(folder)));
         let outcome = run_state.plan.answer(&self.so_far, &self.document, &mut remarks);
-        Ok(FinishedRun { document: self.document, json, remarks, outcome })
+        Ok(FinishedRun { document: self.document, json, remarks, outcome, locked: None })
     }
 }
 

@@ -63,7 +63,9 @@ impl Running {
         // learns of that, so that it acknowledges nothing. And it ends only afterwards: what it still writes gets nowhere.
         self.own_disk()?;
         self.pause(true);
-        wait_until_stopped(self.pid);
+        if self.child.is_some() {
+            wait_until_stopped(self.pid);
+        }
         if let Err(error) = self.own_disk().and_then(Disk::cut) {
             self.pause(false);
             return Err(error);
