@@ -20,14 +20,6 @@ const LOOK: &str = "first-look";
 /// # Errors
 /// Nothing stands out, or there is no change of a single factor that would tell; or a trial could not be run.
 pub(crate) fn begin<W: Driven>(experiment: Experiment, out: &Path, ui: &Ui) -> Result<CommandOutcome> {
-    if let Some(base) = experiment.variants.first() {
-        let each_s = (base.plan.warmup + base.plan.measured).as_secs_f64();
-        ui.remark(&format!(
-            "expected: about {} for a first trial and {} for the comparison, plus loading, restoring and audits",
-            seconds(each_s),
-            seconds(2.0 * f64::from(experiment.blocks) * each_s)
-        ));
-    }
     let trial = look::<W>(&experiment, out, ui)?;
     if trial.state != State::Complete {
         bail!("the first trial did not end as planned, so it shows no bottleneck");
@@ -63,6 +55,12 @@ pub(crate) fn begin<W: Driven>(experiment: Experiment, out: &Path, ui: &Ui) -> R
 /// One trial of the base, in a folder of its own.
 fn look<W: Driven>(experiment: &Experiment, out: &Path, ui: &Ui) -> Result<Trial> {
     let base = experiment.variants.first().expect("a comparison has a base");
+    let each_s = (base.plan.warmup + base.plan.measured).as_secs_f64();
+    ui.remark(&format!(
+        "expected: about {} for a first trial and {} for the comparison, plus loading, restoring and audits",
+        seconds(each_s),
+        seconds(2.0 * f64::from(experiment.blocks) * each_s)
+    ));
     let locked = trial::hold(false)?;
     let interrupt = Interrupt::listen()?;
     let (folder, started, id) = Folder::create(out, &format!("{}-{LOOK}", base.subject))?;

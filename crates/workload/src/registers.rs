@@ -220,9 +220,7 @@ impl Registers {
         }
         true
     }
-}
 
-impl Registers {
     /// Whether a row held exactly this before a call that was answered: its opening value is known, and no other call that changes it
     /// was under way.
     pub fn must_hold(&self, drawn: &Drawn, before: i64) -> bool {
