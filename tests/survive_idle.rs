@@ -1,7 +1,7 @@
 //! Servers that close connections which are idle: nothing was sent over them, so no call fails, and none is in doubt.
 
 use crate::workdir::{Running, Workdir};
-use crate::{assert_audited, book, run_on, start_on, trial_of};
+use crate::{assert_audited, book, in_other_languages, run_on, start_in_other_language, start_on, trial_of};
 use rig::Engine;
 use serde_json::Value;
 use sql::ServerUrl;
@@ -29,15 +29,18 @@ const ON_MARIADB: [&str; 5] = [
     "booking/mariadb/axum+mysql-async",
 ];
 
-/// Loads a database for each subject, has the server close what is idle, and runs all at once: they do little.
+/// Loads a database for each subject and for a server in each other language, has the server close what is idle, and runs all at once: they do little.
 fn check(engine: Engine, subjects: &[&str], (limit, no_limit): (&str, &str)) {
     let mut server = Held::of(engine);
     let system = if engine == Engine::Postgres { "postgres" } else { "mysql" };
+    let others = in_other_languages("catalogue", engine);
+    let subjects: Vec<&str> = subjects.iter().copied().chain(others.iter().map(String::as_str)).collect();
     let urls: Vec<ServerUrl> = subjects.iter().map(|subject| loaded(&mut server, subject)).collect();
     let _ = server.ask(system, limit);
     let desks: Vec<Workdir> = subjects.iter().map(|_| Workdir::empty()).collect();
     let start = |(workdir, (subject, url)): (&Workdir, (&&str, &ServerUrl))| {
-        start_on(workdir, &format!("run {subject} {IDLE}"), url)
+        let begin = if others.iter().any(|other| other == subject) { start_in_other_language } else { start_on };
+        begin(workdir, &format!("run {subject} {IDLE}"), url)
     };
     let runs: Vec<Running> = desks.iter().zip(subjects.iter().zip(&urls)).map(start).collect();
     let trials: Vec<Value> = runs.into_iter().map(|run| trial_of(&run.end())).collect();
@@ -56,6 +59,7 @@ fn check(engine: Engine, subjects: &[&str], (limit, no_limit): (&str, &str)) {
 }
 
 fn loaded(server: &mut Held, subject: &str) -> ServerUrl {
+    let (subject, _) = subject.split_once(' ').unwrap_or((subject, ""));
     let name = subject.replace(['/', '-', '+'], "_");
     let (workload, _) = subject.split_once('/').unwrap();
     server.database(&name, |url| {

@@ -28,6 +28,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use sql::{Secret, ServerUrl};
 use stackmark_tests::engines::Held;
+use stackmark_tests::languages::{self, FOLDERS, Manifest, is_made, manifest};
 use std::process::Command;
 use workdir::{INTERRUPTED, Ran, Running, Workdir, is_alive, parse};
 
@@ -51,6 +52,26 @@ fn without_passwords(command: &mut Command) {
     for name in ["STACKMARK_DB_PASSWORD", "PGPASSWORD", "PGPASSFILE", "MYSQL_PWD", "HOME"] {
         command.env_remove(name);
     }
+}
+
+/// The subjects of a workload that are served in other languages here, the first that each server lists, with the option that
+/// says where the servers are.
+fn in_other_languages(workload: &str, engine: Engine) -> Vec<String> {
+    let servers = languages::folder();
+    let subject = |language: &&str| {
+        let Manifest { name, serves, .. } = manifest(language);
+        let is_it = |offer: &&Offer| offer.engine == engine.name() && offer.workload == workload;
+        let how = &serves.iter().find(is_it)?.how;
+        Some(format!("{workload}/{}/{name}+{how} --servers {}", engine.name(), servers.display()))
+    };
+    FOLDERS.iter().filter(|language| is_made(language, "build")).filter_map(subject).collect()
+}
+
+/// Starts a command on a subject in another language. Go builds into a folder of the user's.
+fn start_in_other_language(workdir: &Workdir, line: &str, url: &ServerUrl) -> Running {
+    let mut command = command_on(workdir, line, url);
+    command.envs(std::env::var_os("HOME").map(|home| ("HOME", home)));
+    Running::start(command)
 }
 
 fn start_on(workdir: &Workdir, line: &str, url: &ServerUrl) -> Running {

@@ -14,7 +14,7 @@ use sql::{DbUrl, Dialect, SqlOpener};
 use workload_tpcc::{Call, Cardinality, Inputs, Ledger, Outcome, SqlTarget, Stmt, Tpcc, catalogue};
 
 /// How a call ended.
-pub type Answer = Result<Outcome, Fault>;
+pub type CallResult = Result<Outcome, Fault>;
 
 /// A text in a statement, and what it is replaced by; both as [`spelled`].
 pub type Edit = (Stmt, &'static str, &'static str);
@@ -39,13 +39,13 @@ pub enum Trick {
         /// The query whose number it reads, if it does.
         before: fn(Dialect, &Call) -> Option<String>,
         /// What it executes then, in one transaction.
-        after: fn(Dialect, &Call, &Answer, i64) -> Vec<String>,
+        after: fn(Dialect, &Call, &CallResult, i64) -> Vec<String>,
     },
 }
 
 impl Trick {
     /// A second connection acts after each answer.
-    pub const fn behind(after: fn(Dialect, &Call, &Answer, i64) -> Vec<String>) -> Trick {
+    pub const fn behind(after: fn(Dialect, &Call, &CallResult, i64) -> Vec<String>) -> Trick {
         Trick::Around { before: |_, _| None, after }
     }
 
@@ -101,7 +101,7 @@ pub struct Sabotaged<S> {
 }
 
 impl<S: Session<Tpcc>> Session<Tpcc> for Sabotaged<S> {
-    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Answer {
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> CallResult {
         match self.trick {
             Trick::Instead(other) => self.session.run(&other(call.clone()), work).await,
             Trick::Lie(lie) => {
@@ -209,7 +209,7 @@ impl model::Inputs<Misdrawn> for MisdrawnInputs {
 pub struct MisdrawnLedger(pub Ledger);
 
 impl model::Ledger<Misdrawn> for MisdrawnLedger {
-    fn post(&mut self, call: &Call, result: &Answer) {
+    fn post(&mut self, call: &Call, result: &CallResult) {
         model::Ledger::post(&mut self.0, call, result);
     }
     fn absorb(&mut self, other: &MisdrawnLedger) {
@@ -244,7 +244,7 @@ impl Workload for Misdrawn {
 pub struct ForMisdrawn<T>(pub T);
 
 impl<S: Session<Tpcc>> Session<Misdrawn> for ForMisdrawn<S> {
-    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Answer {
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> CallResult {
         self.0.run(call, work).await
     }
 }
@@ -269,7 +269,7 @@ impl<T: Target<Tpcc>> Target<Misdrawn> for ForMisdrawn<T> {
 pub struct Deaf;
 
 impl Session<Tpcc> for Deaf {
-    async fn run(&mut self, _: &Call, _: &mut CallWork) -> Answer {
+    async fn run(&mut self, _: &Call, _: &mut CallWork) -> CallResult {
         Err(Fault::Conflict(Conflict::Busy))
     }
 }

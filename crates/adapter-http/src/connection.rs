@@ -33,7 +33,7 @@ pub(crate) struct Connection {
 
 /// A whole answer; its body is in the connection's buffer until the next exchange.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ReceivedAnswer {
     pub status: u16,
     pub body: Range<usize>,
     /// Whether the body calls itself a problem document.
@@ -75,13 +75,13 @@ impl Connection {
     }
 
     /// Sends `request` in one write and waits for its answer, in the usual case with one read.
-    pub(crate) async fn exchange(&mut self, request: &[u8]) -> Result<Answer, Broken> {
+    pub(crate) async fn exchange(&mut self, request: &[u8]) -> Result<ReceivedAnswer, Broken> {
         (self.filled, self.received) = (0, 0);
         self.expect_silence().await?;
         self.send(request).await?;
         let head = self.receive_head().await?;
         let body = self.receive_body(&head).await?;
-        Ok(Answer {
+        Ok(ReceivedAnswer {
             status: head.status,
             body,
             problem: head.problem,

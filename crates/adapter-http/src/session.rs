@@ -26,7 +26,7 @@ pub struct HttpSession<W: Wire> {
     dialer: Dialer,
     connections: Connections,
     connection: Connection,
-    line: Line,
+    line: ConnectionState,
     requests: Vec<Prepared>,
     /// The request under way.
     request: Vec<u8>,
@@ -41,7 +41,7 @@ pub struct HttpSession<W: Wire> {
 
 /// State of the connection between calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Line {
+enum ConnectionState {
     /// Quiet, and ready for the next call.
     Ready,
     /// The server announced that it closes: connecting again is safe, nothing is under way.
@@ -59,7 +59,7 @@ impl<W: Wire> HttpSession<W> {
     ) -> HttpSession<W> {
         let statements = StatementTimes::default();
         // The one that was opened to see whether the server is there is no call's own.
-        let line = if connections == Connections::PerCall { Line::Closing } else { Line::Ready };
+        let line = if connections == Connections::PerCall { ConnectionState::Closing } else { ConnectionState::Ready };
         let request = Vec::with_capacity(REQUEST_BYTES);
         let answered = None;
         HttpSession {
@@ -94,7 +94,7 @@ impl<W: Wire> HttpSession<W> {
 
     /// Whether the next call can be sent. `false` means: open another session.
     pub fn is_usable(&self) -> bool {
-        self.line != Line::Broken
+        self.line != ConnectionState::Broken
     }
 
     /// Opens the connection again, as nothing is under way on it.
@@ -151,18 +151,18 @@ impl<W: Wire> Session<W> for HttpSession<W> {
         let before = self.line;
         // Stays so if this future is dropped at any point: what is read next could be the answer to this
         // call.
-        self.line = Line::Broken;
+        self.line = ConnectionState::Broken;
         match before {
-            Line::Broken => return Err(Fault::Refused(Refusal::Unreachable)),
+            ConnectionState::Broken => return Err(Fault::Refused(Refusal::Unreachable)),
             // As planned, and no repair.
-            Line::Closing if self.connections == Connections::PerCall => self.connect().await?,
-            Line::Closing => self.reconnect(work).await?,
-            Line::Ready => {}
+            ConnectionState::Closing if self.connections == Connections::PerCall => self.connect().await?,
+            ConnectionState::Closing => self.reconnect(work).await?,
+            ConnectionState::Ready => {}
         }
         (self.answered, self.found_closed) = (None, false);
         self.requests[W::kind(call)].write::<W>(call, work.clocked, &mut self.request);
         let mut exchanged = self.connection.exchange(&self.request).await;
-        if before == Line::Ready && matches!(exchanged, Err(Broken::Unsent)) {
+        if before == ConnectionState::Ready && matches!(exchanged, Err(Broken::Unsent)) {
             self.found_closed = true;
             self.reconnect(work).await?;
             exchanged = self.connection.exchange(&self.request).await;
@@ -171,7 +171,7 @@ impl<W: Wire> Session<W> for HttpSession<W> {
             Ok(answer) => answer,
             Err(Broken::Unsent) => return Err(Fault::Refused(Refusal::Unreachable)),
             Err(Broken::TurnedAway) => {
-                self.line = Line::Closing;
+                self.line = ConnectionState::Closing;
                 return Err(Fault::Refused(Refusal::Shedding));
             }
             Err(Broken::Lost) => return Err(Fault::InDoubt(Doubt::ConnectionLost)),
@@ -179,7 +179,7 @@ impl<W: Wire> Session<W> for HttpSession<W> {
         };
         self.answered = Some((answer.status, answer.body.clone(), answer.close));
         let closes = answer.close || self.connections == Connections::PerCall;
-        self.line = if closes { Line::Closing } else { Line::Ready };
+        self.line = if closes { ConnectionState::Closing } else { ConnectionState::Ready };
         *work += answer.work;
         work.sent_bytes += self.request.len() as u32;
         work.received_bytes += self.connection.received() as u32;

@@ -33,7 +33,7 @@ const CONTROL: [&str; 6] = [
 ];
 
 /// The one writer of a database, whose turn sessions take in the order in which they came.
-pub(crate) struct Group {
+pub(crate) struct CommitGroup {
     writer: Arc<Mutex<Writer>>,
     /// Sessions that wait for their turn and will take it whatever happens.
     waiting: AtomicU32,
@@ -78,15 +78,15 @@ struct Joined {
 /// The turn. Whoever has it must pass it on by [`Turn::leave`] or one of the others.
 pub(crate) struct Turn {
     writer: ArcMutexGuard<RawMutex, Writer>,
-    group: Arc<Group>,
+    group: Arc<CommitGroup>,
 }
 
-impl Group {
+impl CommitGroup {
     /// Prepares the workload's statements on the connection that all will write through.
-    pub(crate) fn new(connection: Connection, statements: &[String]) -> rusqlite::Result<Group> {
+    pub(crate) fn new(connection: Connection, statements: &[String]) -> rusqlite::Result<CommitGroup> {
         let prepared = Prepared::new(connection, statements, &CONTROL)?;
         let writer = Writer { prepared, joined: None, calls: 0, entered: 0 };
-        Ok(Group {
+        Ok(CommitGroup {
             writer: Arc::new(Mutex::new(writer)),
             waiting: AtomicU32::new(0),
             tally: Tally::default(),
@@ -105,12 +105,12 @@ impl Group {
     }
 
     /// Without waiting, if no one is in the way.
-    pub(crate) fn try_turn(self: &Arc<Group>) -> Option<Turn> {
+    pub(crate) fn try_turn(self: &Arc<CommitGroup>) -> Option<Turn> {
         self.writer.try_lock_arc().map(|writer| Turn { writer, group: self.clone() })
     }
 
     /// Waits for its turn.
-    pub(crate) fn turn(self: &Arc<Group>) -> Turn {
+    pub(crate) fn turn(self: &Arc<CommitGroup>) -> Turn {
         // Counted before it waits: who then leaves the turn knows that someone comes, and leaves the commit to them.
         self.waiting.fetch_add(1, Ordering::SeqCst);
         let writer = self.writer.lock_arc();

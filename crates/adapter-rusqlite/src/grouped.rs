@@ -4,7 +4,7 @@
 //! No one waits for company. Whoever ends a call while others wait for their turn leaves the commit to the last of them,
 //! and whoever finds no one waiting commits for all. A single client therefore commits as it would without a group.
 
-use crate::group::{Group, GroupCommits, TRANSACTIONS_MAX, Turn};
+use crate::group::{CommitGroup, GroupCommits, TRANSACTIONS_MAX, Turn};
 use crate::open::{ADAPTER, connect, has_log, read_back, refused};
 use crate::prepared::{Prepared, fault};
 use model::{Clock, Fault, Home, Nanos, OpenError, Stack};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub struct GroupedOpener<K> {
     url: SqliteUrl,
     statements: Vec<String>,
-    group: Arc<Group>,
+    group: Arc<CommitGroup>,
     clock: K,
     settings: SqliteSettings,
 }
@@ -36,7 +36,7 @@ impl<K: Clock> GroupedOpener<K> {
     pub fn new(url: &SqliteUrl, statements: Vec<String>, clock: K) -> Result<GroupedOpener<K>, OpenError> {
         let connection = connect(url)?;
         let settings = read_back(&connection).map_err(|error| refused(url, &error))?;
-        let group = Group::new(connection, &statements).map_err(|error| refused(url, &error))?;
+        let group = CommitGroup::new(connection, &statements).map_err(|error| refused(url, &error))?;
         Ok(GroupedOpener { url: url.clone(), statements, group: Arc::new(group), clock, settings })
     }
 
@@ -54,7 +54,7 @@ impl<K: Clock> GroupedOpener<K> {
 
 /// Tells how many calls have shared how many durable commits, while sessions run.
 #[derive(Clone)]
-pub struct Sharing(Arc<Group>);
+pub struct Sharing(Arc<CommitGroup>);
 
 impl Sharing {
     /// Since the opener was made.
@@ -118,7 +118,7 @@ const READING: [&str; 3] = ["begin deferred", "commit", "rollback"];
 
 /// A session's part in a group, and a connection of its own to read by. Blocking: its futures never wait.
 pub struct GroupedConn<K> {
-    group: Arc<Group>,
+    group: Arc<CommitGroup>,
     /// While a writing transaction runs.
     turn: Option<Turn>,
     /// Sees what is committed, and so what was acknowledged.

@@ -2,7 +2,7 @@
 
 use crate::audit::Asking;
 use crate::checksum::Checksum;
-use crate::error::{Cause, Error, Kind};
+use crate::error::{Cause, Error, CauseKind};
 use crate::hold::Held;
 use crate::loading::Signals;
 use crate::{AuditGroup, AuditRows, Contents, Found, LoadPlan};
@@ -120,7 +120,7 @@ pub(crate) trait Engine: Send + Sync {
     /// Fails where what would be replaced is not ours, or is being loaded.
     fn ensure_ours(&self) -> Result<(), Error> {
         match self.look() {
-            Err(cause) if cause.kind == Kind::Missing => Ok(()),
+            Err(cause) if cause.kind == CauseKind::Missing => Ok(()),
             Err(source) => Err(self.failed("read", source)),
             Ok(Found::Foreign { what, .. }) => {
                 Err(Error::Foreign { place: self.place(), what, advice: self.advice() })
@@ -136,12 +136,12 @@ pub(crate) trait Engine: Send + Sync {
     fn failed(&self, doing: &'static str, source: Cause) -> Error {
         let place = self.place();
         match source.kind {
-            Kind::Full => Error::Full { place, written: 0 },
+            CauseKind::Full => Error::Full { place, written: 0 },
             // Why something cannot even be looked at is told in the engine's own words.
             _ if matches!(doing, "open" | "read") => Error::Failed { doing, place, source },
-            Kind::InUse => Error::InUse { place, how: self.used() },
-            Kind::Missing => Error::Missing(format!("database {place}")),
-            Kind::Exists => Error::Exists(place),
+            CauseKind::InUse => Error::InUse { place, how: self.used() },
+            CauseKind::Missing => Error::Missing(format!("database {place}")),
+            CauseKind::Exists => Error::Exists(place),
             _ => Error::Failed { doing, place, source },
         }
     }

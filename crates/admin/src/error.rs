@@ -8,13 +8,13 @@ use std::io;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct Cause {
-    pub(crate) kind: Kind,
+    pub(crate) kind: CauseKind,
     pub(crate) text: String,
 }
 
 /// What a cause is to whoever must react to it. Engines say it in their own numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum CauseKind {
     /// No space is left, for the file, for the user or on the server.
     Full,
     /// Someone holds a lock, or is connected.
@@ -39,13 +39,13 @@ pub(crate) enum Kind {
 }
 
 impl Cause {
-    pub(crate) fn new(kind: Kind, text: impl Into<String>) -> Cause {
+    pub(crate) fn new(kind: CauseKind, text: impl Into<String>) -> Cause {
         Cause { kind, text: text.into() }
     }
 
     /// What no engine has said: its answer makes no sense, or rows do not fit.
     pub(crate) fn other(text: impl Into<String>) -> Cause {
-        Cause::new(Kind::Other, text)
+        Cause::new(CauseKind::Other, text)
     }
 
     /// What a driver answered, where it did not panic.
@@ -58,7 +58,7 @@ impl Cause {
 
     /// Of who stops because the load is over for another reason.
     pub(crate) fn cut_short() -> Cause {
-        Cause::new(Kind::CutShort, "stopped")
+        Cause::new(CauseKind::CutShort, "stopped")
     }
 }
 
@@ -66,9 +66,9 @@ impl From<io::Error> for Cause {
     fn from(error: io::Error) -> Cause {
         let kind = match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-                Kind::Full
+                CauseKind::Full
             }
-            kind => Kind::System(kind),
+            kind => CauseKind::System(kind),
         };
         Cause::new(kind, error.to_string())
     }
@@ -187,7 +187,7 @@ pub enum Error {
 impl Error {
     /// Whether the server has said that nothing was made: it is there already, or we may not.
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Error::Failed { source, .. } if matches!(source.kind, Kind::Exists | Kind::Denied))
+        matches!(self, Error::Failed { source, .. } if matches!(source.kind, CauseKind::Exists | CauseKind::Denied))
     }
 }
 

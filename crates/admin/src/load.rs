@@ -5,7 +5,7 @@
 use crate::Found;
 use crate::checksum::Checksum;
 use crate::engine::{Claim, Conn, Engine, Fill, Making};
-use crate::error::{Cause, Error, Kind};
+use crate::error::{Cause, Error, CauseKind};
 use crate::loading::{
     Crew, Expected, Watching, expect, largest_first, progress, schema_print, share_out, table_of, threads,
 };
@@ -418,7 +418,7 @@ impl Load<'_> {
         match ended {
             _ if signals.stopped() => self.stopped(),
             LoadFailure::Told(error) => error,
-            LoadFailure::Said(_, cause) if cause.kind == Kind::Full => {
+            LoadFailure::Said(_, cause) if cause.kind == CauseKind::Full => {
                 Error::Full { place, written: signals.rows.load(Ordering::Relaxed) }
             }
             LoadFailure::Said(doing, cause) => match self.engine.failed(doing, cause) {

@@ -1,7 +1,7 @@
 //! What goes on around a load: signals between its threads, how work is shared out among them, and how far it is.
 
 use crate::engine::{Canceller, Conn, cancel};
-use crate::error::{Cause, Error, Kind};
+use crate::error::{Cause, Error, CauseKind};
 use crate::{LoadProgress, Phase};
 use model::Nanos;
 use model::rows::{Dataset, RowSink};
@@ -89,7 +89,7 @@ pub(crate) fn share_out<J: Sync, T: Send>(
         threads.into_iter().map(|thread| thread.join().expect("a panic is passed on")).collect()
     });
     // What was merely cut short says less than what cut it short.
-    let cut = |ended: &Result<_, Cause>| matches!(ended, Err(cause) if cause.kind == Kind::CutShort);
+    let cut = |ended: &Result<_, Cause>| matches!(ended, Err(cause) if cause.kind == CauseKind::CutShort);
     let (cut, listed): (Vec<_>, Vec<_>) = ended.into_iter().partition(cut);
     let done: Vec<Vec<T>> = listed.into_iter().chain(cut).collect::<Result<_, _>>()?;
     Ok(done.into_iter().flatten().collect())

@@ -17,7 +17,7 @@ mod spider;
 mod writer;
 
 use crate::engine::{Auditors, Conn, Engine, Queries};
-use crate::error::{Cause, Error, Kind};
+use crate::error::{Cause, Error, CauseKind};
 use crate::hold::{Held, Holding};
 use crate::record::TABLE;
 use crate::server::{Lock, Server, claimed, untried};
@@ -158,7 +158,7 @@ impl Server for Database {
 
     fn ensure_alike(&self) -> Result<(), Cause> {
         match self.open() {
-            Err(cause) if cause.kind == Kind::Missing => Ok(()),
+            Err(cause) if cause.kind == CauseKind::Missing => Ok(()),
             session => spider::ensure_alike(&mut session?, &self.url),
         }
     }
@@ -202,7 +202,7 @@ impl Server for Database {
         // Elsewhere `lock tables` is ignored, or unknown.
         let locked = if guard.product.is_none() { lock_writers_out(&mut guard) } else { Ok(()) };
         match locked {
-            Err(cause) if cause.kind == Kind::Denied => {}
+            Err(cause) if cause.kind == CauseKind::Denied => {}
             result => result?,
         }
         for conn in &mut conns {
@@ -326,11 +326,11 @@ impl From<mysql_async::Error> for Cause {
         match error {
             mysql_async::Error::Server(words) => {
                 let kind = match words.code {
-                    1021 | 1114 => Kind::Full,
-                    1049 => Kind::Missing,
-                    1044 | 1142 => Kind::Denied,
-                    1054 => Kind::NoColumn,
-                    _ => Kind::Other,
+                    1021 | 1114 => CauseKind::Full,
+                    1049 => CauseKind::Missing,
+                    1044 | 1142 => CauseKind::Denied,
+                    1054 => CauseKind::NoColumn,
+                    _ => CauseKind::Other,
                 };
                 Cause::new(kind, words.message)
             }
@@ -338,7 +338,7 @@ impl From<mysql_async::Error> for Cause {
             mysql_async::Error::Other(error)
                 if error.downcast_ref::<mysql_async::LocalInfileError>().is_some() =>
             {
-                Cause::new(Kind::CutShort, error.to_string())
+                Cause::new(CauseKind::CutShort, error.to_string())
             }
             error => Cause::other(error.to_string()),
         }

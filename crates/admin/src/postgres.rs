@@ -12,7 +12,7 @@ mod writer;
 
 use crate::AuditGroup;
 use crate::engine::{Auditors, Conn as _, Engine, Queries};
-use crate::error::{Cause, Error, Kind};
+use crate::error::{Cause, Error, CauseKind};
 use crate::hold::{Held, Hold, Holding};
 use crate::record::TABLE;
 use crate::server::{Lock, Server, untried};
@@ -203,7 +203,7 @@ impl Server for Database {
         let (class, object) = (RUN_CLASS, oid.cast_signed());
         let lock = if shared { "pg_try_advisory_lock_shared" } else { "pg_try_advisory_lock" };
         match session.ask(&format!("select {lock}({class}, {object})")) {
-            Err(cause) if cause.kind == Kind::Unsupported && session.product.is_some() => {
+            Err(cause) if cause.kind == CauseKind::Unsupported && session.product.is_some() => {
                 return Ok(Held::Unknown);
             }
             taken => {
@@ -240,7 +240,7 @@ impl Server for Database {
         if before == after {
             Ok(())
         } else {
-            Err(Cause::new(Kind::Pooled, Cause::from(self.0.pooled()).text))
+            Err(Cause::new(CauseKind::Pooled, Cause::from(self.0.pooled()).text))
         }
     }
 
@@ -248,7 +248,7 @@ impl Server for Database {
         let mut last = Cause::other("there is no other database to connect to");
         for database in MAINTENANCE.into_iter().filter(|name| *name != self.0.database) {
             match Session::open(&self.0.with_database(database)) {
-                Err(cause) if cause.kind == Kind::Missing => last = cause,
+                Err(cause) if cause.kind == CauseKind::Missing => last = cause,
                 result => return result,
             }
         }
@@ -273,7 +273,7 @@ impl Server for Database {
         // Where none can be exported, or one does not hold for all servers that have rows, one session asks everything.
         let is_alone = holder.product.is_some();
         let snapshot = match exported {
-            Err(cause) if cause.kind == Kind::Unsupported && is_alone => String::new(),
+            Err(cause) if cause.kind == CauseKind::Unsupported && is_alone => String::new(),
             exported => exported?,
         };
         // Should we be gone by then, the server ends the statement by itself.
@@ -285,7 +285,7 @@ impl Server for Database {
             let mut session = match self.auditor() {
                 Err(_) if is_pooled => {
                     let why = "the pooler has no second connection to PostgreSQL, and an audit needs two (one exports the snapshot that the other reads)";
-                    return Err(Cause::new(Kind::Pooled, why));
+                    return Err(Cause::new(CauseKind::Pooled, why));
                 }
                 opened => opened?,
             };
@@ -350,7 +350,7 @@ impl Server for Database {
             // An engine with a log of its own has no checkpoint to ask for.
             Err(_) if session.product.is_some() => Ok(()),
             // Not everybody may ask for that.
-            Err(cause) if cause.kind == Kind::Denied => Ok(()),
+            Err(cause) if cause.kind == CauseKind::Denied => Ok(()),
             result => result,
         }
     }
@@ -405,20 +405,20 @@ impl From<tokio_postgres::Error> for Cause {
     fn from(error: tokio_postgres::Error) -> Cause {
         use std::error::Error as _;
         let kind = match error.code() {
-            Some(code) if *code == SqlState::DISK_FULL => Kind::Full,
+            Some(code) if *code == SqlState::DISK_FULL => CauseKind::Full,
             Some(code) if *code == SqlState::LOCK_NOT_AVAILABLE || *code == SqlState::OBJECT_IN_USE => {
-                Kind::InUse
+                CauseKind::InUse
             }
-            Some(code) if *code == SqlState::INVALID_CATALOG_NAME => Kind::Missing,
-            Some(code) if *code == SqlState::DUPLICATE_DATABASE => Kind::Exists,
-            Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => Kind::Denied,
-            Some(code) if *code == SqlState::UNDEFINED_COLUMN => Kind::NoColumn,
+            Some(code) if *code == SqlState::INVALID_CATALOG_NAME => CauseKind::Missing,
+            Some(code) if *code == SqlState::DUPLICATE_DATABASE => CauseKind::Exists,
+            Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => CauseKind::Denied,
+            Some(code) if *code == SqlState::UNDEFINED_COLUMN => CauseKind::NoColumn,
             Some(code)
                 if *code == SqlState::FEATURE_NOT_SUPPORTED || *code == SqlState::UNDEFINED_FUNCTION =>
             {
-                Kind::Unsupported
+                CauseKind::Unsupported
             }
-            _ => Kind::Other,
+            _ => CauseKind::Other,
         };
         if let Some(error) = error.as_db_error() {
             return match error.detail() {

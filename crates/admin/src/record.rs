@@ -2,7 +2,7 @@
 //! load under way it is made first, and says `loading` until then.
 
 use crate::engine::Conn;
-use crate::error::{Cause, Kind};
+use crate::error::{Cause, CauseKind};
 use serde::{Deserialize, Serialize};
 use sql::Value;
 
@@ -123,7 +123,7 @@ pub(crate) fn read(conn: &mut dyn Conn, tables: &[String]) -> Result<Option<Reco
     }
     let rows = match conn.rows(&format!("select name, value from {TABLE}"), &[], usize::MAX) {
         // Someone else's table of that name.
-        Err(cause) if cause.kind == Kind::NoColumn => return Ok(None),
+        Err(cause) if cause.kind == CauseKind::NoColumn => return Ok(None),
         rows => rows?,
     };
     let value = |name: &str| {

@@ -14,7 +14,7 @@ mod place;
 mod writer;
 
 use crate::engine::{Auditors, Claim, Conn, Engine, Queries};
-use crate::error::{Cause, Error, Kind};
+use crate::error::{Cause, Error, CauseKind};
 use crate::record::{self, Recorded};
 use crate::{AuditGroup, Found, LoadPlan};
 use conn::Session;
@@ -129,7 +129,7 @@ impl Engine for File {
     fn unread(&self, source: Cause) -> Error {
         match source.kind {
             // What several connections read would not belong together.
-            Kind::InUse => {
+            CauseKind::InUse => {
                 Error::InUse { place: self.place(), how: "being written to; audits need it at rest" }
             }
             _ => Error::Failed { doing: "read", place: self.place(), source },
@@ -262,14 +262,14 @@ pub fn checkpoint(url: &SqliteUrl) -> Result<(), Error> {
 impl From<rusqlite::Error> for Cause {
     fn from(error: rusqlite::Error) -> Cause {
         let kind = match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => Kind::Full,
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Kind::InUse,
-            Some(ErrorCode::OperationInterrupted) => Kind::CutShort,
-            _ => Kind::Other,
+            Some(ErrorCode::DiskFull) => CauseKind::Full,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => CauseKind::InUse,
+            Some(ErrorCode::OperationInterrupted) => CauseKind::CutShort,
+            _ => CauseKind::Other,
         };
         match error {
             rusqlite::Error::SqlInputError { msg, .. } if msg.starts_with("no such column") => {
-                Cause::new(Kind::NoColumn, msg)
+                Cause::new(CauseKind::NoColumn, msg)
             }
             rusqlite::Error::SqlInputError { msg, .. } | rusqlite::Error::SqliteFailure(_, Some(msg)) => {
                 Cause::new(kind, msg)

@@ -1,7 +1,7 @@
 //! The control plane of a database, whatever its engine.
 
 use crate::engine::Engine;
-use crate::error::{Cause, Error, Kind};
+use crate::error::{Cause, Error, CauseKind};
 use crate::hold::Held;
 use crate::kept::{self, Kept};
 use crate::server::not_copied;
@@ -221,7 +221,7 @@ impl Store {
         // Where the server does not answer, the error of the copy explains why.
         match self.0.product() {
             Ok(Some(product)) => {
-                Err(self.0.failed("copy", Cause::new(Kind::Unsupported, not_copied(product))))
+                Err(self.0.failed("copy", Cause::new(CauseKind::Unsupported, not_copied(product))))
             }
             _ => Ok(()),
         }

@@ -4,14 +4,14 @@ use crate::args::{self, RigCommand, Setting};
 use crate::settings::Choice;
 use crate::ui::Ui;
 use anyhow::{Result, bail};
-use rig::{Engine, Kind, NamedEngine, Options};
+use rig::{Engine, EngineKind, NamedEngine, Options};
 use schedule::CommandOutcome;
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::PathBuf;
 
 #[derive(Serialize)]
-struct Row {
+struct EngineRow {
     engine: &'static str,
     version: String,
     alive: bool,
@@ -27,7 +27,7 @@ pub(crate) fn rig(args: &args::Rig, ui: &Ui) -> Result<CommandOutcome> {
         RigCommand::Up(up) => {
             let Choice { mut settings, programs } = Choice::single(&up.engine)?;
             // A broker is fetched when it is named, and a cluster is started when it is; not before.
-            let kinds = named(&up.engines, &Engine::DATABASES.map(Kind::Single))?;
+            let kinds = named(&up.engines, &Engine::DATABASES.map(EngineKind::Single))?;
             settings.extend(nodes(&kinds, up.nodes, &settings)?);
             let options = Options {
                 durability: up.engine.durability.tier(),
@@ -54,7 +54,7 @@ pub(crate) fn rig(args: &args::Rig, ui: &Ui) -> Result<CommandOutcome> {
         }
         RigCommand::Status => show(&rig::status(&Options::default()), None, ui),
         RigCommand::Down(down) => {
-            let gone = rig::down(&named(&down.engines, &Kind::ALL)?, &Options::default())?;
+            let gone = rig::down(&named(&down.engines, &EngineKind::ALL)?, &Options::default())?;
             let names: Vec<_> = gone.iter().map(|kind| kind.name()).collect();
             if ui.json {
                 ui.data(&(serde_json::to_string_pretty(&names)? + "\n"));
@@ -69,16 +69,16 @@ pub(crate) fn rig(args: &args::Rig, ui: &Ui) -> Result<CommandOutcome> {
 }
 
 /// The engines by their names; where none is named `otherwise`.
-fn named(names: &[String], otherwise: &[Kind]) -> Result<Vec<Kind>> {
+fn named(names: &[String], otherwise: &[EngineKind]) -> Result<Vec<EngineKind>> {
     if names.is_empty() {
         return Ok(otherwise.to_vec());
     }
     names
         .iter()
-        .map(|name| match Kind::named(name) {
+        .map(|name| match EngineKind::named(name) {
             Some(kind) => Ok(kind),
             None => {
-                let all: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+                let all: Vec<_> = EngineKind::ALL.iter().map(|kind| kind.name()).collect();
                 bail!("no engine `{name}` to start; there are {}", all.join(", "))
             }
         })
@@ -86,8 +86,8 @@ fn named(names: &[String], otherwise: &[Kind]) -> Result<Vec<Kind>> {
 }
 
 /// The setting for how many nodes a cluster has, where one is to be started.
-fn nodes(kinds: &[Kind], asked: Option<u32>, settings: &[Setting]) -> Result<Option<Setting>> {
-    let of_all: Vec<(&str, u32)> = Kind::ALL.iter().filter_map(|kind| kind.nodes()).collect();
+fn nodes(kinds: &[EngineKind], asked: Option<u32>, settings: &[Setting]) -> Result<Option<Setting>> {
+    let of_all: Vec<(&str, u32)> = EngineKind::ALL.iter().filter_map(|kind| kind.nodes()).collect();
     if let Some((name, _)) = settings.iter().find(|(name, _)| of_all.iter().any(|(known, _)| known == name)) {
         bail!(
             "{name} is set by --nodes here\nhint: `stackmark rig up galera --nodes 3`, `stackmark rig up spider --nodes 2`"
@@ -130,9 +130,9 @@ fn is_as_asked(engine: &NamedEngine, asked: &Options, nodes: Option<u32>) -> Res
 
 /// `database` is that of the addresses, where one was asked for.
 fn show(standing: &[NamedEngine], database: Option<&str>, ui: &Ui) -> Result<CommandOutcome> {
-    let rows: Vec<Row> = standing
+    let rows: Vec<EngineRow> = standing
         .iter()
-        .map(|standing| Row {
+        .map(|standing| EngineRow {
             engine: standing.kind.name(),
             url: match standing.kind.engine() {
                 Engine::Kafka => format!("kafka://stackmark@{}", standing.address().0),
@@ -150,7 +150,7 @@ fn show(standing: &[NamedEngine], database: Option<&str>, ui: &Ui) -> Result<Com
         return Ok(CommandOutcome::Good);
     }
     let mut text = String::new();
-    for Row { engine, version, alive, pid, url, password_file, settings } in &rows {
+    for EngineRow { engine, version, alive, pid, url, password_file, settings } in &rows {
         let state = if *alive { format!("up, process {pid}") } else { "ended".into() };
         // As options of the other commands; an address has characters that a shell would read.
         let name = if url.starts_with("kafka:") { "broker=" } else { "" };

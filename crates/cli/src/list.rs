@@ -11,7 +11,7 @@ use sql::Dialect;
 use std::fmt::Write;
 
 #[derive(Serialize)]
-struct Row<'a> {
+struct SubjectRow<'a> {
     subject: &'a str,
     about: &'a str,
     needs: String,
@@ -49,9 +49,9 @@ pub(crate) fn list(args: &args::List, ui: &Ui) -> Result<CommandOutcome> {
     }
     let here = |dialect| rig::Engine::of(dialect).is_none_or(|engine| rig::find(engine).is_ok());
     let (sqlite, postgres, mysql) = (true, here(Dialect::Postgres), here(Dialect::MySql));
-    let rows: Vec<Row<'_>> = listed
+    let rows: Vec<SubjectRow<'_>> = listed
         .into_iter()
-        .map(|subject| Row {
+        .map(|subject| SubjectRow {
             subject: subject.path,
             about: subject.about,
             needs: subject.needs(),
@@ -71,7 +71,7 @@ pub(crate) fn list(args: &args::List, ui: &Ui) -> Result<CommandOutcome> {
     }
     let width = rows.iter().map(|row| row.subject.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for Row { subject, about, needs, here, .. } in rows {
+    for SubjectRow { subject, about, needs, here, .. } in rows {
         let missing = if here { "" } else { " (not on this machine)" };
         writeln!(text, "{subject:width$}  {about}; needs {needs}{missing}")?;
     }

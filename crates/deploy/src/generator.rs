@@ -1,7 +1,7 @@
 //! A load generator as a process of its own, which can be killed as what it loads can: it says by a pipe what becomes of its
 //! calls.
 
-use crate::group::Group;
+use crate::group::ProcessGroup;
 use crate::server::{environment, tail};
 use crate::{DeployError, Manifest, ServerOrder, ServerSettings};
 use rustix::process::Signal;
@@ -19,7 +19,7 @@ const STOP_MAX: Duration = Duration::from_secs(30);
 /// A load generator that runs. It ends when we do.
 #[derive(Debug)]
 pub struct Generator {
-    group: Group,
+    group: ProcessGroup,
     /// What is written there ends the load; its end ends the process.
     life: Option<ChildStdin>,
     /// The lines that it has said, each with its end of line if that came too. It closes when the process has gone.
@@ -44,7 +44,7 @@ impl Generator {
         let mut child = command.spawn().map_err(failed("start"))?;
         let mut life = child.stdin.take().expect("asked for above");
         let output = child.stdout.take().expect("asked for above");
-        let mut group = Group::of(child);
+        let mut group = ProcessGroup::of(child);
         group.watch(Duration::ZERO, Vec::new()).map_err(failed("watch over"))?;
         // Where that fails it has ended, which is seen by what it says: nothing.
         let _ = life.write_all(b"\n");

@@ -42,7 +42,7 @@ exec 3<&0
 
 /// A child that leads a process group, or is about to.
 #[derive(Debug)]
-pub(crate) struct Group {
+pub(crate) struct ProcessGroup {
     child: Child,
     /// How it ended, once it has been reaped: from then on its number may be another's.
     status: Option<ExitStatus>,
@@ -52,10 +52,10 @@ pub(crate) struct Group {
     watchdog: Option<ChildStdin>,
 }
 
-impl Group {
-    /// Takes a child, which [`Group::watch`] lets outlive no one.
-    pub(crate) fn of(child: Child) -> Group {
-        Group { child, status: None, folders: Vec::new(), watchdog: None }
+impl ProcessGroup {
+    /// Takes a child, which [`ProcessGroup::watch`] lets outlive no one.
+    pub(crate) fn of(child: Child) -> ProcessGroup {
+        ProcessGroup { child, status: None, folders: Vec::new(), watchdog: None }
     }
 
     /// From now on it ends when we do, `grace` after SIGTERM at the latest, whatever ends us.
@@ -165,7 +165,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.kill();
     }

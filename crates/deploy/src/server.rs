@@ -1,6 +1,6 @@
 //! A server as a process of its own: built, started, found ready, limited, stopped. It ends with us, whatever ends us.
 
-use crate::group::{Group, LOOK};
+use crate::group::{ProcessGroup, LOOK};
 use crate::{DeployError, Manifest, RelayOptions};
 use measure::Monotonic;
 use model::{Clock, HttpOptions, Transport};
@@ -86,7 +86,7 @@ impl ServerSettings {
 pub struct Server {
     name: &'static str,
     stop_max: Duration,
-    group: Group,
+    group: ProcessGroup,
     /// The server watches the other end: when we are gone, it goes too.
     life: ChildStdin,
     log: PathBuf,
@@ -123,7 +123,7 @@ impl Server {
         let life = child.stdin.take().expect("asked for above");
         let output = child.stdout.take().expect("asked for above");
         let (log, url, stop_max) = (log.to_owned(), String::new(), manifest.stop_max);
-        let mut server = Server { name, stop_max, group: Group::of(child), life, log, url, cgroup: None };
+        let mut server = Server { name, stop_max, group: ProcessGroup::of(child), life, log, url, cgroup: None };
         if let Some(limits) = &settings.limits {
             let cgroup = rig::Cgroup::new(&format!("server-{}", server.pid()), limits)?;
             cgroup.joins(server.pid())?;
@@ -378,7 +378,7 @@ fn build(manifest: &Manifest, log: &Path, interrupt: &AtomicBool) -> Result<(), 
         command.stdin(Stdio::piped()).stdout(out).stderr(errors).process_group(0);
         let mut child = command.spawn().map_err(|error| failed(&error))?;
         let begin = child.stdin.take();
-        let mut group = Group::of(child);
+        let mut group = ProcessGroup::of(child);
         group.watch(Duration::ZERO, Vec::new()).map_err(|error| failed(&error))?;
         // Nothing of it has run until now, and its input has ended then.
         let _ = begin.map(|mut begin| begin.write_all(b"\n"));

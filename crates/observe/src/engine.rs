@@ -106,7 +106,7 @@ enum Order {
 pub(crate) struct EngineSamples {
     pub(crate) gauges: Vec<GaugeName>,
     pub(crate) states: Vec<String>,
-    pub(crate) readings: Vec<Reading>,
+    pub(crate) readings: Vec<EngineReading>,
     pub(crate) opened: Option<Mark>,
     pub(crate) closed: Option<Mark>,
     /// The windows before the last one, in their order; empty where there is one.
@@ -129,7 +129,7 @@ pub(crate) struct GaugeName {
 
 /// One reading of the gauges, and the looks at the sessions since the one before.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Reading {
+pub(crate) struct EngineReading {
     pub(crate) at: Nanos,
     /// By position in [`EngineSamples::gauges`]; `None` when the engine did not answer.
     pub(crate) values: Option<Vec<Option<f64>>>,
@@ -174,7 +174,7 @@ impl EngineSampler {
         let samples = lock(&self.samples);
         let places =
             names.map(|names| samples.gauges.iter().position(|gauge| names.contains(&gauge.name.as_str())));
-        let of_reading = |reading: &Reading| {
+        let of_reading = |reading: &EngineReading| {
             let values = reading.values.as_ref()?;
             let found = places.map(|place| values.get(place?).copied().flatten());
             found.iter().all(Option::is_some).then(|| found.map(Option::unwrap_or_default))
@@ -265,10 +265,10 @@ impl EngineSamples {
     fn read(&mut self, at: Nanos, gauges: Option<Vec<Gauge>>) {
         let values = self.values(gauges);
         let sessions = std::mem::take(&mut self.gathered);
-        self.readings.push(Reading { at, values, sessions, samples: std::mem::take(&mut self.samples) });
+        self.readings.push(EngineReading { at, values, sessions, samples: std::mem::take(&mut self.samples) });
         // With several windows, which are a few seconds long, no two readings of one and another become one.
         if self.readings.len() >= READINGS_MAX && self.earlier.is_empty() {
-            self.readings = self.readings.chunks(2).map(Reading::joined).collect();
+            self.readings = self.readings.chunks(2).map(EngineReading::joined).collect();
         }
     }
 
@@ -283,7 +283,7 @@ impl EngineSamples {
         let mark = Mark { at, values: values.clone(), statements };
         // The looks so far belong to the time before the mark.
         let sessions = std::mem::take(&mut self.gathered);
-        self.readings.push(Reading { at, values, sessions, samples: std::mem::take(&mut self.samples) });
+        self.readings.push(EngineReading { at, values, sessions, samples: std::mem::take(&mut self.samples) });
         match order {
             Order::Open => {
                 let before = self.opened.replace(mark).map(|opened| (opened, self.closed.take()));
@@ -332,10 +332,10 @@ impl EngineSamples {
     }
 }
 
-impl Reading {
+impl EngineReading {
     /// Two readings as one: what the gauges say at its end, and the looks of both.
-    pub(crate) fn joined(pair: &[Reading]) -> Reading {
-        let mut joined = Reading::default();
+    pub(crate) fn joined(pair: &[EngineReading]) -> EngineReading {
+        let mut joined = EngineReading::default();
         for answer in pair {
             joined.at = answer.at;
             joined.values.clone_from(&answer.values);

@@ -1,6 +1,6 @@
 //! Turns what an engine said into time lines. Pure.
 
-use crate::engine::{EngineSamples, Mark, Reading, StatementCount};
+use crate::engine::{EngineSamples, Mark, EngineReading, StatementCount};
 use model::Nanos;
 use result::{Engine, Gauge, GaugeKind, Statement, Wait};
 
@@ -20,8 +20,8 @@ const TEXT_MAX: usize = 240;
 pub(crate) fn digest(samples: &EngineSamples, opens: Nanos) -> Engine {
     let readings = apart(&samples.readings);
     let several = readings.len().saturating_sub(1).div_ceil(STEPS_MAX).max(1);
-    let ends: Vec<&Reading> = readings.iter().step_by(several).collect();
-    let steps: Vec<&[Reading]> =
+    let ends: Vec<&EngineReading> = readings.iter().step_by(several).collect();
+    let steps: Vec<&[EngineReading]> =
         readings.get(1..).map_or_else(Vec::new, |rest| rest.chunks_exact(several).collect());
     let window = Window::of(samples);
     let since = |at: Nanos| at.as_secs_f64() - opens.as_secs_f64();
@@ -37,12 +37,12 @@ pub(crate) fn digest(samples: &EngineSamples, opens: Nanos) -> Engine {
 }
 
 /// The readings without those that the next one follows too soon; its looks are then of both.
-fn apart(readings: &[Reading]) -> Vec<Reading> {
-    let mut kept: Vec<Reading> = Vec::new();
+fn apart(readings: &[EngineReading]) -> Vec<EngineReading> {
+    let mut kept: Vec<EngineReading> = Vec::new();
     for reading in readings {
         match kept.pop() {
             Some(last) if reading.at - last.at < STEP_MIN => {
-                kept.push(Reading::joined(&[last, reading.clone()]));
+                kept.push(EngineReading::joined(&[last, reading.clone()]));
             }
             last => kept.extend(last.into_iter().chain([reading.clone()])),
         }
@@ -65,14 +65,14 @@ impl Window {
     }
 
     /// The answers whose looks lie in it.
-    fn looks<'a>(&self, samples: &'a EngineSamples) -> impl Iterator<Item = &'a Reading> {
+    fn looks<'a>(&self, samples: &'a EngineSamples) -> impl Iterator<Item = &'a EngineReading> {
         let (from, until) = (self.from, self.until);
         samples.readings.iter().filter(move |answer| from < answer.at && answer.at <= until)
     }
 }
 
-fn gauges(samples: &EngineSamples, ends: &[&Reading], steps: usize, window: &Window) -> Vec<Gauge> {
-    let value = |answer: &Reading, at: usize| answer.values.as_ref()?.get(at).copied().flatten();
+fn gauges(samples: &EngineSamples, ends: &[&EngineReading], steps: usize, window: &Window) -> Vec<Gauge> {
+    let value = |answer: &EngineReading, at: usize| answer.values.as_ref()?.get(at).copied().flatten();
     let line = |(at, gauge): (usize, &crate::engine::GaugeName)| {
         let values = ends
             .windows(2)
@@ -117,7 +117,7 @@ fn grown(from: Option<f64>, until: Option<f64>) -> Option<f64> {
     (until >= from).then_some(until - from)
 }
 
-fn waits(samples: &EngineSamples, steps: &[&[Reading]], window: &Window) -> Vec<Wait> {
+fn waits(samples: &EngineSamples, steps: &[&[EngineReading]], window: &Window) -> Vec<Wait> {
     let mut sums = vec![0; samples.states.len()];
     for answer in window.looks(samples) {
         answer.sessions.iter().for_each(|(at, sessions)| sums[*at] += sessions);
@@ -139,9 +139,9 @@ fn waits(samples: &EngineSamples, steps: &[&[Reading]], window: &Window) -> Vec<
     lines
 }
 
-fn mean_sessions(step: &[Reading], places: &[usize]) -> Option<f64> {
+fn mean_sessions(step: &[EngineReading], places: &[usize]) -> Option<f64> {
     let samples: u32 = step.iter().map(|answer| answer.samples).sum();
-    let of = |answer: &Reading| -> u64 { places.iter().filter_map(|at| answer.sessions.get(at)).sum() };
+    let of = |answer: &EngineReading| -> u64 { places.iter().filter_map(|at| answer.sessions.get(at)).sum() };
     let sessions: u64 = step.iter().map(of).sum();
     (samples > 0).then(|| rounded(sessions as f64 / f64::from(samples)))
 }
@@ -180,7 +180,7 @@ fn shortened(text: &str) -> String {
 }
 
 /// Spans before a reading that failed, and what two readings lie too far apart.
-fn missing_s(readings: &[Reading]) -> f64 {
+fn missing_s(readings: &[EngineReading]) -> f64 {
     let lengths = || readings.windows(2).map(|pair| (pair[1].at - pair[0].at).as_secs_f64());
     let mut sorted: Vec<f64> = lengths().collect();
     sorted.sort_by(f64::total_cmp);
@@ -204,8 +204,8 @@ mod tests {
     use crate::engine::GaugeName;
     use std::collections::BTreeMap;
 
-    fn answer(second: u64, value: Option<f64>, running: u64, waiting: u64) -> Reading {
-        Reading {
+    fn answer(second: u64, value: Option<f64>, running: u64, waiting: u64) -> EngineReading {
+        EngineReading {
             at: Nanos::from_secs(second),
             values: value.map(|value| vec![Some(value), Some(7.0)]),
             sessions: BTreeMap::from([(0, running), (1, waiting)]),
@@ -273,7 +273,7 @@ mod tests {
     /// A time line began with 5,000 commits/s at 0.01 s, made of what others had counted before.
     #[test]
     fn what_was_counted_before_and_told_late_is_no_spike() {
-        let at = |millis: u64, value: f64| Reading {
+        let at = |millis: u64, value: f64| EngineReading {
             at: Nanos::from_millis(millis),
             ..answer(0, Some(value), 1, 0)
         };

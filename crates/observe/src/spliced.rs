@@ -2,7 +2,7 @@
 //!
 //! What is made of a single window is made of these as it is: time, like every counter, is a sum over the windows.
 
-use crate::engine::{EngineSamples, Mark, Reading as Answer, StatementCount};
+use crate::engine::{EngineSamples, Mark, EngineReading, StatementCount};
 use crate::reading::{CpuSeconds, Detail, DiskReading, ProcessReading, Reading, Snapshot, ThreadReading};
 use model::Nanos;
 use result::GaugeKind;
@@ -157,12 +157,12 @@ impl EngineSamples {
         let zero = || Some(vec![Some(0.0); self.gauges.len()]);
         let begin = Mark { at: Nanos::ZERO, values: zero(), statements: Vec::new() };
         let mut sum = begin.clone();
-        let mut readings = vec![Answer { values: zero(), ..Answer::default() }];
+        let mut readings = vec![EngineReading { values: zero(), ..EngineReading::default() }];
         for ((opened, closed), _) in own {
             let Some(closed) = closed else { continue };
             let within =
                 self.readings.iter().filter(|answer| opened.at < answer.at && answer.at <= closed.at);
-            readings.extend(within.map(|answer| Answer {
+            readings.extend(within.map(|answer| EngineReading {
                 at: sum.at + (answer.at - opened.at),
                 values: self.advanced(&sum, opened, answer.values.as_deref()),
                 ..answer.clone()
@@ -307,7 +307,7 @@ mod tests {
             kind,
             late: name == "told late",
         };
-        let answer = |second: u64, counted: f64, level: f64, running: u64| Answer {
+        let answer = |second: u64, counted: f64, level: f64, running: u64| EngineReading {
             at: Nanos::from_secs(second),
             values: Some(vec![Some(counted), Some(level), Some(counted)]),
             sessions: [(0, running)].into(),

@@ -103,13 +103,13 @@ fn is_final(fault: &Fault) -> bool {
 
 /// A record that is published, or perhaps is, and is still to be executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Entry {
+struct LoggedTransfer {
     record: LogRecord,
     /// Whether that was acknowledged.
     is_published: bool,
 }
 
-impl Entry {
+impl LoggedTransfer {
     async fn publish(&mut self) -> Result<(), String> {
         // Records of a stream are in one partition.
         let (key, payload) = (self.record.stream, self.record.to_json());
@@ -125,7 +125,7 @@ struct Log {
     /// Names of streams; no two processes have the same.
     names: Mutex<Random>,
     /// What sessions have left to be executed.
-    left: Mutex<VecDeque<Entry>>,
+    left: Mutex<VecDeque<LoggedTransfer>>,
 }
 
 impl Log {
@@ -139,7 +139,7 @@ impl Log {
         names.range(1, LogRecord::STREAM_MAX.cast_signed()).unsigned_abs()
     }
 
-    fn left(&self) -> std::sync::MutexGuard<'_, VecDeque<Entry>> {
+    fn left(&self) -> std::sync::MutexGuard<'_, VecDeque<LoggedTransfer>> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -172,7 +172,7 @@ async fn execute_left<O: SqlOpener>(stores: &Stores<O>, log: &Log, mut stopped: 
 async fn execute_entry<O: SqlOpener>(
     stores: &Stores<O>,
     session: &mut Option<SagaSession<O::Conn, Monotonic>>,
-    entry: &mut Entry,
+    entry: &mut LoggedTransfer,
 ) -> bool {
     if !entry.is_published && entry.publish().await.is_err() {
         return false;
@@ -197,7 +197,7 @@ struct LogFirstSession<C: SqlConn> {
     /// Of the next record in the stream.
     number: u32,
     /// Of the call that is being made. That of a call which was cancelled is still here at the next one.
-    entry: Option<Entry>,
+    entry: Option<LoggedTransfer>,
 }
 
 impl<C: SqlConn> LogFirstSession<C> {
@@ -217,7 +217,7 @@ impl<C: SqlConn> LogFirstSession<C> {
     ) -> Result<Outcome, Fault> {
         let record = LogRecord { stream: self.stream, number: self.number, transfer };
         self.number += 1;
-        let entry = self.entry.insert(Entry { record, is_published: false });
+        let entry = self.entry.insert(LoggedTransfer { record, is_published: false });
         if entry.publish().await.is_err() {
             return Err(Fault::InDoubt(Doubt::ServerError));
         }

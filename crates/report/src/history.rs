@@ -74,7 +74,7 @@ pub struct Skipped {
 type Fields = Vec<(String, String)>;
 
 /// One group of trials on its way into a series.
-struct Group<'a> {
+struct SeriesGroup<'a> {
     key: Fields,
     unit: String,
     subject: String,
@@ -106,7 +106,7 @@ impl History {
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             })
         };
-        let mut groups: Vec<Group<'_>> =
+        let mut groups: Vec<SeriesGroup<'_>> =
             read.iter().flat_map(|(path, document)| groups(path, document, &wanted)).collect();
         groups.sort_by(|a, b| {
             (&a.subject, a.point.started.unix_s, &a.point.run).cmp(&(
@@ -173,7 +173,7 @@ fn best(curve: &Curve) -> Option<Interval> {
 }
 
 /// What a search or a sweep has found, as one run.
-fn answered<'a>(path: &Path, document: &'a Document, trials: &[&'a Trial]) -> Option<Group<'a>> {
+fn answered<'a>(path: &Path, document: &'a Document, trials: &[&'a Trial]) -> Option<SeriesGroup<'a>> {
     let trial = *trials.first()?;
     let (varied, asked, value, unit) = if let Some(search) = &document.search {
         let value = Interval { value: search.highest_per_s?, ..Interval::default() };
@@ -196,11 +196,11 @@ fn answered<'a>(path: &Path, document: &'a Document, trials: &[&'a Trial]) -> Op
     key.retain(|(name, _)| !varied.contains(&name.as_str()));
     key.push((asked.0.to_owned(), asked.1));
     let point = Point { value, p99_ns: None, trials: trials.len(), ..point(path, document, trials) };
-    Some(Group { key, unit, subject: trial.subject.clone(), point, trial })
+    Some(SeriesGroup { key, unit, subject: trial.subject.clone(), point, trial })
 }
 
 /// The trials of a run by their load: those that agree are repetitions of each other.
-fn groups<'a>(path: &Path, document: &'a Document, wanted: &impl Fn(&Trial) -> bool) -> Vec<Group<'a>> {
+fn groups<'a>(path: &Path, document: &'a Document, wanted: &impl Fn(&Trial) -> bool) -> Vec<SeriesGroup<'a>> {
     // What another run has measured is a point of that run.
     let is_stored = |at: usize| {
         let variants = document.experiment.iter().flat_map(|experiment| &experiment.variants);
@@ -232,7 +232,7 @@ fn groups<'a>(path: &Path, document: &'a Document, wanted: &impl Fn(&Trial) -> b
     let keys: Vec<Fields> = alike.iter().map(|trials| keyed(trials)).collect();
     keys.into_iter()
         .zip(alike)
-        .map(|(key, trials)| Group {
+        .map(|(key, trials)| SeriesGroup {
             key,
             unit: trials[0].headline.unit.clone(),
             subject: trials[0].subject.clone(),
@@ -322,7 +322,7 @@ fn load(trial: &Trial) -> Fields {
 }
 
 /// What else may change from run to run, as name and value.
-fn circumstances(group: &Group<'_>) -> Fields {
+fn circumstances(group: &SeriesGroup<'_>) -> Fields {
     let (stack, plan, data, machine) =
         (&group.trial.stack, &group.trial.plan, &group.trial.data, &group.trial.machine);
     let none = || NONE.to_owned();
@@ -353,10 +353,10 @@ fn circumstances(group: &Group<'_>) -> Fields {
 const NONE: &str = "none";
 
 /// Groups, sorted by subject and time, into series.
-fn series(groups: Vec<Group<'_>>) -> Vec<Series> {
-    let mut sorted: Vec<Vec<Group<'_>>> = Vec::new();
+fn series(groups: Vec<SeriesGroup<'_>>) -> Vec<Series> {
+    let mut sorted: Vec<Vec<SeriesGroup<'_>>> = Vec::new();
     for group in groups {
-        let same = |others: &&mut Vec<Group<'_>>| {
+        let same = |others: &&mut Vec<SeriesGroup<'_>>| {
             let first = &others[0];
             first.subject == group.subject && first.key == group.key && first.unit == group.unit
         };
@@ -389,16 +389,16 @@ fn series(groups: Vec<Group<'_>>) -> Vec<Series> {
 }
 
 /// What everybody asks first, and the fields in which the series of a subject differ.
-fn distinctions(groups: &[Group<'_>], all: &[Vec<Group<'_>>]) -> Fields {
+fn distinctions(groups: &[SeriesGroup<'_>], all: &[Vec<SeriesGroup<'_>>]) -> Fields {
     const ALWAYS: [&str; 6] = ["scale", "clients", "arrivals", "SLO", "sweep", "variant"];
     let own = &groups[0];
-    let others: Vec<&Group<'_>> =
+    let others: Vec<&SeriesGroup<'_>> =
         all.iter().map(|groups| &groups[0]).filter(|other| other.subject == own.subject).collect();
     let differs = |field: &(String, String)| others.iter().any(|other| !other.key.contains(field));
     own.key.iter().filter(|field| ALWAYS.contains(&field.0.as_str()) || differs(field)).cloned().collect()
 }
 
-fn changes(before: &Group<'_>, now: &Group<'_>) -> Vec<String> {
+fn changes(before: &SeriesGroup<'_>, now: &SeriesGroup<'_>) -> Vec<String> {
     let (before, now) = (circumstances(before), circumstances(now));
     let value = |of: &Fields, name: &str| {
         of.iter().find(|(known, _)| known == name).map_or_else(|| NONE.to_owned(), |(_, value)| value.clone())

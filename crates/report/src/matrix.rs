@@ -1,7 +1,7 @@
 //! The effects of an experiment as one table: a row for each base, a column for each variant, or the other way round.
 
 use crate::block::{Cell, Column, Level, Table, Tone, figure, mark, words};
-use crate::variants::{ByMetric, Row, VariantStatus, effect_short};
+use crate::variants::{ByMetric, VariantRow, VariantStatus, effect_short};
 use judge::figures;
 use result::Verdict;
 
@@ -13,7 +13,7 @@ const SEPARATORS: [&str; 2] = [": ", ", "];
 
 /// How the variants of an experiment lie in a table: by the parts of their names.
 pub(crate) struct Matrix {
-    groups: Vec<Group>,
+    groups: Vec<BaseGroup>,
     /// What bases are called, where all are called the same, and else `base`.
     base: String,
     /// What each is called where they are not, as a sentence says it.
@@ -23,7 +23,7 @@ pub(crate) struct Matrix {
 }
 
 /// A base and what is compared with it.
-struct Group {
+struct BaseGroup {
     name: String,
     /// Its place among the rows.
     base: usize,
@@ -35,7 +35,7 @@ struct Group {
 impl Matrix {
     /// The matrix of an experiment, where its names form one: several bases, each sharing the first parts of its name with what is
     /// compared with it and with no other base, and variants of which at least half occur in each group.
-    pub(crate) fn of(rows: &[Row<'_>]) -> Option<Matrix> {
+    pub(crate) fn of(rows: &[VariantRow<'_>]) -> Option<Matrix> {
         let bases = (0..rows.len()).filter(|at| rows[*at].variant.base.is_none());
         let found: Option<Vec<Named>> = bases.map(|base| Named::of(rows, base)).collect();
         let mut found = found.filter(|found| found.len() >= 2)?;
@@ -73,7 +73,7 @@ impl Matrix {
         let of_label = |named: &Named, label: &String| {
             named.members.iter().find(|(_, own)| own == label).map(|(at, _)| *at)
         };
-        let groups = found.iter().map(|named| Group {
+        let groups = found.iter().map(|named| BaseGroup {
             name: named.group.clone(),
             base: named.base,
             control: named.control,
@@ -90,16 +90,16 @@ impl Matrix {
     /// The effects in one metric; nothing without a row. Groups whose every ratio is left out have no row.
     pub(crate) fn table(&self, by: &ByMetric<'_>) -> Table {
         let rows = &by.rows;
-        let groups: Vec<&Group> = self.groups.iter().filter(|group| group.is_compared(rows)).collect();
+        let groups: Vec<&BaseGroup> = self.groups.iter().filter(|group| group.is_compared(rows)).collect();
         let is_shown = |label: &usize| groups.iter().any(|group| group.members[*label].is_some());
         let labels: Vec<usize> = (0..self.labels.len()).filter(is_shown).collect();
         let has_control = groups.iter().any(|group| group.control.is_some());
         let corner = by.metric.column();
-        let value = |group: &Group| base_cell(&rows[group.base]);
-        let effect = |group: &Group, label: usize| {
+        let value = |group: &BaseGroup| base_cell(&rows[group.base]);
+        let effect = |group: &BaseGroup, label: usize| {
             group.members[label].map_or_else(|| Cell::from(""), |at| effect_cell(&rows[at]))
         };
-        let control = |group: &Group| {
+        let control = |group: &BaseGroup| {
             let effect = group.control.and_then(|at| rows[at].effect);
             Cell::from(figures::or_none(effect, effect_short))
         };
@@ -122,7 +122,7 @@ impl Matrix {
         }
         let names = groups.iter().map(|group| group.name.clone()).collect();
         let mut table = Table::new(caption, titles(&corner, names));
-        let mut row = |name: &str, level: Level, cell: &dyn Fn(&Group) -> Cell| {
+        let mut row = |name: &str, level: Level, cell: &dyn Fn(&BaseGroup) -> Cell| {
             let cells = groups.iter().map(|group| cell(group));
             table.row(std::iter::once(Cell::from(name)).chain(cells)).level = level;
         };
@@ -160,9 +160,9 @@ impl Matrix {
     }
 }
 
-impl Group {
+impl BaseGroup {
     /// Whether anything in it is compared in the metric of these rows.
-    fn is_compared(&self, rows: &[Row<'_>]) -> bool {
+    fn is_compared(&self, rows: &[VariantRow<'_>]) -> bool {
         self.members.iter().flatten().any(|at| !rows[*at].rate_is_given)
     }
 }
@@ -181,7 +181,7 @@ struct Named {
 
 impl Named {
     /// Nothing where the names have no first part in common.
-    fn of(rows: &[Row<'_>], base: usize) -> Option<Named> {
+    fn of(rows: &[VariantRow<'_>], base: usize) -> Option<Named> {
         let of_base = |at: &usize| rows[*at].variant.base == Some(base);
         let (controls, others): (Vec<usize>, Vec<usize>) =
             (0..rows.len()).filter(of_base).partition(|at| rows[*at].variant.control);
@@ -229,8 +229,8 @@ fn separator(text: &str) -> Option<(usize, usize)> {
 
 /// The first components of all subjects' paths without their workload, as names have them: `postgres/`. The last one of a path is not
 /// part of it.
-fn common_path(rows: &[Row<'_>]) -> String {
-    let path = |row: &Row<'_>| -> Vec<String> {
+fn common_path(rows: &[VariantRow<'_>]) -> String {
+    let path = |row: &VariantRow<'_>| -> Vec<String> {
         row.variant.subject.split('/').skip(1).map(str::to_owned).collect()
     };
     let paths: Vec<Vec<String>> = rows.iter().map(path).collect();
@@ -247,7 +247,7 @@ fn without(label: &str, path: &str) -> String {
 }
 
 /// The value of a base.
-fn base_cell(row: &Row<'_>) -> Cell {
+fn base_cell(row: &VariantRow<'_>) -> Cell {
     // Whose interval is as wide as the value has none here.
     let words = |mean| {
         let figures::Estimate { value, uncertainty } = figures::estimate(mean);
@@ -260,7 +260,7 @@ fn base_cell(row: &Row<'_>) -> Cell {
 }
 
 /// The effect of a variant with the mark of its verdict.
-fn effect_cell(row: &Row<'_>) -> Cell {
+fn effect_cell(row: &VariantRow<'_>) -> Cell {
     if !row.status.is_measured() {
         return Cell::Badge(row.status.tone(), row.status.words().to_owned());
     }

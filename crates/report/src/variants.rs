@@ -17,7 +17,7 @@ const MULTIPLE_MIN: f64 = 2.0;
 const SHORT_FROM: f64 = 0.05;
 
 /// A variant with everything that belongs to it.
-pub(crate) struct Row<'a> {
+pub(crate) struct VariantRow<'a> {
     pub(crate) variant: &'a Variant,
     /// How it is compared with its base; nothing for a base and for a control.
     pub(crate) comparison: Option<&'a Comparison>,
@@ -101,13 +101,13 @@ pub(crate) enum Difference {
 pub(crate) struct ByMetric<'a> {
     pub(crate) metric: &'a Metric,
     /// The variants in their order.
-    pub(crate) rows: Rc<[Row<'a>]>,
+    pub(crate) rows: Rc<[VariantRow<'a>]>,
     comparisons: &'a [Comparison],
 }
 
 impl<'a> ByMetric<'a> {
     /// The variants without those whose throughput, the metric, was given.
-    pub(crate) fn shown(&self) -> impl Iterator<Item = &Row<'a>> + Clone {
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &VariantRow<'a>> + Clone {
         self.rows.iter().filter(|row| !row.rate_is_given)
     }
 }
@@ -117,7 +117,7 @@ pub(crate) fn by_metric<'a>(document: &'a Document, experiment: &'a Experiment) 
     let told = experiment.by_metric().map(|(metric, comparisons)| {
         let mut told = ByMetric { metric, rows: Rc::default(), comparisons };
         let row = |index| row(document, experiment, &told, index);
-        let mut rows: Vec<Row<'_>> = (0..experiment.variants.len()).map(row).collect();
+        let mut rows: Vec<VariantRow<'_>> = (0..experiment.variants.len()).map(row).collect();
         // A base is left out with all that is compared with it.
         let of_base = |base: usize| {
             let others = rows.iter().filter(move |row| row.variant.base == Some(base));
@@ -139,7 +139,7 @@ pub(crate) fn by_metric<'a>(document: &'a Document, experiment: &'a Experiment) 
     told.collect()
 }
 
-fn row<'a>(document: &'a Document, experiment: &'a Experiment, by: &ByMetric<'a>, index: usize) -> Row<'a> {
+fn row<'a>(document: &'a Document, experiment: &'a Experiment, by: &ByMetric<'a>, index: usize) -> VariantRow<'a> {
     let variant = &experiment.variants[index];
     let comparison = comparison_of(experiment, by.comparisons, variant);
     let status = match (variant.state, comparison, variant.base) {
@@ -170,7 +170,7 @@ fn row<'a>(document: &'a Document, experiment: &'a Experiment, by: &ByMetric<'a>
         experiment.variants.iter().filter(again).filter(|other| other.state == VariantState::Measured);
     let all = std::iter::once(variant).chain(again).flat_map(|variant| &variant.trials);
     let trials = all.flatten().filter_map(|trial| document.trials.get(*trial)).collect();
-    Row {
+    VariantRow {
         variant,
         comparison,
         status,
@@ -247,7 +247,7 @@ fn mean(values: &[Option<f64>]) -> Option<Interval> {
     })
 }
 
-impl Row<'_> {
+impl VariantRow<'_> {
     /// Its name, with the durability tier where that is not the strongest: a number that a crash may take back is not
     /// read without knowing so.
     pub(crate) fn label(&self) -> String {
@@ -483,7 +483,7 @@ fn losses(by: &ByMetric<'_>, of: &str) -> Vec<String> {
 }
 
 /// What the engine's sessions mostly did: `running 52.0 %, Lock:tuple 31.0 %`; nothing where no one looked.
-pub(crate) fn waits_words(row: &Row<'_>) -> Option<String> {
+pub(crate) fn waits_words(row: &VariantRow<'_>) -> Option<String> {
     let waits = row.pooled.waits();
     let told: Vec<String> = waits
         .iter()

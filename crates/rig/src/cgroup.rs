@@ -31,11 +31,11 @@ pub struct Throttling {
 /// Limits in force. The groups go when this is dropped, once their processes have ended.
 #[derive(Debug)]
 pub struct Cgroup {
-    groups: Vec<Group>,
+    groups: Vec<ControlGroup>,
 }
 
 #[derive(Debug)]
-struct Group {
+struct ControlGroup {
     folder: PathBuf,
     unified: bool,
     cpu: bool,
@@ -67,12 +67,12 @@ impl Cgroup {
         if !unified.is_empty() {
             let folder = tree.make_unified(&name, &unified).map_err(|why| not_permitted(&why))?;
             let has = |controller| unified.contains(&controller);
-            cgroup.groups.push(Group { folder, unified: true, cpu: has("cpu"), mem: has("memory") });
+            cgroup.groups.push(ControlGroup { folder, unified: true, cpu: has("cpu"), mem: has("memory") });
         }
         for controller in wanted.iter().copied().filter(|controller| !tree.is_unified(controller)) {
             let folder = tree.make_old(&name, controller).map_err(|why| not_permitted(&why))?;
             let (cpu, mem) = (controller == "cpu", controller == "memory");
-            cgroup.groups.push(Group { folder, unified: false, cpu, mem });
+            cgroup.groups.push(ControlGroup { folder, unified: false, cpu, mem });
         }
         for group in &cgroup.groups {
             group.limit(limits).map_err(|error| {
@@ -173,7 +173,7 @@ fn not_permitted(why: &str) -> RigError {
     ))
 }
 
-impl Group {
+impl ControlGroup {
     fn limit(&self, limits: &Limits) -> std::io::Result<()> {
         let write = |file: &str, text: String| fs::write(self.folder.join(file), text);
         if let Some(cores) = limits.cpu.filter(|_| self.cpu) {

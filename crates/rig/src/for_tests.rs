@@ -7,7 +7,7 @@
 
 use crate::place::{Place, creating};
 use crate::state::USER;
-use crate::{Engine, Installation, Kind, Options, RigError, Running, base, find, start, status};
+use crate::{Engine, Installation, EngineKind, Options, RigError, Running, base, find, start, status};
 use model::Tier;
 use sql::{Secret, ServerUrl};
 use std::collections::{BTreeMap, BTreeSet};
@@ -107,7 +107,7 @@ pub fn broker() -> Option<(String, &'static str, Secret)> {
         LazyLock::new(|| start(Engine::Kafka, &Options::small(Engine::Kafka)));
     let up = env::var_os(ENGINES).map(PathBuf::from).and_then(|base| {
         let options = Options { base: Some(base), ..Options::default() };
-        status(&options).into_iter().find(|up| up.kind == Kind::Single(Engine::Kafka) && up.alive)
+        status(&options).into_iter().find(|up| up.kind == EngineKind::Single(Engine::Kafka) && up.alive)
     });
     let (address, password) = match (up, find(Engine::Kafka)) {
         (Some(up), _) => up.address(),
@@ -154,7 +154,7 @@ impl SharedEngine {
     fn of(engine: Engine) -> Result<SharedEngine, RigError> {
         let up = env::var_os(ENGINES).map(PathBuf::from).and_then(|base| {
             let options = Options { base: Some(base.clone()), ..Options::default() };
-            let up = status(&options).into_iter().find(|up| up.kind == Kind::Single(engine) && up.alive)?;
+            let up = status(&options).into_iter().find(|up| up.kind == EngineKind::Single(engine) && up.alive)?;
             Some((base, up))
         });
         let options = Options { durability: Tier::Delayed, ..Options::small(engine) };

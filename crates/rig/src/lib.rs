@@ -35,7 +35,7 @@ pub use disk::{FileDisk, can_have_own_disk};
 pub use error::RigError;
 pub use find::{Installation, find, find_in};
 pub use limits::Limits;
-pub use named::{Kind, NamedEngine, can_have_database, down, status, up};
+pub use named::{EngineKind, NamedEngine, can_have_database, down, status, up};
 pub use options::{Engine, Options};
 pub use running::{Running, start};
 pub use settings::fit_in_memory;

@@ -39,7 +39,7 @@ pub fn can_have_database(engine: Engine, name: &str) -> Result<(), RigError> {
 
 /// What can stay: one server, or a cluster of them, at most one of each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum EngineKind {
     /// One server.
     Single(Engine),
     /// A Galera cluster of MariaDB.
@@ -48,23 +48,23 @@ pub enum Kind {
     Spider,
 }
 
-impl Kind {
+impl EngineKind {
     /// All, in the order of lists.
-    pub const ALL: [Kind; 5] = [
-        Kind::Single(Engine::Postgres),
-        Kind::Single(Engine::MariaDb),
-        Kind::Galera,
-        Kind::Spider,
-        Kind::Single(Engine::Kafka),
+    pub const ALL: [EngineKind; 5] = [
+        EngineKind::Single(Engine::Postgres),
+        EngineKind::Single(Engine::MariaDb),
+        EngineKind::Galera,
+        EngineKind::Spider,
+        EngineKind::Single(Engine::Kafka),
     ];
 
     /// The name in commands and folders: `postgres`, `mariadb`, `galera`, `spider`, `kafka`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Single(engine) => engine.name(),
-            Kind::Galera => "galera",
-            Kind::Spider => "spider",
+            EngineKind::Single(engine) => engine.name(),
+            EngineKind::Galera => "galera",
+            EngineKind::Spider => "spider",
         }
     }
 
@@ -72,8 +72,8 @@ impl Kind {
     #[must_use]
     pub fn engine(self) -> Engine {
         match self {
-            Kind::Single(engine) => engine,
-            Kind::Galera | Kind::Spider => Engine::MariaDb,
+            EngineKind::Single(engine) => engine,
+            EngineKind::Galera | EngineKind::Spider => Engine::MariaDb,
         }
     }
 
@@ -81,32 +81,32 @@ impl Kind {
     #[must_use]
     pub fn nodes(self) -> Option<(&'static str, u32)> {
         match self {
-            Kind::Single(_) => None,
+            EngineKind::Single(_) => None,
             // A majority is left when one ends.
-            Kind::Galera => Some((GALERA, 3)),
-            Kind::Spider => Some((SPIDER, 2)),
+            EngineKind::Galera => Some((GALERA, 3)),
+            EngineKind::Spider => Some((SPIDER, 2)),
         }
     }
 
-    fn of(engine: Engine, shape: Option<Shape>) -> Kind {
+    fn of(engine: Engine, shape: Option<Shape>) -> EngineKind {
         match shape {
-            None => Kind::Single(engine),
-            Some(Shape::Galera { .. }) => Kind::Galera,
-            Some(Shape::Spider { .. }) => Kind::Spider,
+            None => EngineKind::Single(engine),
+            Some(Shape::Galera { .. }) => EngineKind::Galera,
+            Some(Shape::Spider { .. }) => EngineKind::Spider,
         }
     }
 
     /// The kind by the name that a user types.
-    pub fn named(name: &str) -> Option<Kind> {
-        let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);
-        found.or_else(|| Engine::named(name).map(Kind::Single))
+    pub fn named(name: &str) -> Option<EngineKind> {
+        let found = EngineKind::ALL.into_iter().find(|kind| kind.name() == name);
+        found.or_else(|| Engine::named(name).map(EngineKind::Single))
     }
 }
 
 /// An engine that stays.
 #[derive(Debug, Clone)]
 pub struct NamedEngine {
-    pub kind: Kind,
+    pub kind: EngineKind,
     /// What it says of its version.
     pub version: String,
     /// What its programs were looked for by, as [`Options::programs`].
@@ -131,7 +131,7 @@ impl NamedEngine {
     /// A database of it, through its unix socket, or those of all nodes; the password is in it, and nothing shows it.
     pub fn url(&self, database: &str) -> ServerUrl {
         let socket = |node: &NamedEngine| node.place().url(database).socket.map(Address::Socket);
-        let is_reached = |_: &&NamedEngine| self.kind == Kind::Galera;
+        let is_reached = |_: &&NamedEngine| self.kind == EngineKind::Galera;
         let others = self.others.iter().filter(is_reached).filter_map(socket).collect();
         ServerUrl { others, writers: self.writers, ..self.place().url(database) }
     }
@@ -191,9 +191,9 @@ impl NamedEngine {
             text.split(|letter: char| !letter.is_ascii_hexdigit()).find(|word| word.len() == 32)?;
         Some(NamedEngine {
             kind: match &state.role {
-                None => Kind::Single(state.engine),
-                Some(Role::Galera(_)) => Kind::Galera,
-                Some(Role::Head { .. } | Role::DataNode { .. }) => Kind::Spider,
+                None => EngineKind::Single(state.engine),
+                Some(Role::Galera(_)) => EngineKind::Galera,
+                Some(Role::Head { .. } | Role::DataNode { .. }) => EngineKind::Spider,
             },
             version: state.version.clone(),
             programs: state.programs.clone(),
@@ -229,7 +229,7 @@ fn staying(folder: &Path) -> Option<State> {
     State::read(folder).filter(|state| state.stays)
 }
 
-fn folder(base: &Path, kind: Kind) -> PathBuf {
+fn folder(base: &Path, kind: EngineKind) -> PathBuf {
     base.join(format!("{}-up", kind.name()))
 }
 
@@ -241,18 +241,18 @@ fn others(first: &Path, role: Option<&Role>) -> Vec<PathBuf> {
 
 /// Starts engines that stay until [`down`]. One that runs is left as it is; one whose process is gone, after a restart of
 /// the machine, is started again on its data and with its settings, whatever `options` say. How many nodes a cluster has is a
-/// setting ([`Kind::nodes`]).
+/// setting ([`EngineKind::nodes`]).
 ///
 /// # Errors
 ///
 /// As for [`crate::start`]. Engines named before the one that failed stay up.
-pub fn up(kinds: &[Kind], options: &Options) -> Result<Vec<NamedEngine>, RigError> {
+pub fn up(kinds: &[EngineKind], options: &Options) -> Result<Vec<NamedEngine>, RigError> {
     kinds.iter().map(|kind| one_up(*kind, options)).collect()
 }
 
-fn one_up(kind: Kind, options: &Options) -> Result<NamedEngine, RigError> {
+fn one_up(kind: EngineKind, options: &Options) -> Result<NamedEngine, RigError> {
     let (installation, account, base) = prepare(kind.engine(), options)?;
-    let of_settings = Kind::of(kind.engine(), cluster::asked(kind.engine(), &options.settings)?);
+    let of_settings = EngineKind::of(kind.engine(), cluster::asked(kind.engine(), &options.settings)?);
     if of_settings != kind {
         let (wanted, found) = (kind.name(), of_settings.name());
         return Err(RigError::Invalid(format!(
@@ -317,8 +317,8 @@ fn resume(
     let left = servers.into_iter().filter_map(|mut server| server.is_alive().then(|| server.leave()));
     left.fold(started, |result, left| result.and(left.map(drop)))?;
     match standing.kind {
-        Kind::Spider => standing.resolve_prepared(),
-        Kind::Single(_) | Kind::Galera => Ok(()),
+        EngineKind::Spider => standing.resolve_prepared(),
+        EngineKind::Single(_) | EngineKind::Galera => Ok(()),
     }
 }
 
@@ -335,11 +335,11 @@ fn reap(pid: u32) {
 pub fn status(options: &Options) -> Vec<NamedEngine> {
     let base = base::path(options);
     let base = base.canonicalize().unwrap_or(base);
-    Kind::ALL.into_iter().filter_map(|kind| NamedEngine::read(&folder(&base, kind))).collect()
+    EngineKind::ALL.into_iter().filter_map(|kind| NamedEngine::read(&folder(&base, kind))).collect()
 }
 
 /// Ends engines that stay and removes their folders, with their data; gives those that were there.
-pub fn down(kinds: &[Kind], options: &Options) -> Result<Vec<Kind>, RigError> {
+pub fn down(kinds: &[EngineKind], options: &Options) -> Result<Vec<EngineKind>, RigError> {
     let base = base::path(options);
     if !base.exists() {
         return Ok(Vec::new());

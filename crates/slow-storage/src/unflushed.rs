@@ -36,7 +36,7 @@ pub struct Lost {
 }
 
 /// One write, or one change of length.
-struct Entry {
+struct UnflushedWrite {
     at: u64,
     /// Bytes that were written; of a file that was cut off none.
     written: u64,
@@ -73,7 +73,7 @@ impl Unflushed {
             let length = this.file.metadata()?.len();
             let mut before = vec![0; written.min(length.saturating_sub(at)) as usize];
             this.file.read_exact_at(&mut before, at)?;
-            this.note(&Entry { at, written, length, before })?;
+            this.note(&UnflushedWrite { at, written, length, before })?;
             Ok(write())
         })
     }
@@ -84,7 +84,7 @@ impl Unflushed {
             let before = this.file.metadata()?.len();
             let mut tail = vec![0; before.saturating_sub(length) as usize];
             this.file.read_exact_at(&mut tail, length)?;
-            this.note(&Entry { at: length, written: 0, length: before, before: tail })?;
+            this.note(&UnflushedWrite { at: length, written: 0, length: before, before: tail })?;
             Ok(resize())
         })
     }
@@ -104,7 +104,7 @@ impl Unflushed {
         })
     }
 
-    fn note(&self, entry: &Entry) -> io::Result<()> {
+    fn note(&self, entry: &UnflushedWrite) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(HEAD + entry.before.len());
         for number in [entry.at, entry.written, entry.length, entry.before.len() as u64] {
             bytes.extend_from_slice(&number.to_le_bytes());
@@ -116,7 +116,7 @@ impl Unflushed {
 }
 
 /// Entries in the order in which they were noted. The last may be half there: its write was never made.
-fn entries(record: &Path) -> io::Result<Vec<Entry>> {
+fn entries(record: &Path) -> io::Result<Vec<UnflushedWrite>> {
     let mut bytes = Vec::new();
     match File::open(record) {
         Ok(mut file) => file.read_to_end(&mut bytes)?,
@@ -131,7 +131,7 @@ fn entries(record: &Path) -> io::Result<Vec<Entry>> {
         let mut next = || numbers.next().unwrap_or_default();
         let (at, written, length, kept) = (next(), next(), next(), next());
         let Some((before, more)) = more.split_at_checked(kept as usize) else { break };
-        entries.push(Entry { at, written, length, before: before.to_vec() });
+        entries.push(UnflushedWrite { at, written, length, before: before.to_vec() });
         rest = more;
     }
     Ok(entries)
@@ -176,7 +176,7 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// The last first, so that of several writes to one place the first that is lost says what is there.
-fn take_back(path: &Path, entries: &[Entry], keeps: &mut dyn FnMut() -> bool) -> io::Result<Lost> {
+fn take_back(path: &Path, entries: &[UnflushedWrite], keeps: &mut dyn FnMut() -> bool) -> io::Result<Lost> {
     let mut file = OpenOptions::new().read(true).write(true).open(path)?;
     let mut found = Lost::default();
     let mut kept = vec![false; entries.len()];

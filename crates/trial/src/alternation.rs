@@ -64,7 +64,7 @@ struct Party<'j, 'a, W: Driven> {
 }
 
 /// The parties on one copy of the data.
-struct Group<'j, 'a, W: Driven> {
+struct DataGroup<'j, 'a, W: Driven> {
     /// Its first job.
     first: &'j Job<'a, W>,
     /// The processes whose cost is that of each party.
@@ -93,12 +93,12 @@ pub(crate) fn alternate<W: Driven>(
 ) -> Result<Vec<Result<()>>> {
     let started = measure::unix_nanoseconds();
     let mut errors: Vec<Option<anyhow::Error>> = Vec::with_capacity(jobs.len());
-    let mut groups: Vec<Group<'_, '_, W>> = Vec::new();
+    let mut groups: Vec<DataGroup<'_, '_, W>> = Vec::new();
     let mut parties: Vec<Party<'_, '_, W>> = Vec::with_capacity(jobs.len());
     let jobs_in_places = jobs.iter().zip(places).zip(befores).zip(documents).zip(0..);
     for ((((job, place), given), document), number) in jobs_in_places {
         if *place == groups.len() {
-            groups.push(Group::of(job, started, &given)?);
+            groups.push(DataGroup::of(job, started, &given)?);
         }
         match Party::open(job, given, document, started + number, (*place, &mut groups[*place])) {
             Ok(party) => {
@@ -134,13 +134,13 @@ pub(crate) fn alternate<W: Driven>(
     Ok(errors.into_iter().map(|error| error.map_or(Ok(()), Err)).collect())
 }
 
-impl<'j, 'a, W: Driven> Group<'j, 'a, W> {
+impl<'j, 'a, W: Driven> DataGroup<'j, 'a, W> {
     /// That of a job which is the first on its copy of the data, before any call. `run` is the number of the first run.
-    fn of(first: &'j Job<'a, W>, run: u64, given: &Before) -> Result<Group<'j, 'a, W>> {
+    fn of(first: &'j Job<'a, W>, run: u64, given: &Before) -> Result<DataGroup<'j, 'a, W>> {
         let before = validate::evidence::<W>(&first.databases.urls())?;
         let knowledge = W::knowledge(&first.databases.size, &first.streams(run), Some(&before));
         let (watched, audited_before) = (first.watched(), given.audits.clone());
-        Ok(Group { first, watched, audited_before, before, knowledge, parties: 0, workers: 0 })
+        Ok(DataGroup { first, watched, audited_before, before, knowledge, parties: 0, workers: 0 })
     }
 
     /// Ends its parties, whose processes and engine were watched, and audits its copy of the data. Sessions of a server that is not `ours`
@@ -245,7 +245,7 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
         before: Before,
         document: &'j mut Document,
         run: u64,
-        (at, group): (usize, &mut Group<'j, 'a, W>),
+        (at, group): (usize, &mut DataGroup<'j, 'a, W>),
     ) -> Result<Party<'j, 'a, W>> {
         job.begin(before, document)?;
         let (urls, size) = (job.databases.urls(), &job.databases.size);

@@ -19,15 +19,15 @@ const SAMPLES: usize = 6;
 const PROBLEM: &str = "urn:stackmark:problem:";
 
 /// A connection for requests of any bytes, opened again where the server has closed it.
-struct Line<'a, W: Wire> {
+struct RawConnection<'a, W: Wire> {
     target: &'a HttpTarget<W>,
     notes: &'a SharedNotes<W>,
     raw: Option<Raw>,
 }
 
-impl<'a, W: Wire> Line<'a, W> {
-    fn new(target: &'a HttpTarget<W>, notes: &'a SharedNotes<W>) -> Line<'a, W> {
-        Line { target, notes, raw: None }
+impl<'a, W: Wire> RawConnection<'a, W> {
+    fn new(target: &'a HttpTarget<W>, notes: &'a SharedNotes<W>) -> RawConnection<'a, W> {
+        RawConnection { target, notes, raw: None }
     }
 
     /// Sends a request; gives what `judge` finds wrong with the answer, which must keep the contract too.
@@ -75,7 +75,7 @@ impl<'a, W: Wire> Line<'a, W> {
 /// `/about` and `/health`.
 pub(crate) fn about<W: Driven>(target: &HttpTarget<W>, notes: &SharedNotes<W>) -> Result<Rule> {
     let found = targets::wait_for(async {
-        let mut line = Line::new(target, notes);
+        let mut line = RawConnection::new(target, notes);
         let mut found = Noted::default();
         for path in ["/about", "/health"] {
             let ok = |reply: &Reply<'_>| reply.status == 200;
@@ -108,7 +108,7 @@ pub(crate) fn bad_inputs<W: Driven>(
     seed: u64,
 ) -> Result<Rule> {
     let found = targets::wait_for(async {
-        let mut line = Line::new(target, notes);
+        let mut line = RawConnection::new(target, notes);
         let mut found = Noted::default();
         let maxima = noted(notes, |notes| notes.contract.maxima());
         for Bad { what, request, wanted, .. } in table::<W>(target, size, seed, &maxima) {
@@ -163,7 +163,7 @@ pub(crate) fn hosts<W: Driven>(
     seed: u64,
 ) -> Result<Rule> {
     let found = targets::wait_for(async {
-        let mut line = Line::new(target, notes);
+        let mut line = RawConnection::new(target, notes);
         let mut found = Noted::default();
         let of_kinds = (0..W::KINDS.len()).filter_map(|kind| samples::<W>(target, size, seed, kind).pop());
         let host = target.address().to_string();
@@ -201,7 +201,7 @@ pub(crate) fn methods<W: Driven>(
 ) -> Result<Rule> {
     const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
     let found = targets::wait_for(async {
-        let mut line = Line::new(target, notes);
+        let mut line = RawConnection::new(target, notes);
         let mut found = Noted::default();
         let missing = |reply: &Reply<'_>| is_problem(reply, &["unknown-path"]);
         let nowhere = Request::new("GET", "/no-such-path");

@@ -87,7 +87,7 @@ pub struct Rule {
     /// The first of what breaks it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
-    /// The file with what the server wrote to standard error, where it was started by us and failed by itself (500).
+    /// The file with what the server wrote to standard error, where it was started by us and this rule is broken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
 }
@@ -123,11 +123,9 @@ impl Rule {
         self.note = self.note.take().or(other.note);
     }
 
-    /// Names the file with what the server wrote to standard error, where it has answered 500.
+    /// Names the file with what the server wrote to standard error, if this rule is broken and the file is not empty.
     pub fn name_log(&mut self, log: &Path) {
-        let is_internal =
-            |failure: &Failure| failure.found.starts_with("500 ") || failure.found.contains(": 500 ");
-        if self.failures.iter().any(is_internal) && log.exists() {
+        if self.check == Check::Failed && log.metadata().is_ok_and(|file| file.len() > 0) {
             self.log = Some(log.display().to_string());
         }
     }

@@ -24,7 +24,7 @@ pub use call::{Call, DELTA_MAX};
 pub use data::{ACCOUNTS_A_BRANCH, BRANCHES_MAX, Cardinality, Data, FILLER, TELLERS_A_BRANCH, hottest_rows};
 pub use input::Inputs;
 pub use ledger::{Claims, InputCounts, Ledger, Place, StoredTally, Tally};
-pub use oracle::{Entry, Oracle};
+pub use oracle::{HistoryRow, Oracle};
 pub use outcome::Outcome;
 pub use sql::{SqlSession, SqlTarget, Stmt, catalogue, schema};
 

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 /// A row of the history, without its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
+pub struct HistoryRow {
     pub tid: u32,
     pub bid: u32,
     pub aid: u32,
@@ -20,7 +20,7 @@ pub struct Oracle {
     pub(crate) accounts: Vec<i64>,
     pub(crate) tellers: Vec<i64>,
     pub(crate) branches: Vec<i64>,
-    history: Vec<Entry>,
+    history: Vec<HistoryRow>,
 }
 
 impl Oracle {
@@ -57,7 +57,7 @@ impl Oracle {
     }
 
     /// The history, in the order of calls.
-    pub fn history(&self) -> &[Entry] {
+    pub fn history(&self) -> &[HistoryRow] {
         &self.history
     }
 
@@ -78,7 +78,7 @@ impl Oracle {
         self.accounts[account] += delta;
         self.tellers[teller] += delta;
         self.branches[branch] += delta;
-        self.history.push(Entry { tid, bid, aid, delta });
+        self.history.push(HistoryRow { tid, bid, aid, delta });
         Ok(Outcome { abalance: self.accounts[account] })
     }
 }

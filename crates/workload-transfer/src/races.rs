@@ -164,27 +164,27 @@ mod tests {
     const ONE: Cardinality = Cardinality::tiny();
     const TWO: Cardinality = Cardinality { shards: 2, ..ONE };
 
-    type Answer = Result<Outcome, Fault>;
+    type CallResult = Result<Outcome, Fault>;
 
-    fn moved(state: State, balance: i64) -> Answer {
+    fn moved(state: State, balance: i64) -> CallResult {
         Ok(Outcome::Moved { state, balance })
     }
 
-    fn rejected() -> Answer {
+    fn rejected() -> CallResult {
         Ok(Outcome::Declined(Decline::KeyReused))
     }
 
-    fn short(balance: i64) -> Answer {
+    fn short(balance: i64) -> CallResult {
         Ok(Outcome::Declined(Decline::InsufficientFunds { balance }))
     }
 
-    fn busy() -> Answer {
+    fn busy() -> CallResult {
         Err(Fault::Conflict(Conflict::Busy))
     }
 
     /// What a race finds wrong with made-up answers: nothing, or words that are in the message.
     #[track_caller]
-    fn check(name: &str, before: &[i64], together: &[Answer], after: &[i64], wrong: Option<&str>) {
+    fn check(name: &str, before: &[i64], together: &[CallResult], after: &[i64], wrong: Option<&str>) {
         let read = |balances: &[i64]| balances.iter().map(|&balance| Outcome::Balance { balance }).collect();
         for size in [ONE, TWO] {
             let race = races(&size, 0, 0).into_iter().find(|race| race.name == name).unwrap();

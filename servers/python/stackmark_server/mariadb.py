@@ -66,7 +66,7 @@ async def connect(url: DatabaseUrl, *, autocommit: bool = True, kept_statements:
     try:
         async with asyncio.timeout(CONNECT_S):
             await connection.connect()
-            await settle(url, connection, autocommit)
+            await set_session(url, connection, autocommit)
     except (errors.Error, OSError, asyncio.IncompleteReadError) as error:
         connection.close()
         raise opening(url, error) from None
@@ -79,7 +79,7 @@ async def connect(url: DatabaseUrl, *, autocommit: bool = True, kept_statements:
     return connection
 
 
-async def settle(url: DatabaseUrl, connection: asyncmy.Connection, autocommit: bool) -> None:
+async def set_session(url: DatabaseUrl, connection: asyncmy.Connection, autocommit: bool) -> None:
     # Nothing may depend on the defaults of the server.
     settings = (
         f"time_zone = '+00:00', sql_mode = '{SQL_MODE}', autocommit = {autocommit:d}, completion_type = 'NO_CHAIN', "

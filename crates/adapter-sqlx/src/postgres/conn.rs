@@ -1,6 +1,6 @@
 //! A connection with its statements.
 
-use super::value::{self, Bound, Kind};
+use super::value::{self, Bound, ParameterType};
 use crate::fault::{of_driver, unreached};
 use futures_util::TryStreamExt as _;
 use model::{DefectKind, Fault, OpenError};
@@ -15,17 +15,17 @@ use sqlx::{
 /// A statement, with the types of its parameters and columns as the server described them.
 struct Prepared {
     statement: PgStatement,
-    params: Box<[Kind]>,
-    columns: Box<[Kind]>,
+    params: Box<[ParameterType]>,
+    columns: Box<[ParameterType]>,
 }
 
 impl Prepared {
     fn new(statement: PgStatement) -> Prepared {
         let params = match statement.parameters() {
-            Some(Either::Left(types)) => types.iter().map(Kind::of).collect(),
+            Some(Either::Left(types)) => types.iter().map(ParameterType::of).collect(),
             Some(Either::Right(_)) | None => Box::default(),
         };
-        let columns = statement.columns().iter().map(|column| Kind::of(column.type_info())).collect();
+        let columns = statement.columns().iter().map(|column| ParameterType::of(column.type_info())).collect();
         Prepared { statement, params, columns }
     }
 
@@ -216,12 +216,12 @@ impl SqlConn for SqlxPostgresConn {
 /// The row at hand, and what its columns are.
 struct Current<'a> {
     row: &'a PgRow,
-    kinds: &'a [Kind],
+    kinds: &'a [ParameterType],
 }
 
 impl Current<'_> {
     #[inline]
-    fn value(&self, index: usize) -> Result<(Kind, Option<&[u8]>), ColumnError> {
+    fn value(&self, index: usize) -> Result<(ParameterType, Option<&[u8]>), ColumnError> {
         match (self.kinds.get(index), self.row.try_get_raw(index)) {
             (Some(kind), Ok(value)) if value.is_null() => Ok((*kind, None)),
             (Some(kind), Ok(value)) => Ok((*kind, value.as_bytes().ok())),

@@ -8,7 +8,7 @@ use std::io::Write as _;
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ColumnType {
     /// Whole numbers, and everything that is written as one.
     Int,
     Text,
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
 }
 
 /// The kinds of the named columns of a table that was just made.
-pub(crate) async fn kinds(conn: &mut Conn, table: &str, columns: &[&str]) -> Result<Vec<Kind>, Cause> {
+pub(crate) async fn kinds(conn: &mut Conn, table: &str, columns: &[&str]) -> Result<Vec<ColumnType>, Cause> {
     let asked = "select column_name, data_type, numeric_scale from information_schema.columns \
                  where table_schema = database() and table_name = ?";
     let found: Vec<(String, String, Option<u32>)> = conn.exec(asked, (table,)).await?;
@@ -31,25 +31,25 @@ pub(crate) async fn kinds(conn: &mut Conn, table: &str, columns: &[&str]) -> Res
                 .find(|(name, ..)| name.eq_ignore_ascii_case(column))
                 .ok_or_else(|| Cause::other(format!("the schema makes no column {table}.{column}")))?;
             Ok(match kind.as_str() {
-                "decimal" => Kind::Decimal(scale.unwrap_or(0)),
-                "datetime" | "timestamp" => Kind::DateTime,
-                "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" => Kind::Text,
-                _ => Kind::Int,
+                "decimal" => ColumnType::Decimal(scale.unwrap_or(0)),
+                "datetime" | "timestamp" => ColumnType::DateTime,
+                "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" => ColumnType::Text,
+                _ => ColumnType::Int,
             })
         })
         .collect()
 }
 
 /// Writes a number as its column takes it, without quotes.
-pub(crate) fn write_number(into: &mut Vec<u8>, kind: Kind, value: i64) {
+pub(crate) fn write_number(into: &mut Vec<u8>, kind: ColumnType, value: i64) {
     let written = match kind {
-        Kind::Int | Kind::Text | Kind::Decimal(0) => write!(into, "{value}"),
-        Kind::Decimal(scale) => {
+        ColumnType::Int | ColumnType::Text | ColumnType::Decimal(0) => write!(into, "{value}"),
+        ColumnType::Decimal(scale) => {
             let (sign, units) = (if value < 0 { "-" } else { "" }, value.unsigned_abs());
             let one = 10u64.pow(scale);
             write!(into, "{sign}{}.{:0width$}", units / one, units % one, width = scale as usize)
         }
-        Kind::DateTime => {
+        ColumnType::DateTime => {
             let (days, seconds) = (value.div_euclid(86_400), value.rem_euclid(86_400));
             let (year, month, day) = date_of(days);
             let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
@@ -61,11 +61,11 @@ pub(crate) fn write_number(into: &mut Vec<u8>, kind: Kind, value: i64) {
 
 /// Appends the canonical form of a stored value. What the column's kind does not explain stays as it is, and makes the
 /// checksum differ.
-pub(crate) fn push_stored(into: &mut Vec<u8>, kind: Kind, value: Option<&Value>) {
+pub(crate) fn push_stored(into: &mut Vec<u8>, kind: ColumnType, value: Option<&Value>) {
     match (kind, value) {
         (_, None | Some(Value::NULL)) => push_null(into),
         (_, Some(Value::Int(value))) => push_int(into, *value),
-        (Kind::Decimal(_), Some(Value::Bytes(text))) => match units(text) {
+        (ColumnType::Decimal(_), Some(Value::Bytes(text))) => match units(text) {
             Some(units) => push_int(into, units),
             None => push_text(into, text),
         },
@@ -124,26 +124,26 @@ fn date_of(days: i64) -> (i64, i64, i64) {
 mod tests {
     use super::*;
 
-    fn check(kind: Kind, value: i64, text: &str) {
+    fn check(kind: ColumnType, value: i64, text: &str) {
         let mut written = Vec::new();
         write_number(&mut written, kind, value);
         assert_eq!(String::from_utf8(written).unwrap(), text);
-        if let Kind::Decimal(_) = kind {
+        if let ColumnType::Decimal(_) = kind {
             assert_eq!(units(text.as_bytes()), Some(value));
         }
     }
 
     #[test]
     fn least_units_and_seconds_are_written_exactly() {
-        check(Kind::Int, -7, "-7");
-        check(Kind::Decimal(2), -1_000, "-10.00");
-        check(Kind::Decimal(2), -5, "-0.05");
-        check(Kind::Decimal(4), 1_234, "0.1234");
-        check(Kind::Decimal(0), 12, "12");
-        check(Kind::DateTime, 1_704_067_200, "2024-01-01 00:00:00");
-        check(Kind::DateTime, 951_827_696, "2000-02-29 12:34:56");
-        check(Kind::DateTime, -1, "1969-12-31 23:59:59");
-        check(Kind::DateTime, 4_107_542_399, "2100-02-28 23:59:59");
+        check(ColumnType::Int, -7, "-7");
+        check(ColumnType::Decimal(2), -1_000, "-10.00");
+        check(ColumnType::Decimal(2), -5, "-0.05");
+        check(ColumnType::Decimal(4), 1_234, "0.1234");
+        check(ColumnType::Decimal(0), 12, "12");
+        check(ColumnType::DateTime, 1_704_067_200, "2024-01-01 00:00:00");
+        check(ColumnType::DateTime, 951_827_696, "2000-02-29 12:34:56");
+        check(ColumnType::DateTime, -1, "1969-12-31 23:59:59");
+        check(ColumnType::DateTime, 4_107_542_399, "2100-02-28 23:59:59");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::writer::Way;
 use crate::engine::Canceller;
-use crate::error::{Cause, Kind};
+use crate::error::{Cause, CauseKind};
 use model::{Product, caught};
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, DriverError, Error, Opts, OptsBuilder, SslOpts};
@@ -20,7 +20,7 @@ fn pooled(url: &ServerUrl) -> Cause {
         "could not use {}: it is a proxy, whose connections are not sessions of MariaDB\nhint: use the address of MariaDB itself",
         url.place()
     );
-    Cause::new(Kind::Pooled, why)
+    Cause::new(CauseKind::Pooled, why)
 }
 
 impl std::fmt::Debug for Session {

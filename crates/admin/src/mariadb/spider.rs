@@ -6,7 +6,7 @@
 
 use super::session::{Session, ident, text};
 use crate::engine::{Conn as _, Making};
-use crate::error::{Cause, Kind};
+use crate::error::{Cause, CauseKind};
 use crate::record::TABLE;
 use model::rows::Table;
 use mysql_async::prelude::Queryable;
@@ -59,7 +59,7 @@ pub(super) fn head(session: &mut Session) -> Result<Head, Cause> {
         return Ok(Head::No);
     }
     match session.wait(async |conn| conn.query::<String, _>(SERVERS).await) {
-        Err(cause) if cause.kind == Kind::Denied => Ok(Head::Hidden),
+        Err(cause) if cause.kind == CauseKind::Denied => Ok(Head::Hidden),
         Err(cause) => Err(cause),
         Ok(servers) if servers.is_empty() => Ok(Head::No),
         Ok(servers) => Ok(Head::Of(servers)),
@@ -76,7 +76,7 @@ pub(super) fn noted(session: &mut Session, database: &str) -> Result<Spread, Cau
     let asked = format!("select value from {}.{TABLE} where name = '{NOTE}'", ident(database));
     match session.wait(async |conn| conn.query_first::<String, _>(asked).await) {
         // Someone else's table of that name.
-        Err(cause) if cause.kind == Kind::NoColumn => Ok(Spread::default()),
+        Err(cause) if cause.kind == CauseKind::NoColumn => Ok(Spread::default()),
         Err(cause) => Err(cause),
         Ok(value) => Ok(value.and_then(|value| serde_json::from_str(&value).ok()).unwrap_or_default()),
     }

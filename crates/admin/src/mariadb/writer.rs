@@ -3,7 +3,7 @@
 //! A table that is empty, filled by one transaction with `unique_checks` and `foreign_key_checks` off, is built by InnoDB
 //! from sorted pages, without a trace of every row in the undo log. Only one connection can do that to a table.
 
-use super::layout::{Kind, write_number};
+use super::layout::{ColumnType, write_number};
 use super::session::{ident, text};
 use crate::checksum::{Checksum, push_int, push_null, push_text};
 use crate::engine::Fill;
@@ -37,7 +37,7 @@ pub enum Way {
 /// The rows of a chunk as a server takes them, and their checksum.
 struct Lines<'a> {
     way: Way,
-    kinds: &'a [Kind],
+    kinds: &'a [ColumnType],
     bytes: Vec<u8>,
     /// Where each row ends.
     ends: Vec<usize>,
@@ -47,7 +47,7 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    fn new(way: Way, kinds: &'a [Kind]) -> Lines<'a> {
+    fn new(way: Way, kinds: &'a [ColumnType]) -> Lines<'a> {
         Lines {
             way,
             kinds,
@@ -60,7 +60,7 @@ impl<'a> Lines<'a> {
     }
 
     /// What stands before a value; gives what kind of column it goes to.
-    fn next_column(&mut self) -> Kind {
+    fn next_column(&mut self) -> ColumnType {
         let first = self.column == 0;
         match (self.way, first) {
             (Way::LoadData, true) => {}
@@ -68,7 +68,7 @@ impl<'a> Lines<'a> {
             (Way::Inserts, true) => self.bytes.push(b'('),
             (Way::Inserts, false) => self.bytes.push(b','),
         }
-        let kind = self.kinds.get(self.column).copied().unwrap_or(Kind::Text);
+        let kind = self.kinds.get(self.column).copied().unwrap_or(ColumnType::Text);
         self.column += 1;
         kind
     }
@@ -77,7 +77,7 @@ impl<'a> Lines<'a> {
 impl RowSink for Lines<'_> {
     fn int(&mut self, value: i64) {
         let kind = self.next_column();
-        let quoted = self.way == Way::Inserts && kind == Kind::DateTime;
+        let quoted = self.way == Way::Inserts && kind == ColumnType::DateTime;
         if quoted {
             self.bytes.push(b'\'');
         }
@@ -129,7 +129,7 @@ struct Outgoing {
     table: usize,
     chunks: u32,
     next: u32,
-    kinds: Vec<Kind>,
+    kinds: Vec<ColumnType>,
     /// What has been made and not been sent.
     left: Bytes,
     packet: usize,
@@ -194,7 +194,7 @@ async fn allowed(conn: &mut Conn) -> Result<usize, Error> {
     Ok(bytes.map_or(STATEMENT, |bytes| bytes / 2).max(1))
 }
 
-pub(crate) async fn load_data(conn: &mut Conn, fill: &Fill<'_>, kinds: &[Kind]) -> Result<Checksum, Cause> {
+pub(crate) async fn load_data(conn: &mut Conn, fill: &Fill<'_>, kinds: &[ColumnType]) -> Result<Checksum, Cause> {
     let table = fill.table();
     let sum = Arc::new(Mutex::new(Checksum::default()));
     let packet = allowed(conn).await?.min(PACKET);
@@ -226,7 +226,7 @@ pub(crate) async fn load_data(conn: &mut Conn, fill: &Fill<'_>, kinds: &[Kind]) 
 pub(crate) async fn insert(
     conn: &mut Conn,
     fill: &Fill<'_>,
-    kinds: &[Kind],
+    kinds: &[ColumnType],
     whole: bool,
 ) -> Result<Checksum, Cause> {
     let table = fill.table();

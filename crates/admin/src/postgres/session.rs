@@ -2,7 +2,7 @@
 
 use super::tls;
 use crate::engine::Canceller;
-use crate::error::{Cause, Kind};
+use crate::error::{Cause, CauseKind};
 use model::{OpenError, Product, caught};
 use sql::{CONNECT_MAX, ServerUrl, Tls, Use, is_direct, postgres};
 use std::future::Future;
@@ -56,7 +56,7 @@ impl Session {
     pub(crate) fn open_to_read(url: &ServerUrl) -> Result<Session, Cause> {
         match Session::open(url) {
             // What the address asks for besides would be lost on the way.
-            Err(cause) if cause.kind == Kind::Pooled && url.options.is_none() => {
+            Err(cause) if cause.kind == CauseKind::Pooled && url.options.is_none() => {
                 let mut session = Session::connect(url, None)?;
                 session.pooled = Some(url.postgres_transaction());
                 Ok(session)
@@ -242,14 +242,14 @@ pub(crate) struct Within<'a> {
 }
 
 fn pooled(url: &ServerUrl) -> Cause {
-    Cause::new(Kind::Pooled, Cause::from(url.pooled()).text)
+    Cause::new(CauseKind::Pooled, Cause::from(url.pooled()).text)
 }
 
 fn refused(url: &ServerUrl, error: tokio_postgres::Error) -> Cause {
     match error.as_db_error() {
         Some(sentence) if sentence.code() == &tokio_postgres::error::SqlState::UNDEFINED_DATABASE => {
             let name = &url.database;
-            Cause::new(Kind::Missing, format!("there is no database `{name}` on the server; create it first"))
+            Cause::new(CauseKind::Missing, format!("there is no database `{name}` on the server; create it first"))
         }
         Some(sentence)
             if postgres::open_error(url, sentence.code().code(), sentence.message()) == url.pooled() =>

@@ -2,7 +2,7 @@
 
 use super::conn::Session;
 use crate::engine::Engine as _;
-use crate::error::{Cause, Error, Kind};
+use crate::error::{Cause, Error, CauseKind};
 use rusqlite::{Connection, OpenFlags};
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -60,7 +60,7 @@ pub(crate) fn put_in_place(whole: &Path, file: &Path) -> io::Result<()> {
 /// Why a file cannot be made or read where it should be, and what would be right.
 pub(crate) fn refused(file: &Path, source: Cause) -> Error {
     let place = folder(file).display();
-    let Kind::System(kind) = source.kind else { return unopened(file, source) };
+    let CauseKind::System(kind) = source.kind else { return unopened(file, source) };
     let hint = match kind {
         io::ErrorKind::NotFound if folder(file).is_dir() => {
             format!("the folder {place} takes no new files; name another one")

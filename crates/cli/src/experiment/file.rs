@@ -15,7 +15,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use deploy::subjects;
 use schedule::factors;
 use schedule::plan::Experiment;
-use source::{Entry, Kind, Source, get, nearest};
+use source::{KeyValue, ValueKind, Source, get, nearest};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -127,7 +127,7 @@ pub(crate) type Resolve<'a> = &'a dyn Fn(Read<'_>) -> Result<Experiment>;
 pub(crate) struct Read<'a> {
     source: Source<'a>,
     pub(crate) workload: &'static str,
-    top: &'a [Entry],
+    top: &'a [KeyValue],
     path: &'a Path,
 }
 
@@ -172,9 +172,9 @@ pub(crate) fn resolve<W: Driven>(file: Read<'_>) -> Result<Experiment> {
 }
 
 /// The scale that is asked for.
-fn scale<W: Driven>(source: &Source<'_>, top: &[Entry]) -> Result<Option<u32>> {
+fn scale<W: Driven>(source: &Source<'_>, top: &[KeyValue]) -> Result<Option<u32>> {
     let Some(entry) = get(top, "scale") else { return Ok(None) };
-    let Kind::Whole(digits) = &entry.value.kind else {
+    let ValueKind::Whole(digits) = &entry.value.kind else {
         return Err(source.mistyped(entry, "a whole number", "10"));
     };
     let within = digits.parse::<u32>().ok().filter(|scale| (1..=W::SCALE_MAX).contains(&u64::from(*scale)));
@@ -187,12 +187,12 @@ fn scale<W: Driven>(source: &Source<'_>, top: &[Entry]) -> Result<Option<u32>> {
 }
 
 /// Defaults of variants for the load generator, and whether bases run twice.
-fn plan<W: Driven>(source: &Source<'_>, top: &[Entry]) -> Result<(Words, bool)> {
+fn plan<W: Driven>(source: &Source<'_>, top: &[KeyValue]) -> Result<(Words, bool)> {
     let Some(table) = get(top, "plan") else { return Ok((Words::default(), true)) };
     let entries = source.table(table, "[plan]")?;
     let keys: Vec<&str> = PLAN.iter().chain(PLAN_WHOLE).copied().chain(words::parameters::<W>()).collect();
     source.known(entries, "the plan", &keys)?;
-    if let Some(list) = entries.iter().find(|entry| matches!(entry.value.kind, Kind::List(_))) {
+    if let Some(list) = entries.iter().find(|entry| matches!(entry.value.kind, ValueKind::List(_))) {
         return Err(source.wrong(
             &list.value.span,
             format!("`{}` is one value for the whole experiment\nhint: lists are for variants", list.key),
@@ -207,35 +207,35 @@ fn plan<W: Driven>(source: &Source<'_>, top: &[Entry]) -> Result<(Words, bool)> 
     Ok((Words(words), control.unwrap_or(true)))
 }
 
-fn notes(source: &Source<'_>, top: &[Entry]) -> Result<Vec<String>> {
+fn notes(source: &Source<'_>, top: &[KeyValue]) -> Result<Vec<String>> {
     let Some(entry) = get(top, "notes") else { return Ok(Vec::new()) };
     let wrong = || source.mistyped(entry, "a list of texts", "[\"One machine.\"]");
-    let Kind::List(values) = &entry.value.kind else { return Err(wrong()) };
+    let ValueKind::List(values) = &entry.value.kind else { return Err(wrong()) };
     values
         .iter()
         .map(|value| match &value.kind {
-            Kind::Text(text) => Ok(text.trim().to_owned()),
+            ValueKind::Text(text) => Ok(text.trim().to_owned()),
             _ => Err(wrong()),
         })
         .collect()
 }
 
 /// The variants of one `[[variant]]`, which are compared with the first of them if it is a base.
-struct Group {
+struct VariantGroup {
     drafts: Vec<Draft>,
 }
 
-fn drafts<W: Driven>(common: &Common<'_>, top: &[Entry]) -> Result<Vec<Group>> {
+fn drafts<W: Driven>(common: &Common<'_>, top: &[KeyValue]) -> Result<Vec<VariantGroup>> {
     let source = &common.source;
     let Some(entry) = get(top, "variant") else {
         return Err(source.wrong(&(0..0), "there is no variant: write [[variant]] once for each"));
     };
-    let Kind::List(values) = &entry.value.kind else {
+    let ValueKind::List(values) = &entry.value.kind else {
         return Err(source.mistyped(entry, "a list of tables", "[[variant]]"));
     };
     let (mut groups, mut number) = (Vec::new(), 0);
     for value in values {
-        let Kind::Table(entries) = &value.kind else {
+        let ValueKind::Table(entries) = &value.kind else {
             return Err(source.wrong(&value.span, "a variant is a table: write [[variant]] above it"));
         };
         if let Some(entry) = entries.iter().find(|entry| PLAN_WHOLE.contains(&entry.key.as_str())) {
@@ -250,7 +250,7 @@ fn drafts<W: Driven>(common: &Common<'_>, top: &[Entry]) -> Result<Vec<Group>> {
         expand::check_number(source, number, &value.span)?;
         let drafts =
             combinations.iter().map(|one| common.draft::<W>(one, &value.span)).collect::<Result<_>>()?;
-        groups.push(Group { drafts });
+        groups.push(VariantGroup { drafts });
     }
     if number < 2 {
         return Err(
@@ -261,7 +261,7 @@ fn drafts<W: Driven>(common: &Common<'_>, top: &[Entry]) -> Result<Vec<Group>> {
 }
 
 /// Names the variants and finds what each is compared with.
-fn add_variants(common: &Common<'_>, groups: Vec<Group>, experiment: &mut Experiment) -> Result<()> {
+fn add_variants(common: &Common<'_>, groups: Vec<VariantGroup>, experiment: &mut Experiment) -> Result<()> {
     let source = &common.source;
     let all = || groups.iter().flat_map(|group| &group.drafts);
     let one_subject = all().all(|draft| Some(draft.subject) == all().next().map(|first| first.subject));

@@ -14,12 +14,12 @@ pub(crate) struct Board {
     pub(crate) planned: Option<usize>,
     /// What `done` counts.
     pub(crate) unit: &'static str,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<BoardRow>,
 }
 
 /// What is known of one variant, load or rate.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub(crate) struct Row {
+pub(crate) struct BoardRow {
     pub(crate) name: String,
     pub(crate) trials: usize,
     /// Its mean in `unit`.
@@ -91,7 +91,7 @@ pub(crate) fn of_experiment(document: &Document, experiment: &Experiment) -> Boa
             (_, reason, _) => reason.clone().unwrap_or_else(|| "no result".to_owned()),
         };
         let ratio = found.and_then(|found| found.ratio).map(Ratio::from).or(so_far);
-        Row {
+        BoardRow {
             name: variant.name.clone(),
             trials: rates.len(),
             value: mean(&rates),
@@ -115,7 +115,7 @@ fn of_curve(document: &Document, curve: &Curve) -> Board {
         result::Axis::Clients => "clients",
         result::Axis::Rate => "calls/s",
     };
-    let rows = curve.points.iter().map(|point| Row {
+    let rows = curve.points.iter().map(|point| BoardRow {
         name: format!("{} {axis}", point.load),
         trials: point.trials.len(),
         value: point.rate.map(|rate| rate.value),
@@ -133,7 +133,7 @@ fn of_curve(document: &Document, curve: &Curve) -> Board {
 }
 
 fn of_search(document: &Document, search: &Search) -> Board {
-    let rows = search.steps.iter().map(|step| Row {
+    let rows = search.steps.iter().map(|step| BoardRow {
         name: format!("{:.0} calls/s{}", step.rate_per_s, if step.confirming { ", again" } else { "" }),
         trials: 1,
         value: rate(document, Some(step.trial)),

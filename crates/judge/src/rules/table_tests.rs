@@ -12,19 +12,19 @@ use result::{
 use std::collections::BTreeSet;
 
 /// A rule of trials: what makes it complain of the quiet sample, how gravely, and in which words.
-struct Row {
+struct RuleCase {
     rule: &'static str,
     fire: fn(&mut Trial),
     severity: Severity,
     words: &'static str,
 }
 
-const fn row(rule: &'static str, severity: Severity, words: &'static str, fire: fn(&mut Trial)) -> Row {
-    Row { rule, fire, severity, words }
+const fn row(rule: &'static str, severity: Severity, words: &'static str, fire: fn(&mut Trial)) -> RuleCase {
+    RuleCase { rule, fire, severity, words }
 }
 
 /// Every rule of trials, in the order of the code. "Complains" is a warning or worse, but for those that only inform.
-const ROWS: [Row; 32] = [
+const ROWS: [RuleCase; 32] = [
     row("call-accounting", Bad, "call counts do not add up", |trial| {
         trial.overall.call_counts.committed -= 1
     }),
@@ -175,7 +175,7 @@ fn says(rules: &[Rule], name: &str) -> Option<Rule> {
 #[test]
 fn every_rule_has_a_document_of_which_it_complains_and_one_of_which_it_does_not() {
     let silent = judge(&direct());
-    for Row { rule, fire, severity, words } in &ROWS {
+    for RuleCase { rule, fire, severity, words } in &ROWS {
         let mut trial = direct();
         fire(&mut trial);
         let found = says(&judge(&trial), rule).unwrap_or_else(|| panic!("{rule} says nothing"));

@@ -1,7 +1,7 @@
 //! What an experiment answers, in sentences.
 
 use crate::matrix;
-use crate::variants::{ByMetric, Row, VariantStatus};
+use crate::variants::{ByMetric, VariantRow, VariantStatus};
 use judge::{figures, findings};
 use result::{Comparison, Document, Verdict};
 
@@ -12,7 +12,7 @@ pub(super) fn answer(document: &Document, all: &[ByMetric<'_>]) -> Vec<String> {
         let of = |verdict: Verdict| by.shown().filter(move |row| row.status == VariantStatus::Held(verdict));
         let several = [Verdict::Better, Verdict::Worse].into_iter().flat_map(of).count() > 1;
         for (verdict, what) in [(Verdict::Better, "gain"), (Verdict::Worse, "loss")] {
-            let size = |row: &&Row<'_>| row.effect.map_or(0.0, |effect| effect.value.ln().abs());
+            let size = |row: &&VariantRow<'_>| row.effect.map_or(0.0, |effect| effect.value.ln().abs());
             let largest = of(verdict).max_by(|a, b| size(a).total_cmp(&size(b)));
             sentences.extend(largest.and_then(|row| row.comparison?.effect()).map(|effect| match several {
                 true => format!("Largest {what} in {}: {effect}.", by.metric.words()),
@@ -36,7 +36,7 @@ pub(super) fn answer(document: &Document, all: &[ByMetric<'_>]) -> Vec<String> {
 
 /// How many comparisons came out how: `in throughput: 3 better, 1 worse`; nothing where none has a ratio.
 fn verdict_counts(by: &ByMetric<'_>) -> Option<String> {
-    let held = |row: &Row<'_>| match row.status {
+    let held = |row: &VariantRow<'_>| match row.status {
         VariantStatus::Held(verdict) => Some((verdict, row.effect.is_some())),
         _ => None,
     };

@@ -10,7 +10,7 @@ use crate::html::spectrum::{self, Lane, OVERLAID_MAX};
 use crate::html::{Markup, forest, stacked, values};
 use crate::matrix::Matrix;
 use crate::pooled::PooledKind;
-use crate::variants::{self, ByMetric, Difference, Row, VariantStatus};
+use crate::variants::{self, ByMetric, Difference, VariantRow, VariantStatus};
 use judge::rules::judge_comparison;
 use judge::{engine_findings, figures, findings};
 use result::{Check, Document, Experiment, Process, Rule, Severity, Side};
@@ -37,7 +37,7 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
         blocks.extend(document.trials.first().map(durability));
         blocks.extend(document.trials.iter().find_map(loud_tier));
     }
-    let failures = rows.iter().flat_map(Row::failures).collect();
+    let failures = rows.iter().flat_map(VariantRow::failures).collect();
     blocks.extend([Block::Alarm("Failed parts have no result", failures), Block::Gap]);
     match (&pair, &matrix) {
         (Some(pair), _) => blocks.push(Block::Headline(pair::verdict(pair, further))),
@@ -85,7 +85,7 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
     time_goes.extend(pair.as_ref().and_then(pair::difference).map(Block::from));
     time_goes.extend(pair.as_ref().and_then(pair::moved).map(Block::from));
     time_goes.extend(waits_of);
-    let bottleneck = |row: &Row<'_>| {
+    let bottleneck = |row: &VariantRow<'_>| {
         let found = judge::bottleneck(row.pooled.trials.first()?)?;
         Some(Block::told(format!("bottleneck of {}", row.variant.name), found.sentence, Tone::Plain))
     };
@@ -121,7 +121,7 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
 }
 
 /// What a crash takes back of variants, which no name in a matrix says.
-fn weak_tiers<'a>(rows: &[Row<'_>]) -> Vec<Block<'a>> {
+fn weak_tiers<'a>(rows: &[VariantRow<'_>]) -> Vec<Block<'a>> {
     let weak = rows.iter().filter(|row| row.status != VariantStatus::Control);
     let weak: Vec<_> = weak.filter_map(|row| Some((row.weak_tier()?, row.variant.name.as_str()))).collect();
     let tiers = findings::gathered(weak.iter().map(|(tier, _)| *tier), |a, b| a == b);
@@ -133,7 +133,7 @@ fn weak_tiers<'a>(rows: &[Row<'_>]) -> Vec<Block<'a>> {
 }
 
 /// Every variant in one table: the verdict, the value, the effect.
-fn overview<'a>(experiment: &Experiment, rows: &[Row<'_>], is_pair: bool) -> Vec<Block<'a>> {
+fn overview<'a>(experiment: &Experiment, rows: &[VariantRow<'_>], is_pair: bool) -> Vec<Block<'a>> {
     let mut titles = vec![
         words("variant"),
         words("verdict"),
@@ -192,23 +192,23 @@ fn verdicts(by: &ByMetric<'_>) -> Table {
     }))
 }
 
-fn settings_words(row: &Row<'_>) -> Option<String> {
+fn settings_words(row: &VariantRow<'_>) -> Option<String> {
     let settings: Vec<String> =
         row.variant.settings.iter().map(|setting| format!("{}={}", setting.name, setting.value)).collect();
     (!settings.is_empty()).then(|| settings.join(", "))
 }
 
 /// The position of the kind that the headline counts.
-fn headline_kind(row: &Row<'_>) -> usize {
+fn headline_kind(row: &VariantRow<'_>) -> usize {
     row.pooled.trials.first().map_or(0, |trial| trial.headline_kind())
 }
 
 /// Findings of the comparisons, said with the variant's name, or once where they say the same of several. What
 /// differs between two variants does so whatever is compared, so of further metrics only their own noise is told.
 fn rules_of(headline: &ByMetric<'_>, further: &[ByMetric<'_>]) -> Vec<Rule> {
-    let measured = |row: &&Row<'_>| row.status.is_measured() && row.comparison.is_some();
+    let measured = |row: &&VariantRow<'_>| row.status.is_measured() && row.comparison.is_some();
     let is_alone = headline.rows.iter().filter(measured).count() == 1;
-    let of_row = |row: &Row<'_>| {
+    let of_row = |row: &VariantRow<'_>| {
         let base = row.variant.base.and_then(|base| headline.rows.get(base));
         let of_base = base.map_or(&[][..], |base| &base.pooled.trials);
         let judged = |comparison| judge_comparison(comparison, of_base, &row.pooled.trials);
@@ -263,7 +263,7 @@ fn blocks_of_all(experiment: &Experiment, by: &ByMetric<'_>) -> Table {
 }
 
 /// The ratio of a variant to its base in one block.
-fn ratio_in(row: &Row<'_>, block: usize) -> Option<f64> {
+fn ratio_in(row: &VariantRow<'_>, block: usize) -> Option<f64> {
     let trial = row.variant.trials.get(block).copied().flatten()?;
     let of_it = |block: &&result::Block| {
         block.trials.iter().any(|entry| entry.side == Side::B && entry.trial == trial)
@@ -272,7 +272,7 @@ fn ratio_in(row: &Row<'_>, block: usize) -> Option<f64> {
 }
 
 /// The spectra of the kinds, and their times as a table.
-fn spread<'a>(rows: &Rc<[Row<'a>]>) -> Vec<Block<'a>> {
+fn spread<'a>(rows: &Rc<[VariantRow<'a>]>) -> Vec<Block<'a>> {
     let of = Rc::clone(rows);
     let draw = move |markup: &mut Markup| match pair(&of) {
         Some(pair) => pair::spectra(markup, &pair),
@@ -282,7 +282,7 @@ fn spread<'a>(rows: &Rc<[Row<'a>]>) -> Vec<Block<'a>> {
 }
 
 /// The kind that the headline counts, of several variants over each other.
-fn overlaid_spectra(markup: &mut Markup, rows: &[Row<'_>]) {
+fn overlaid_spectra(markup: &mut Markup, rows: &[VariantRow<'_>]) {
     let lines: Vec<_> = worth_a_line(rows)
         .into_iter()
         .filter_map(|row| Some((row.label(), row.pooled.kinds.get(headline_kind(row))?)))
@@ -305,8 +305,8 @@ fn overlaid_spectra(markup: &mut Markup, rows: &[Row<'_>]) {
 }
 
 /// The bases, and the variants with the largest effects, in their order.
-fn worth_a_line<'r, 'a>(rows: &'r [Row<'a>]) -> Vec<&'r Row<'a>> {
-    let distance = |row: &Row<'_>| match row.status {
+fn worth_a_line<'r, 'a>(rows: &'r [VariantRow<'a>]) -> Vec<&'r VariantRow<'a>> {
+    let distance = |row: &VariantRow<'_>| match row.status {
         VariantStatus::Base => f64::INFINITY,
         VariantStatus::Control => -1.0,
         _ => row.effect.map_or(0.0, |effect| effect.value.max(f64::MIN_POSITIVE).ln().abs()),
@@ -318,7 +318,7 @@ fn worth_a_line<'r, 'a>(rows: &'r [Row<'a>]) -> Vec<&'r Row<'a>> {
     order.into_iter().map(|i| &rows[i]).collect()
 }
 
-fn times_table(rows: &[Row<'_>]) -> Table {
+fn times_table(rows: &[VariantRow<'_>]) -> Table {
     let measured = || rows.iter().filter(|row| row.status.is_measured());
     let names: Vec<&str> = measured()
         .next()
@@ -340,12 +340,12 @@ fn times_table(rows: &[Row<'_>]) -> Table {
 }
 
 /// A bar a variant; of two variants, two bars a kind of call.
-fn bars_of<'a>(rows: &[Row<'_>], pair: Option<&Pair<'_, '_>>) -> Vec<Block<'a>> {
+fn bars_of<'a>(rows: &[VariantRow<'_>], pair: Option<&Pair<'_, '_>>) -> Vec<Block<'a>> {
     if let Some(pair) = pair {
         return pair::bars(pair);
     }
     let shown = rows.iter().filter(|row| row.status.is_measured() && row.status != VariantStatus::Control);
-    let bar = |row: &Row<'_>| {
+    let bar = |row: &VariantRow<'_>| {
         let budget = row.pooled.budget?;
         Some(Bar { name: row.label().into(), budget, full_ns: budget.response_ns, apart: false })
     };
@@ -354,7 +354,7 @@ fn bars_of<'a>(rows: &[Row<'_>], pair: Option<&Pair<'_, '_>>) -> Vec<Block<'a>> 
 }
 
 /// What the engines' sessions did; nothing where no engine tells.
-fn waits(rows: &[Row<'_>]) -> Table {
+fn waits(rows: &[VariantRow<'_>]) -> Table {
     let titles = [words("variant"), words("state"), figure("share of time"), words("which is")];
     let mut table = Table::new("Engine wait events", titles);
     for row in rows.iter().filter(|row| row.status.is_measured()) {
@@ -368,8 +368,8 @@ fn waits(rows: &[Row<'_>]) -> Table {
 }
 
 /// Processor time by process; of two variants a table says all.
-fn costs<'a>(rows: &[Row<'_>], is_pair: bool) -> Vec<Block<'a>> {
-    let measured: Vec<&Row<'_>> = rows
+fn costs<'a>(rows: &[VariantRow<'_>], is_pair: bool) -> Vec<Block<'a>> {
+    let measured: Vec<&VariantRow<'_>> = rows
         .iter()
         .filter(|row| row.status.is_measured() && row.status != VariantStatus::Control)
         .filter(|row| row.pooled.cpu_ms_per_1000(None).is_some())
@@ -380,7 +380,7 @@ fn costs<'a>(rows: &[Row<'_>], is_pair: bool) -> Vec<Block<'a>> {
     if roles.is_empty() {
         return vec![Block::Sentence("No process was observed.".to_owned()).at(Level::Page)];
     }
-    let of = |row: &Row<'_>, role: &String| row.pooled.cpu_ms_per_1000(Some(role));
+    let of = |row: &VariantRow<'_>, role: &String| row.pooled.cpu_ms_per_1000(Some(role));
     let part = |role: &String, ms: Option<f64>| stacked::Part {
         amount: ms.unwrap_or(0.0),
         words: format!("{role}: {}", cost(ms)),
@@ -410,12 +410,12 @@ fn costs<'a>(rows: &[Row<'_>], is_pair: bool) -> Vec<Block<'a>> {
 }
 
 /// What differs between a variant and its base: all of it, or what may not.
-fn differences(rows: &[Row<'_>], all: bool) -> Table {
+fn differences(rows: &[VariantRow<'_>], all: bool) -> Table {
     let caption = match all {
         true => "Each variant against its base, as read back from the running systems",
         false => "More differs than the factor under study",
     };
-    let is_shown = |row: &&Row<'_>| row.status.is_measured() && row.status != VariantStatus::Control;
+    let is_shown = |row: &&VariantRow<'_>| row.status.is_measured() && row.status != VariantStatus::Control;
     let is_named = all || rows.iter().filter(is_shown).count() > 2;
     let title = if all { "differs" } else { "differs, not intended" };
     let mut titles = vec![words(title), words("base"), words("variant")];
@@ -444,7 +444,7 @@ fn differences(rows: &[Row<'_>], all: bool) -> Table {
     table
 }
 
-fn all_differences<'a>(rows: &[Row<'_>]) -> Block<'a> {
+fn all_differences<'a>(rows: &[VariantRow<'_>]) -> Block<'a> {
     let table = differences(rows, true);
     let none = "No variant differs from its base in the comparison key or in the work per call.";
     let block = if table.is_empty() { Block::Sentence(none.to_owned()) } else { table.into() };
@@ -461,7 +461,7 @@ fn shortened(value: String) -> String {
 }
 
 /// What vouches for the numbers, a variant a row; those with a failure first.
-fn checks<'a>(rows: &[Row<'_>]) -> Block<'a> {
+fn checks<'a>(rows: &[VariantRow<'_>]) -> Block<'a> {
     let told = rows.iter().filter(|row| !row.pooled.trials.is_empty());
     let mut told: Vec<_> = told.map(|row| (row, findings::checks(&row.pooled.trials))).collect();
     told.sort_by_key(|(_, checks)| !checks.iter().any(|(_, _, failed)| *failed));
@@ -496,7 +496,7 @@ fn spent<'a>(document: &'a Document, experiment: &'a Experiment) -> Block<'a> {
 }
 
 /// Every trial, in the order in which they ran.
-fn trials<'a>(document: &Document, experiment: &Experiment, rows: &[Row<'_>]) -> Block<'a> {
+fn trials<'a>(document: &Document, experiment: &Experiment, rows: &[VariantRow<'_>]) -> Block<'a> {
     let titles =
         columns(["trial", "variant", "block", "headline", "p50", "p99", "in doubt", "audits", "state"], 3..7);
     let mut table = Table::new("Every trial, in the order in which they ran", titles);
@@ -526,7 +526,7 @@ fn trials<'a>(document: &Document, experiment: &Experiment, rows: &[Row<'_>]) ->
 }
 
 /// What each variant is, and the whole key of the first.
-fn set_up<'a>(rows: &[Row<'_>]) -> Vec<Block<'a>> {
+fn set_up<'a>(rows: &[VariantRow<'_>]) -> Vec<Block<'a>> {
     let titles = columns(["variant", "subject", "asked for", "engine", "durability"], 5..);
     let told = rows.iter().filter_map(|row| Some((row, row.pooled.trials.first()?)));
     let variants = Table::new("What each variant is", titles).of(told.map(|(row, trial)| {

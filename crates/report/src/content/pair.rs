@@ -5,19 +5,19 @@ use crate::block::{Badge, Block, Headline, Level, Number, Table, figure, words};
 use crate::html::Markup;
 use crate::html::budget::Bar;
 use crate::html::spectrum::{self, Lane};
-use crate::variants::{ByMetric, Row, VariantStatus};
+use crate::variants::{ByMetric, VariantRow, VariantStatus};
 use judge::figures;
 use result::{BudgetPart, Clocked, Comparison, Side, Trial};
 
 /// A base and the one variant that is compared with it, where an experiment is of no others.
 pub(super) struct Pair<'r, 'a> {
     pub(super) comparison: &'a Comparison,
-    pub(super) a: &'r Row<'a>,
-    pub(super) b: &'r Row<'a>,
+    pub(super) a: &'r VariantRow<'a>,
+    pub(super) b: &'r VariantRow<'a>,
 }
 
 /// It, if the experiment is one.
-pub(super) fn pair<'r, 'a>(rows: &'r [Row<'a>]) -> Option<Pair<'r, 'a>> {
+pub(super) fn pair<'r, 'a>(rows: &'r [VariantRow<'a>]) -> Option<Pair<'r, 'a>> {
     let mut others = rows.iter().filter(|row| row.status != VariantStatus::Control);
     let (a, b) = (others.next()?, others.next()?);
     let comparison = b.comparison.filter(|_| others.next().is_none())?;
@@ -64,9 +64,9 @@ fn facts(pair: &Pair<'_, '_>) -> Vec<(String, String)> {
         }
     };
     let rows = [pair.a, pair.b];
-    let cost_of = |row: &Row<'_>| row.pooled.cpu_ms_per_1000(None).filter(|_| row.status.is_measured());
+    let cost_of = |row: &VariantRow<'_>| row.pooled.cpu_ms_per_1000(None).filter(|_| row.status.is_measured());
     let costs = rows.map(|row| cost_of(row).map(|ms| cost(Some(ms))));
-    let limits = rows.map(Row::limit);
+    let limits = rows.map(VariantRow::limit);
     [("CPU / 1,000 calls", both(costs)), ("likely limit", both(limits.map(|limit| limit.map(str::to_owned))))]
         .into_iter()
         .filter_map(|(name, value)| Some((name.to_owned(), value?)))

@@ -2,7 +2,7 @@
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, cut_to, names_width, round_step};
 use super::markup::Markup;
-use crate::variants::{ByMetric, Row, VariantStatus, effect_words};
+use crate::variants::{ByMetric, VariantRow, VariantStatus, effect_words};
 use result::Verdict;
 
 /// Where the first row is.
@@ -28,7 +28,7 @@ fn pitch(narrow: bool) -> f64 {
     if narrow { 62.0 } else { 34.0 }
 }
 
-fn places(canvas: &Canvas, rows: &[&Row<'_>], is_told: bool) -> Places {
+fn places(canvas: &Canvas, rows: &[&VariantRow<'_>], is_told: bool) -> Places {
     let (pitch, width) = (pitch(canvas.narrow), canvas.width);
     if canvas.narrow {
         Places { left: 8.0, right: width - 8.0, pitch, words: 36.0 }
@@ -43,12 +43,12 @@ pub(crate) fn render(markup: &mut Markup, by: &ByMetric<'_>, is_told: bool) {
     // Of several bases, the band of each A/A control is enough.
     let is_only_base = by.shown().filter(|row| row.variant.base.is_none()).count() == 1;
     let is_drawn =
-        |row: &&Row<'_>| is_only_base || !matches!(row.status, VariantStatus::Base | VariantStatus::Control);
+        |row: &&VariantRow<'_>| is_only_base || !matches!(row.status, VariantStatus::Base | VariantStatus::Control);
     let (metric, rows) = (by.metric, by.shown().filter(is_drawn).collect::<Vec<_>>());
     if rows.iter().all(|row| row.effect.is_none()) {
         return;
     }
-    let (measured, invalid): (Vec<&Row<'_>>, Vec<&Row<'_>>) =
+    let (measured, invalid): (Vec<&VariantRow<'_>>, Vec<&VariantRow<'_>>) =
         rows.iter().copied().partition(|row| row.status.is_measured());
     let mut legend = vec![
         Key::new("diamond better", "better"),
@@ -79,7 +79,7 @@ pub(crate) fn render(markup: &mut Markup, by: &ByMetric<'_>, is_told: bool) {
     );
 }
 
-fn description(rows: &[&Row<'_>]) -> String {
+fn description(rows: &[&VariantRow<'_>]) -> String {
     let told: Vec<String> = rows
         .iter()
         .map(|row| match row.effect {
@@ -91,7 +91,7 @@ fn description(rows: &[&Row<'_>]) -> String {
 }
 
 /// The ends of the axis: everything there is to show, 100 %, and some air; and whether it is in powers of ten.
-fn axis(rows: &[&Row<'_>]) -> ((f64, f64), bool) {
+fn axis(rows: &[&VariantRow<'_>]) -> ((f64, f64), bool) {
     let intervals = rows.iter().flat_map(|row| row.effect.into_iter().chain(row.noise));
     let blocks = rows.iter().filter_map(|row| row.comparison).flat_map(|comparison| &comparison.blocks);
     let losses =
@@ -111,7 +111,7 @@ fn axis(rows: &[&Row<'_>]) -> ((f64, f64), bool) {
     (ends, false)
 }
 
-fn draw(canvas: &mut Canvas, rows: &[&Row<'_>], invalid: &[&Row<'_>], higher_is_better: bool, is_told: bool) {
+fn draw(canvas: &mut Canvas, rows: &[&VariantRow<'_>], invalid: &[&VariantRow<'_>], higher_is_better: bool, is_told: bool) {
     let places = places(canvas, &[rows, invalid].concat(), is_told);
     let (ends, is_log) = axis(rows);
     let span = (places.left, places.right);
@@ -177,7 +177,7 @@ fn upright(canvas: &mut Canvas, places: &Places, rows: usize, at: f64, paint: Pa
     }
 }
 
-fn draw_row(canvas: &mut Canvas, row: &Row<'_>, places: &Places, x: Scale, top: f64, is_told: bool) {
+fn draw_row(canvas: &mut Canvas, row: &VariantRow<'_>, places: &Places, x: Scale, top: f64, is_told: bool) {
     // On a narrow screen the words stand in two lines above the picture of the row.
     let (name_y, words_y, y) = if canvas.narrow {
         (top + 13.0, top + 29.0, top + 46.0)

@@ -15,7 +15,7 @@ const STATES: usize = 3;
 const WRITEBACK_SERIES: u8 = 4;
 
 /// A line of a chart.
-struct Line {
+struct ChartLine {
     name: String,
     /// Its place among the colours.
     series: u8,
@@ -28,7 +28,7 @@ struct Line {
 /// Draws the states that sessions of the engine were in most; nothing where no one looked.
 pub(crate) fn sessions(markup: &mut Markup, engine: &Engine) {
     let word = |value: Option<f64>| figures::or_none(value, |value| figures::trimmed(value, 1));
-    let line = |(i, wait): (u8, &Wait)| Line {
+    let line = |(i, wait): (u8, &Wait)| ChartLine {
         name: wait.name.clone(),
         series: i + 1,
         points: engine.t_s.iter().copied().zip(wait.sessions.iter().copied()).collect(),
@@ -37,8 +37,8 @@ pub(crate) fn sessions(markup: &mut Markup, engine: &Engine) {
     if engine.samples > 0 {
         let caption = "Sessions in each of the most frequent states, on average; sessions that wait for their client are \
                        not counted.";
-        let lines: Vec<Line> = (0..).zip(engine.waits.iter().take(STATES)).map(line).collect();
-        let description = format!("Line chart of sessions in {} over time.", names(&lines));
+        let lines: Vec<ChartLine> = (0..).zip(engine.waits.iter().take(STATES)).map(line).collect();
+        let description = format!("ChartLine chart of sessions in {} over time.", names(&lines));
         write(markup, "What the engine's sessions did", caption, description, &lines, None);
     }
 }
@@ -52,7 +52,7 @@ pub(crate) fn processors(markup: &mut Markup, trial: &Trial) {
         };
         let words = samples.iter().map(word).collect();
         let points = samples.iter().map(|sample| (sample.t_s, Some(sample.cores_busy))).collect();
-        Line { name, series, points, words }
+        ChartLine { name, series, points, words }
     };
     let processes =
         trial.processes.iter().enumerate().map(|(i, process)| {
@@ -67,9 +67,9 @@ pub(crate) fn processors(markup: &mut Markup, trial: &Trial) {
         let samples: Vec<ProcessSample> = writeback.samples.iter().map(sample).collect();
         line(Writeback::NAME.to_owned(), WRITEBACK_SERIES, thinned(&samples), false)
     });
-    let lines: Vec<Line> = processes.chain(kernel).collect();
+    let lines: Vec<ChartLine> = processes.chain(kernel).collect();
     let cores = trial.machine.cores;
-    let description = format!("Line chart of CPU cores used by {} over time, of {cores}.", names(&lines));
+    let description = format!("ChartLine chart of CPU cores used by {} over time, of {cores}.", names(&lines));
     let caption = "The dashed line is all the cores that there are.";
     write(markup, "CPU cores used", caption, description, &lines, Some(f64::from(cores)));
 }
@@ -85,14 +85,14 @@ pub(crate) fn backlog(markup: &mut Markup, trial: &Trial) {
         let [waiting, published] = [second.backlog, second.messages].map(figures::count);
         format!("backlog {waiting}, {published} acknowledged in this second")
     };
-    let line = Line {
+    let line = ChartLine {
         name: "backlog".into(),
         series: 1,
         points: drawn.iter().map(|second| (second.t_s, Some(second.backlog as f64))).collect(),
         words: drawn.iter().map(word).collect(),
     };
     let caption = "Messages that were written into the outbox and not yet acknowledged by the sink, at the end of each second.";
-    let description = "Line chart of the outbox backlog over time.".to_owned();
+    let description = "ChartLine chart of the outbox backlog over time.".to_owned();
     write(markup, "Outbox backlog", caption, description, &[line], None);
 }
 
@@ -120,8 +120,8 @@ pub(crate) fn machine_wide(markup: &mut Markup, trial: &Trial) {
             figures::or_none(*value, |value| format!("{} {unit}", figures::trimmed(value, 2)))
         };
         let words = points.iter().map(word).collect();
-        let line = Line { name: format!("the whole machine, {unit}"), series: 1, points, words };
-        let description = format!("Line chart of {} over time, {unit}.", title.to_lowercase());
+        let line = ChartLine { name: format!("the whole machine, {unit}"), series: 1, points, words };
+        let description = format!("ChartLine chart of {} over time, {unit}.", title.to_lowercase());
         write(markup, title, "Of the whole machine, all processes.", description, &[line], None);
     }
 }
@@ -139,7 +139,7 @@ fn thinned(samples: &[ProcessSample]) -> Vec<ProcessSample> {
         .collect()
 }
 
-fn names(lines: &[Line]) -> String {
+fn names(lines: &[ChartLine]) -> String {
     lines.iter().map(|line| line.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
@@ -149,14 +149,14 @@ fn write(
     title: &str,
     caption: &str,
     description: String,
-    lines: &[Line],
+    lines: &[ChartLine],
     ceiling: Option<f64>,
 ) {
     let all = lines.iter().map(|line| &line.points);
     let Some(longest) = all.max_by_key(|points| points.len()).filter(|points| points.len() > 1) else {
         return;
     };
-    let values = |line: &Line| {
+    let values = |line: &ChartLine| {
         // All are sampled together; what started later has fewer samples, not other ones.
         let missing = longest.len() - line.words.len();
         std::iter::repeat_n(figures::NONE.to_owned(), missing).chain(line.words.iter().cloned()).collect()
@@ -178,7 +178,7 @@ fn write(
     figure.write(markup, Some(readout), |_| 190.0, |canvas| Some(draw(canvas, lines, ceiling)));
 }
 
-fn draw(canvas: &mut Canvas, lines: &[Line], ceiling: Option<f64>) -> Scale {
+fn draw(canvas: &mut Canvas, lines: &[ChartLine], ceiling: Option<f64>) -> Scale {
     let points = || lines.iter().flat_map(|line| line.points.iter().copied());
     let from = points().map(|(t_s, _)| t_s).fold(f64::INFINITY, f64::min);
     let to = points().map(|(t_s, _)| t_s).fold(f64::NEG_INFINITY, f64::max);

@@ -3,7 +3,7 @@
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, cut_to, names_width};
 use super::forest;
 use super::markup::Markup;
-use crate::variants::{ByMetric, Row};
+use crate::variants::{ByMetric, VariantRow};
 use judge::figures;
 
 /// A span of values beyond this factor is drawn in powers of ten.
@@ -11,7 +11,7 @@ const LINEAR_MAX: f64 = 25.0;
 
 /// Writes the picture; nothing without a value.
 pub(crate) fn render(markup: &mut Markup, by: &ByMetric<'_>) {
-    let rows: Vec<&Row<'_>> = by.shown().filter(|row| row.mean.is_some()).collect();
+    let rows: Vec<&VariantRow<'_>> = by.shown().filter(|row| row.mean.is_some()).collect();
     if rows.is_empty() {
         return;
     }
@@ -37,7 +37,7 @@ pub(crate) fn render(markup: &mut Markup, by: &ByMetric<'_>) {
     );
 }
 
-fn draw(canvas: &mut Canvas, rows: &[&Row<'_>], pitch: f64) {
+fn draw(canvas: &mut Canvas, rows: &[&VariantRow<'_>], pitch: f64) {
     let all = || {
         let means =
             rows.iter().filter_map(|row| row.mean).flat_map(|mean| [Some(mean.value), mean.low, mean.high]);

@@ -2,7 +2,7 @@
 
 use model::{Clock, Tier};
 use rig::for_tests::{engines_folder, not_run};
-use rig::{Engine, Kind, Options, RigError, Running};
+use rig::{Engine, EngineKind, Options, RigError, Running};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -286,7 +286,7 @@ fn engines_that_stay_are_shown_started_again_and_taken_down() {
     let base = base();
     let options = options(&base);
     assert!(rig::status(&options).is_empty());
-    let kinds = Engine::DATABASES.map(Kind::Single);
+    let kinds = Engine::DATABASES.map(EngineKind::Single);
     let up = rig::up(&kinds, &options).unwrap();
     let again = rig::up(&kinds, &options).unwrap();
     assert_eq!(up[0].pid, again[0].pid, "one that runs is left as it is");

@@ -1,7 +1,7 @@
 //! Clusters of MariaDB: each node has all data, and one that ends comes back.
 
 use crate::engines::{base, leftovers, living_in};
-use rig::{Engine, Kind, Options, RigError, Running};
+use rig::{Engine, EngineKind, Options, RigError, Running};
 use rustix::process::{Pid, Signal, kill_process};
 
 fn options(base: &tempfile::TempDir, settings: &[(&str, &str)]) -> Options {
@@ -103,7 +103,7 @@ fn a_cluster_that_cannot_be_is_refused_before_anything_starts() {
 fn a_cluster_that_stays_is_shown_started_again_and_taken_down() {
     let base = base();
     let options = options(&base, &[("stackmark.galera", "2"), ("stackmark.writers", "2")]);
-    let up = || rig::up(&[Kind::Galera], &options).unwrap().remove(0);
+    let up = || rig::up(&[EngineKind::Galera], &options).unwrap().remove(0);
     let first = up();
     first.create_database("shop").unwrap();
     let (url, pid) = (first.url("shop"), first.pid);
@@ -111,7 +111,7 @@ fn a_cluster_that_stays_is_shown_started_again_and_taken_down() {
     let kill = |pid: u32| kill_process(Pid::from_raw(pid as i32).unwrap(), Signal::KILL).unwrap();
     let shown = || rig::status(&options).remove(0);
     let ends = |what| crate::engines::eventually(what, || !shown().alive);
-    assert!(shown().alive && shown().kind == Kind::Galera);
+    assert!(shown().alive && shown().kind == EngineKind::Galera);
     // One node of two: the other one waits for it, as it is.
     kill(pid);
     ends("the first node ends");
@@ -121,11 +121,11 @@ fn a_cluster_that_stays_is_shown_started_again_and_taken_down() {
     living_in(base.path()).into_iter().for_each(kill);
     ends("all nodes end");
     assert!(up().alive);
-    assert_eq!(rig::down(&Kind::ALL, &options).unwrap(), [Kind::Galera]);
+    assert_eq!(rig::down(&EngineKind::ALL, &options).unwrap(), [EngineKind::Galera]);
     assert_eq!((leftovers(base.path()), living_in(base.path())), (vec![], vec![]));
     // Nodes and kind belong together.
     let alone = Options { settings: Vec::new(), ..options.clone() };
-    for (kind, options) in [(Kind::Galera, &alone), (Kind::Single(Engine::MariaDb), &options)] {
+    for (kind, options) in [(EngineKind::Galera, &alone), (EngineKind::Single(Engine::MariaDb), &options)] {
         let error = rig::up(&[kind], options).unwrap_err().to_string();
         assert!(error.contains("these settings are of the kind"), "{error}");
     }

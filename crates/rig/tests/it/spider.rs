@@ -2,7 +2,7 @@
 
 use crate::engines::{base, leftovers, living_in};
 use rig::for_tests::has_spider;
-use rig::{Engine, Kind, Options, Running};
+use rig::{Engine, EngineKind, Options, Running};
 
 fn options(base: &tempfile::TempDir) -> Options {
     let small = Options::small(Engine::MariaDb);
@@ -63,7 +63,7 @@ fn a_head_stays_with_its_data_nodes() {
     }
     let base = base();
     let options = options(&base);
-    let up = || rig::up(&[Kind::Spider], &options).unwrap().remove(0);
+    let up = || rig::up(&[EngineKind::Spider], &options).unwrap().remove(0);
     let first = up();
     assert!(first.alive && first.url("x").nodes().len() == 1, "{first:?}");
     let kill = |pid: u32| {
@@ -76,6 +76,6 @@ fn a_head_stays_with_its_data_nodes() {
     crate::engines::eventually("a data node ends", || !rig::status(&options)[0].alive);
     let again = up();
     assert!(again.alive && again.pid == first.pid && living_in(base.path()).len() == 3, "{again:?}");
-    assert_eq!(rig::down(&Kind::ALL, &options).unwrap(), [Kind::Spider]);
+    assert_eq!(rig::down(&EngineKind::ALL, &options).unwrap(), [EngineKind::Spider]);
     assert_eq!((leftovers(base.path()), living_in(base.path())), (vec![], vec![]));
 }

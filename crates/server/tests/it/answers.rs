@@ -1,7 +1,7 @@
 //! What comes back for good calls, bad requests and faults, on threads and on tasks alike.
 
 use crate::rig::{
-    Answer, BAD_CALL, CONFLICT, DEFECT, PANIC, Running, SECRET, UNANSWERED, UNWRITABLE, WAIT, WORK, post,
+    ServerAnswer, BAD_CALL, CONFLICT, DEFECT, PANIC, Running, SECRET, UNANSWERED, UNWRITABLE, WAIT, WORK, post,
     start, start_with,
 };
 use crate::toy::{Add, Sum, Toy};
@@ -21,7 +21,7 @@ fn on_both(test: impl Fn(&Running)) {
 }
 
 /// Milliseconds of each metric.
-fn timing(answer: &Answer) -> Vec<(String, f64)> {
+fn timing(answer: &ServerAnswer) -> Vec<(String, f64)> {
     let header = answer.header("server-timing").unwrap();
     let metric = |metric: &str| {
         let (name, duration) = metric.trim().split_once(";dur=").unwrap();

@@ -100,14 +100,14 @@ func (o *Opener) Open(deadline time.Time) (engine.Conn, error) {
 		return nil, openError(o.database.Place(), err)
 	}
 	opened := &Conn{conn: conn, socket: socket}
-	if err := o.settle(limited, opened); err != nil {
+	if err := o.setSession(limited, opened); err != nil {
 		opened.Close()
 		return nil, err
 	}
 	return opened, nil
 }
 
-func (o *Opener) settle(limited context.Context, opened *Conn) error {
+func (o *Opener) setSession(limited context.Context, opened *Conn) error {
 	place, conn := o.database.Place(), opened.conn
 	// Nothing may depend on the defaults of the server.
 	variables := fmt.Sprintf("set time_zone = '+00:00', sql_mode = '%s', autocommit = 1, completion_type = 'NO_CHAIN', "+

@@ -89,14 +89,14 @@ func (o *Opener) Open(deadline time.Time) (engine.Conn, error) {
 	if err != nil {
 		return nil, openError(o.database.Place(), err)
 	}
-	if err := o.settle(limited, conn); err != nil {
+	if err := o.setSession(limited, conn); err != nil {
 		_ = conn.Close(limited)
 		return nil, err
 	}
 	return &Conn{conn: conn, names: o.names}, nil
 }
 
-func (o *Opener) settle(limited context.Context, conn *pgx.Conn) error {
+func (o *Opener) setSession(limited context.Context, conn *pgx.Conn) error {
 	// Nothing may depend on the defaults of the server, the database or the role.
 	text := fmt.Sprintf("set statement_timeout = %d; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0; "+
 		"set time zone 'UTC'; set session characteristics as transaction isolation level %s, read write, not deferrable; "+

@@ -1,6 +1,6 @@
 //! A variant in which values are lists stands for one variant of each value; with several lists, of each combination.
 
-use super::source::{Entry, Kind, Source, Span, Value};
+use super::source::{KeyValue, ValueKind, Source, Span, Value};
 use anyhow::Result;
 
 /// Variants that an experiment may have, controls aside: what runs longer than a night is a typing error.
@@ -17,13 +17,13 @@ type Choice = (String, String);
 #[derive(Debug, Clone)]
 pub(super) struct Combination {
     /// The variant without lists.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<KeyValue>,
     /// What was chosen where there was a list: the key, as `journal` or `pool`, and the value.
     pub(super) chosen: Vec<Choice>,
 }
 
 /// All combinations; the list that is written last changes fastest.
-pub(super) fn expand(source: &Source<'_>, entries: &[Entry], span: &Span) -> Result<Vec<Combination>> {
+pub(super) fn expand(source: &Source<'_>, entries: &[KeyValue], span: &Span) -> Result<Vec<Combination>> {
     let mut combinations = vec![Combination { entries: Vec::new(), chosen: Vec::new() }];
     for entry in entries {
         let alternatives = alternatives(source, entry, span)?;
@@ -55,23 +55,23 @@ pub(super) fn check_number(source: &Source<'_>, number: usize, span: &Span) -> R
 }
 
 /// What an entry stands for: itself, or itself with each of its values.
-fn alternatives(source: &Source<'_>, entry: &Entry, span: &Span) -> Result<Vec<(Entry, Vec<Choice>)>> {
-    let with = |value: Value| Entry { value, ..entry.clone() };
+fn alternatives(source: &Source<'_>, entry: &KeyValue, span: &Span) -> Result<Vec<(KeyValue, Vec<Choice>)>> {
+    let with = |value: Value| KeyValue { value, ..entry.clone() };
     match &entry.value.kind {
-        Kind::List(_) if LISTS.contains(&entry.key.as_str()) => Ok(vec![(entry.clone(), Vec::new())]),
-        Kind::List(_) if SINGLE.contains(&entry.key.as_str()) => {
+        ValueKind::List(_) if LISTS.contains(&entry.key.as_str()) => Ok(vec![(entry.clone(), Vec::new())]),
+        ValueKind::List(_) if SINGLE.contains(&entry.key.as_str()) => {
             Err(source.wrong(&entry.value.span, format!("`{}` is one value, and no list", entry.key)))
         }
-        Kind::List(values) if values.is_empty() => Err(source.wrong(
+        ValueKind::List(values) if values.is_empty() => Err(source.wrong(
             &entry.value.span,
             format!("`{}` is an empty list: give values, or leave it out", entry.key),
         )),
-        Kind::List(values) => Ok(values
+        ValueKind::List(values) => Ok(values
             .iter()
             .map(|value| (with(value.clone()), vec![(entry.key.clone(), plain(value))]))
             .collect()),
-        Kind::Table(inner) => {
-            let table = |entries| Value { span: entry.value.span.clone(), kind: Kind::Table(entries) };
+        ValueKind::Table(inner) => {
+            let table = |entries| Value { span: entry.value.span.clone(), kind: ValueKind::Table(entries) };
             let combinations = expand(source, inner, span)?;
             Ok(combinations.into_iter().map(|one| (with(table(one.entries)), one.chosen)).collect())
         }
@@ -82,9 +82,9 @@ fn alternatives(source: &Source<'_>, entry: &Entry, span: &Span) -> Result<Vec<(
 /// A value as it is named. What is not a plain value is refused where it is read.
 pub(super) fn plain(value: &Value) -> String {
     match &value.kind {
-        Kind::Text(text) | Kind::Whole(text) | Kind::Decimal(text) => text.clone(),
-        Kind::Truth(true) => "on".to_owned(),
-        Kind::Truth(false) => "off".to_owned(),
+        ValueKind::Text(text) | ValueKind::Whole(text) | ValueKind::Decimal(text) => text.clone(),
+        ValueKind::Truth(true) => "on".to_owned(),
+        ValueKind::Truth(false) => "off".to_owned(),
         other => other.name().to_owned(),
     }
 }

@@ -21,11 +21,11 @@ pub(super) struct Source<'a> {
 #[derive(Debug, Clone)]
 pub(super) struct Value {
     pub(super) span: Span,
-    pub(super) kind: Kind,
+    pub(super) kind: ValueKind,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     Text(String),
     /// A whole number, in digits.
     Whole(String),
@@ -35,12 +35,12 @@ pub(super) enum Kind {
     Date,
     List(Vec<Value>),
     /// In the order of the file.
-    Table(Vec<Entry>),
+    Table(Vec<KeyValue>),
 }
 
 /// `key = value`.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(super) struct KeyValue {
     pub(super) key: String,
     pub(super) key_span: Span,
     pub(super) value: Value,
@@ -52,7 +52,7 @@ impl<'a> Source<'a> {
     }
 
     /// The whole file.
-    pub(super) fn entries(&self) -> anyhow::Result<Vec<Entry>> {
+    pub(super) fn entries(&self) -> anyhow::Result<Vec<KeyValue>> {
         match DeTable::parse(self.text) {
             Ok(table) => Ok(entries(table.get_ref())),
             Err(error) => {
@@ -68,10 +68,10 @@ impl<'a> Source<'a> {
     }
 
     /// Checks that a table has no other keys than `known`. `what` is what the table describes: `a variant`.
-    pub(super) fn known(&self, entries: &[Entry], what: &str, known: &[&str]) -> anyhow::Result<()> {
+    pub(super) fn known(&self, entries: &[KeyValue], what: &str, known: &[&str]) -> anyhow::Result<()> {
         match entries.iter().find(|entry| !known.contains(&entry.key.as_str())) {
             None => Ok(()),
-            Some(Entry { key, key_span, .. }) => {
+            Some(KeyValue { key, key_span, .. }) => {
                 let near = nearest(key, known.iter().copied())
                     .map_or_else(String::new, |nearest| format!("; nearest: `{nearest}`"));
                 Err(self.wrong(
@@ -83,52 +83,52 @@ impl<'a> Source<'a> {
     }
 
     /// The text of an entry. `such` is an example of what would be right.
-    pub(super) fn text<'e>(&self, entry: &'e Entry, such: &str) -> anyhow::Result<&'e str> {
+    pub(super) fn text<'e>(&self, entry: &'e KeyValue, such: &str) -> anyhow::Result<&'e str> {
         match &entry.value.kind {
-            Kind::Text(text) => Ok(text),
+            ValueKind::Text(text) => Ok(text),
             _ => Err(self.mistyped(entry, "text", such)),
         }
     }
 
     /// The truth of an entry.
-    pub(super) fn truth(&self, entry: &Entry) -> anyhow::Result<bool> {
+    pub(super) fn truth(&self, entry: &KeyValue) -> anyhow::Result<bool> {
         match &entry.value.kind {
-            Kind::Truth(truth) => Ok(*truth),
+            ValueKind::Truth(truth) => Ok(*truth),
             _ => Err(self.mistyped(entry, "true or false", "true")),
         }
     }
 
     /// The entries of a table.
-    pub(super) fn table<'e>(&self, entry: &'e Entry, such: &str) -> anyhow::Result<&'e [Entry]> {
+    pub(super) fn table<'e>(&self, entry: &'e KeyValue, such: &str) -> anyhow::Result<&'e [KeyValue]> {
         match &entry.value.kind {
-            Kind::Table(entries) => Ok(entries),
+            ValueKind::Table(entries) => Ok(entries),
             _ => Err(self.mistyped(entry, "a table", such)),
         }
     }
 
     /// A value of another type than it must have.
-    pub(super) fn mistyped(&self, entry: &Entry, wanted: &str, such: &str) -> anyhow::Error {
-        let Entry { key, value, .. } = entry;
+    pub(super) fn mistyped(&self, entry: &KeyValue, wanted: &str, such: &str) -> anyhow::Error {
+        let KeyValue { key, value, .. } = entry;
         self.wrong(&value.span, format!("`{key}` is {wanted}, such as {such}, and not {}", value.kind.name()))
     }
 }
 
-impl Kind {
+impl ValueKind {
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Kind::Text(_) => "text",
-            Kind::Whole(_) => "a whole number",
-            Kind::Decimal(_) => "a number with a fraction",
-            Kind::Truth(_) => "true or false",
-            Kind::Date => "a date",
-            Kind::List(_) => "a list",
-            Kind::Table(_) => "a table",
+            ValueKind::Text(_) => "text",
+            ValueKind::Whole(_) => "a whole number",
+            ValueKind::Decimal(_) => "a number with a fraction",
+            ValueKind::Truth(_) => "true or false",
+            ValueKind::Date => "a date",
+            ValueKind::List(_) => "a list",
+            ValueKind::Table(_) => "a table",
         }
     }
 }
 
 /// The entry of a key.
-pub(super) fn get<'e>(entries: &'e [Entry], key: &str) -> Option<&'e Entry> {
+pub(super) fn get<'e>(entries: &'e [KeyValue], key: &str) -> Option<&'e KeyValue> {
     entries.iter().find(|entry| entry.key == key)
 }
 
@@ -143,10 +143,10 @@ pub(super) fn nearest<'n>(given: &str, known: impl Iterator<Item = &'n str>) -> 
         .map(|(name, _)| name)
 }
 
-fn entries(table: &DeTable<'_>) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = table
+fn entries(table: &DeTable<'_>) -> Vec<KeyValue> {
+    let mut entries: Vec<KeyValue> = table
         .iter()
-        .map(|(key, value)| Entry {
+        .map(|(key, value)| KeyValue {
             key: key.get_ref().to_string(),
             key_span: key.span(),
             value: self::value(value),
@@ -159,16 +159,16 @@ fn entries(table: &DeTable<'_>) -> Vec<Entry> {
 
 fn value(value: &Spanned<DeValue<'_>>) -> Value {
     let kind = match value.get_ref() {
-        DeValue::String(text) => Kind::Text(text.to_string()),
+        DeValue::String(text) => ValueKind::Text(text.to_string()),
         DeValue::Integer(digits) => match i128::from_str_radix(digits.as_str(), digits.radix()) {
-            Ok(number) => Kind::Whole(number.to_string()),
-            Err(_) => Kind::Whole(digits.as_str().to_owned()),
+            Ok(number) => ValueKind::Whole(number.to_string()),
+            Err(_) => ValueKind::Whole(digits.as_str().to_owned()),
         },
-        DeValue::Float(number) => Kind::Decimal(number.as_str().to_owned()),
-        DeValue::Boolean(truth) => Kind::Truth(*truth),
-        DeValue::Datetime(_) => Kind::Date,
-        DeValue::Array(values) => Kind::List(values.iter().map(self::value).collect()),
-        DeValue::Table(table) => Kind::Table(entries(table)),
+        DeValue::Float(number) => ValueKind::Decimal(number.as_str().to_owned()),
+        DeValue::Boolean(truth) => ValueKind::Truth(*truth),
+        DeValue::Datetime(_) => ValueKind::Date,
+        DeValue::Array(values) => ValueKind::List(values.iter().map(self::value).collect()),
+        DeValue::Table(table) => ValueKind::Table(entries(table)),
     };
     Value { span: value.span(), kind }
 }

@@ -1,7 +1,7 @@
 //! One `[[variant]]`, from its text to what the runner carries out.
 
 use super::expand::{Combination, plain};
-use super::source::{Entry, Kind, Source, Span, get};
+use super::source::{KeyValue, ValueKind, Source, Span, get};
 use super::words::{PLAN, Word, Words, parameters};
 use crate::args::{self, Limited, SHARDS_MAX, Stores};
 use crate::run::{broker_wanted, check_message_options, has_outbox, server_settings};
@@ -50,7 +50,7 @@ pub(super) struct Common<'a> {
     pub(super) plan: Words,
 }
 
-/// A variant whose name and base are not settled yet.
+/// A variant whose name and base are not known yet.
 #[derive(Debug)]
 pub(super) struct Draft {
     /// `name` and `base` are still open.
@@ -193,7 +193,7 @@ impl Common<'_> {
     }
 
     /// Stores that the data is split over.
-    fn shards<W: Driven>(&self, entry: &Entry) -> Result<u32> {
+    fn shards<W: Driven>(&self, entry: &KeyValue) -> Result<u32> {
         let wrong = |error: anyhow::Error| self.source.wrong(&entry.value.span, error);
         let shards = self.scalar(entry)?.parse().ok().filter(|shards| (1..=SHARDS_MAX).contains(shards));
         let shards = shards.ok_or_else(|| {
@@ -203,7 +203,7 @@ impl Common<'_> {
         Ok(shards)
     }
 
-    fn subject(&self, entries: &[Entry], span: &Span) -> Result<&'static Subject> {
+    fn subject(&self, entries: &[KeyValue], span: &Span) -> Result<&'static Subject> {
         let such = format!("\"{}\"", subjects::find(self.workload)?.path);
         let server = get(entries, "server");
         let Some(entry) = get(entries, "subject").or(server) else {
@@ -241,7 +241,7 @@ impl Common<'_> {
         ))
     }
 
-    fn limits(&self, entry: &Entry, subject: &Subject) -> Result<Vec<Word>> {
+    fn limits(&self, entry: &KeyValue, subject: &Subject) -> Result<Vec<Word>> {
         let such = "{ engine = \"cpu=1,mem=1GiB\" }";
         let entries = self.source.table(entry, such)?;
         self.source.known(entries, "`limits`", &["engine", "server", "relay", "broker"])?;
@@ -273,7 +273,7 @@ impl Common<'_> {
     }
 
     /// The folder or the version of a private engine.
-    fn programs(&self, entry: &Entry, subject: &Subject) -> Result<String> {
+    fn programs(&self, entry: &KeyValue, subject: &Subject) -> Result<String> {
         let programs = args::programs(&self.scalar(entry)?)
             .map_err(|message| self.source.wrong(&entry.value.span, message))?;
         let Some(engine) = rig::Engine::of(subject.how.dialect) else {
@@ -285,7 +285,7 @@ impl Common<'_> {
         Ok(programs)
     }
 
-    fn settings(&self, entry: &Entry, subject: &Subject) -> Result<Vec<(String, String)>> {
+    fn settings(&self, entry: &KeyValue, subject: &Subject) -> Result<Vec<(String, String)>> {
         let entries = self.source.table(entry, "{ shared_buffers = \"1GB\" }")?;
         if subject.how.dialect == Dialect::Sqlite {
             return Err(self.source.wrong(
@@ -311,7 +311,7 @@ impl Common<'_> {
     }
 
     /// Options of a SQLite database, as its own address knows them.
-    fn sqlite(&self, entry: &Entry, subject: &Subject, variant: &[Entry]) -> Result<Vec<(String, String)>> {
+    fn sqlite(&self, entry: &KeyValue, subject: &Subject, variant: &[KeyValue]) -> Result<Vec<(String, String)>> {
         let (source, entries) = (&self.source, self.source.table(entry, "{ journal = \"wal\" }")?);
         if subject.how.dialect != Dialect::Sqlite {
             return Err(source.wrong(
@@ -357,7 +357,7 @@ impl Common<'_> {
 
     fn statement_statistics(
         &self,
-        entries: &[Entry],
+        entries: &[KeyValue],
         subject: &Subject,
         asked: &mut Vec<(String, String)>,
     ) -> Result<bool> {
@@ -375,17 +375,17 @@ impl Common<'_> {
         Ok(wanted)
     }
 
-    fn factors(&self, entry: &Entry) -> Result<Vec<String>> {
+    fn factors(&self, entry: &KeyValue) -> Result<Vec<String>> {
         let wrong_type =
             || self.source.mistyped(entry, "text or a list of texts", "[\"engine\", \"adapter\"]");
         let values = match &entry.value.kind {
-            Kind::Text(_) => std::slice::from_ref(&entry.value),
-            Kind::List(values) if !values.is_empty() => values,
+            ValueKind::Text(_) => std::slice::from_ref(&entry.value),
+            ValueKind::List(values) if !values.is_empty() => values,
             _ => return Err(wrong_type()),
         };
         let mut factors = Vec::new();
         for value in values {
-            let Kind::Text(factor) = &value.kind else { return Err(wrong_type()) };
+            let ValueKind::Text(factor) = &value.kind else { return Err(wrong_type()) };
             factors::check(factor).map_err(|error| self.source.wrong(&value.span, error.to_string()))?;
             factors.push(factor.clone());
         }
@@ -393,8 +393,8 @@ impl Common<'_> {
     }
 
     /// A plain value of a setting.
-    fn scalar(&self, entry: &Entry) -> Result<String> {
-        if matches!(entry.value.kind, Kind::List(_) | Kind::Table(_) | Kind::Date) {
+    fn scalar(&self, entry: &KeyValue) -> Result<String> {
+        if matches!(entry.value.kind, ValueKind::List(_) | ValueKind::Table(_) | ValueKind::Date) {
             return Err(self.source.mistyped(entry, "text, a number, or true or false", "\"1GB\""));
         }
         let text = plain(&entry.value);

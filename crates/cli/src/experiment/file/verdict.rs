@@ -1,6 +1,6 @@
 //! `[verdict]`: what is compared, and what counts as a difference.
 
-use super::source::{Entry, Kind, Source, Span, get};
+use super::source::{KeyValue, ValueKind, Source, Span, get};
 use super::words::{Word, Words};
 use crate::compare::MARGIN;
 use anyhow::Result;
@@ -9,7 +9,7 @@ use schedule::plan::Criterion;
 use targets::Driven;
 
 /// What decides, the headline first.
-pub(super) fn read<W: Driven>(source: &Source<'_>, top: &[Entry]) -> Result<Vec<Criterion>> {
+pub(super) fn read<W: Driven>(source: &Source<'_>, top: &[KeyValue]) -> Result<Vec<Criterion>> {
     let entries = match get(top, "verdict") {
         Some(table) => source.table(table, "[verdict]")?,
         None => &[],
@@ -29,7 +29,7 @@ pub(super) fn read<W: Driven>(source: &Source<'_>, top: &[Entry]) -> Result<Vec<
 }
 
 /// What is compared, each by the name that the runner knows it by.
-fn metrics<W: Driven>(source: &Source<'_>, entries: &[Entry]) -> Result<Vec<String>> {
+fn metrics<W: Driven>(source: &Source<'_>, entries: &[KeyValue]) -> Result<Vec<String>> {
     let named = |name: &str, span: &Span| match Measured::named(name, W::KINDS) {
         Ok(measured) => Ok(measured.name()),
         Err(error) => Err(source.wrong(span, error)),
@@ -45,13 +45,13 @@ fn metrics<W: Driven>(source: &Source<'_>, entries: &[Entry]) -> Result<Vec<Stri
         (None, None) => return Ok(vec![Measured::Throughput.name()]),
     };
     let wrong = || source.mistyped(several, "a list of texts", "[\"throughput\", \"p99\"]");
-    let Kind::List(values) = &several.value.kind else { return Err(wrong()) };
+    let ValueKind::List(values) = &several.value.kind else { return Err(wrong()) };
     if values.is_empty() {
         return Err(source.wrong(&several.value.span, "an empty list compares nothing: name a metric"));
     }
     let mut metrics = Vec::new();
     for value in values {
-        let Kind::Text(name) = &value.kind else { return Err(wrong()) };
+        let ValueKind::Text(name) = &value.kind else { return Err(wrong()) };
         let metric = named(name, &value.span)?;
         if metrics.contains(&metric) {
             return Err(source.wrong(&value.span, format!("the metric `{metric}` is named twice")));
@@ -62,22 +62,22 @@ fn metrics<W: Driven>(source: &Source<'_>, entries: &[Entry]) -> Result<Vec<Stri
 }
 
 /// The share under `key` for each metric: one for all, or a table of one for each that it names.
-fn shares(source: &Source<'_>, entries: &[Entry], key: &str, metrics: &[String]) -> Result<Vec<Option<f64>>> {
+fn shares(source: &Source<'_>, entries: &[KeyValue], key: &str, metrics: &[String]) -> Result<Vec<Option<f64>>> {
     let Some(entry) = get(entries, key) else { return Ok(vec![None; metrics.len()]) };
-    let Kind::Table(of_each) = &entry.value.kind else {
+    let ValueKind::Table(of_each) = &entry.value.kind else {
         return Ok(vec![Some(share(source, entry)?); metrics.len()]);
     };
     let names: Vec<&str> = metrics.iter().map(String::as_str).collect();
     source.known(of_each, &format!("`{key}`"), &names)?;
     let of_metric = |metric: &&str| {
-        let found = get(of_each, metric).map(|found| Entry { key: key.to_owned(), ..found.clone() });
+        let found = get(of_each, metric).map(|found| KeyValue { key: key.to_owned(), ..found.clone() });
         found.map(|found| share(source, &found)).transpose()
     };
     names.iter().map(of_metric).collect()
 }
 
 /// A share, as `--max-loss` takes it.
-fn share(source: &Source<'_>, entry: &Entry) -> Result<f64> {
+fn share(source: &Source<'_>, entry: &KeyValue) -> Result<f64> {
     let word = Word::read(source, entry)?;
     let span = word.span.clone();
     let share = Words(vec![word]).line(source, &span)?.max_loss;

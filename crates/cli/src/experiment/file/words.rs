@@ -2,7 +2,7 @@
 //! cannot disagree about ranges, units and defaults.
 
 use super::expand::plain;
-use super::source::{Entry, Kind, Source, Span};
+use super::source::{KeyValue, ValueKind, Source, Span};
 use crate::{args, workloads};
 use anyhow::Result;
 use clap::Parser;
@@ -15,7 +15,7 @@ use workload::Chosen;
 /// What `compare` takes.
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true)]
-struct Line {
+struct VariantOptions {
     #[command(flatten)]
     compare: args::Compare,
 }
@@ -101,25 +101,25 @@ impl Word {
     ///
     /// # Errors
     /// When the type or the value is wrong.
-    pub(super) fn read(source: &Source<'_>, entry: &Entry) -> Result<Word> {
+    pub(super) fn read(source: &Source<'_>, entry: &KeyValue) -> Result<Word> {
         let key = entry.key.as_str();
         let weights: String;
-        if let (Type::Truth, Kind::Truth(is_on)) = (type_of(key), &entry.value.kind) {
+        if let (Type::Truth, ValueKind::Truth(is_on)) = (type_of(key), &entry.value.kind) {
             let typed = if *is_on { format!("--{key}") } else { String::new() };
             return Word::new(source, key, plain(&entry.value), typed, &entry.value.span);
         }
         let value = match (type_of(key), &entry.value.kind) {
-            (Type::Weights, Kind::Table(entries)) => {
-                let weight = |entry: &Entry| format!("{}={}", entry.key, plain(&entry.value));
+            (Type::Weights, ValueKind::Table(entries)) => {
+                let weight = |entry: &KeyValue| format!("{}={}", entry.key, plain(&entry.value));
                 weights = entries.iter().map(weight).collect::<Vec<_>>().join(",");
                 &weights
             }
             (Type::Weights, _) => {
                 return Err(source.mistyped(entry, "a table", "{ new-order = 45, payment = 43 }"));
             }
-            (Type::Whole | Type::Number | Type::Share, Kind::Whole(text)) => text,
-            (Type::Number | Type::Share, Kind::Decimal(text)) => text,
-            (Type::Text(_) | Type::Share, Kind::Text(text)) => text,
+            (Type::Whole | Type::Number | Type::Share, ValueKind::Whole(text)) => text,
+            (Type::Number | Type::Share, ValueKind::Decimal(text)) => text,
+            (Type::Text(_) | Type::Share, ValueKind::Text(text)) => text,
             (Type::Whole, _) => return Err(source.mistyped(entry, "a whole number", "8")),
             (Type::Number, _) => return Err(source.mistyped(entry, "a number", "250")),
             (Type::Truth, _) => return Err(source.mistyped(entry, "true or false", "true")),
@@ -159,7 +159,7 @@ pub(super) fn parameters<W: Driven>() -> impl Iterator<Item = &'static str> {
 fn line(words: &[Word]) -> Result<args::Compare, clap::Error> {
     let sides = ["a", "b"].into_iter();
     let typed = words.iter().map(|word| word.typed.as_str()).filter(|typed| !typed.is_empty());
-    Line::try_parse_from(sides.chain(typed)).map(|line| line.compare)
+    VariantOptions::try_parse_from(sides.chain(typed)).map(|line| line.compare)
 }
 
 /// Why the command line refuses a value, without its own way of saying where.

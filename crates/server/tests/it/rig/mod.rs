@@ -173,12 +173,12 @@ impl Running {
     }
 
     /// One call on a connection of its own.
-    pub(crate) fn add(&self, a: u32, b: u32) -> Answer {
+    pub(crate) fn add(&self, a: u32, b: u32) -> ServerAnswer {
         self.client().add(a, b)
     }
 
     /// One call on a connection and a thread of its own.
-    pub(crate) fn add_later(&self, a: u32, b: u32) -> JoinHandle<Answer> {
+    pub(crate) fn add_later(&self, a: u32, b: u32) -> JoinHandle<ServerAnswer> {
         let addr = self.addr;
         std::thread::spawn(move || Client::connect(addr).add(a, b))
     }
@@ -220,13 +220,13 @@ pub(crate) struct Client {
 }
 
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ServerAnswer {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
-impl Answer {
+impl ServerAnswer {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let line = self
             .head
@@ -260,12 +260,12 @@ impl Client {
     }
 
     /// The next answer; `None` if the server closed instead.
-    pub(crate) fn receive(&mut self) -> Option<Answer> {
+    pub(crate) fn receive(&mut self) -> Option<ServerAnswer> {
         loop {
             if let Some(end) = self.buffer.windows(4).position(|window| window == b"\r\n\r\n") {
                 let head = String::from_utf8(self.buffer[..end].to_vec()).unwrap();
                 let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-                let mut answer = Answer { status, head, body: String::new() };
+                let mut answer = ServerAnswer { status, head, body: String::new() };
                 let length: usize = answer.header("content-length").unwrap_or("0").parse().unwrap();
                 if self.buffer.len() >= end + 4 + length {
                     let rest = self.buffer.split_off(end + 4 + length);
@@ -286,12 +286,12 @@ impl Client {
         }
     }
 
-    pub(crate) fn exchange(&mut self, bytes: impl AsRef<[u8]>) -> Answer {
+    pub(crate) fn exchange(&mut self, bytes: impl AsRef<[u8]>) -> ServerAnswer {
         self.send(bytes);
         self.receive().expect("the server closed without an answer")
     }
 
-    pub(crate) fn add(&mut self, a: u32, b: u32) -> Answer {
+    pub(crate) fn add(&mut self, a: u32, b: u32) -> ServerAnswer {
         self.exchange(post(&format!(r#"{{"a":{a},"b":{b}}}"#)))
     }
 }
