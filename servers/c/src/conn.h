@@ -41,6 +41,8 @@ struct work {
   unsigned statements;
   uint64_t rows;
   unsigned commits;
+  /* Connections that were opened again because they had been closed between calls. */
+  unsigned reconnects;
   int64_t begin_ns;
   int64_t query_ns;
   int64_t commit_ns;

@@ -27,13 +27,16 @@ static void server_timing(const struct client *client, char into[HEADER_MOST]) {
   }
 }
 
-static void add_effort(const struct client *client, struct MHD_Response *response) {
+static void add_work(const struct client *client, struct MHD_Response *response) {
   const struct work *work = &client->job.work;
   char value[HEADER_MOST];
   server_timing(client, value);
   MHD_add_response_header(response, "server-timing", value);
-  snprintf(value, sizeof value, "attempts=%u, statements=%u, rows=%" PRIu64 ", commits=%u", work->attempts,
-           work->statements, work->rows, work->commits);
+  int length = snprintf(value, sizeof value, "attempts=%u, statements=%u, rows=%" PRIu64 ", commits=%u", work->attempts,
+                        work->statements, work->rows, work->commits);
+  if (work->reconnects > 0 && length > 0 && (size_t)length < sizeof value) {
+    snprintf(value + length, sizeof value - (size_t)length, ", reconnects=%u", work->reconnects);
+  }
   MHD_add_response_header(response, "stackmark-work", value);
 }
 
@@ -47,7 +50,7 @@ static enum MHD_Result send_it(struct client *client, unsigned status, struct MH
   if (closes || client->is_over || atomic_load(&client->server->stopping)) {
     MHD_add_response_header(response, "connection", "close");
   }
-  add_effort(client, response);
+  add_work(client, response);
   enum MHD_Result result = MHD_queue_response(client->connection, status, response);
   MHD_destroy_response(response);
   return result;

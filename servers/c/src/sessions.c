@@ -126,10 +126,11 @@ static void drop_broken(struct slot *slot) {
 }
 
 /* A connection that can be used, or a fault. */
-static bool make_ready(struct slot *slot, struct fault *fault) {
+static bool make_ready(struct slot *slot, unsigned *reconnects, struct fault *fault) {
   struct open_error error;
   if (slot->conn != NULL && !conn_is_alive(slot->conn)) {
     drop_broken(slot);
+    *reconnects = 1;
   }
   if (slot->conn == NULL) {
     slot->conn = open_one(slot, NULL, &error);
@@ -156,7 +157,8 @@ static void run_on(struct slot *slot, struct job *job) {
     job->fault = fault_refused(REASON_SHEDDING);
     return;
   }
-  if (!make_ready(slot, &job->fault)) {
+  unsigned reconnects = 0;
+  if (!make_ready(slot, &reconnects, &job->fault)) {
     return;
   }
   struct conn *conn = slot->conn;
@@ -167,6 +169,7 @@ static void run_on(struct slot *slot, struct job *job) {
   conn->work = (struct work){0};
   workload_run(options->workload, conn, options->database->engine, job->call, &job->outcome);
   job->work = conn->work;
+  job->work.reconnects = reconnects;
   job->fault = conn->fault;
   bool cut = disarm(slot);
   if (cut && job->fault.kind == FAULT_IN_DOUBT) {

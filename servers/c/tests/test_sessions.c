@@ -158,7 +158,7 @@ static void a_broken_connection_is_replaced_when_it_is_next_used(void) {
   engine.down = true;
   CHECK(run_one(sessions, &work).reason == REASON_UNREACHABLE && engine.open_now == 0);
   engine.down = false;
-  CHECK(run_one(sessions, &work).kind == FAULT_NONE && engine.open_now == 1 && engine.opened == 2);
+  CHECK(run_one(sessions, &work).kind == FAULT_NONE && engine.open_now == 1 && engine.opened == 2 && work.reconnects == 0);
   sessions_close(sessions);
   CHECK(engine.open_now == 0);
 }

@@ -12,12 +12,27 @@ class Work:
     What is neither waiting nor the engine's is `encode`: reading the call and writing the answer.
     """
 
-    __slots__ = ("attempts", "begin", "begun", "commit", "commits", "ended", "pool", "query", "rows", "started", "statements")
+    __slots__ = (
+        "attempts",
+        "begin",
+        "begun",
+        "commit",
+        "commits",
+        "ended",
+        "pool",
+        "query",
+        "reconnects",
+        "rows",
+        "started",
+        "statements",
+    )
 
     def __init__(self) -> None:
         self.begun = now()
         self.started = self.ended = 0
         self.attempts = self.statements = self.rows = self.commits = 0
+        self.reconnects = 0
+        """Connections that were opened again because they had been closed between calls."""
         self.pool = self.begin = self.query = self.commit = 0
 
     def headers(self) -> list[tuple[bytes, bytes]]:
@@ -33,4 +48,6 @@ class Work:
             total / 1e6,
         )
         work = WORK % (self.attempts, self.statements, self.rows, self.commits)
+        if self.reconnects:
+            work += f", reconnects={self.reconnects}"
         return [(b"server-timing", timing.encode()), (b"stackmark-work", work.encode())]

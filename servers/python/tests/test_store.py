@@ -97,7 +97,8 @@ def test_a_connection_that_is_gone_is_replaced_before_it_is_used():
 
     gone = Scripted()
     gone.lost = True
-    assert run(gone, raising(), reopened)[0] == "done"
+    outcome, work = run(gone, raising(), reopened)
+    assert (outcome, work.reconnects) == ("done", 1)
     assert gone.sent == []
     outcome, _ = run(gone, raising(), refused)
     assert isinstance(outcome, Refused)

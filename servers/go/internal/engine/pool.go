@@ -64,17 +64,17 @@ func NewPool(opener Opener, size int, log func(line string)) (*Pool, error) {
 }
 
 // Run runs a call on the next connection that is free.
-func (p *Pool) Run(kind Kind, effort *Effort, body Body) *Fault {
+func (p *Pool) Run(kind Kind, work *CallWork, body Body) *Fault {
 	asked := time.Now()
 	slot, fault := p.take()
 	taken := time.Now()
-	effort.Pool = taken.Sub(asked)
+	work.Pool = taken.Sub(asked)
 	if fault != nil {
 		return fault
 	}
 	slot.taken.Store(taken.UnixNano())
 	defer p.put(slot)
-	return p.runOn(slot, asked.Add(CallMax), taken, kind, effort, body)
+	return p.runOn(slot, asked.Add(CallMax), taken, kind, work, body)
 }
 
 func (p *Pool) take() (*slot, *Fault) {
@@ -104,7 +104,7 @@ func (p *Pool) put(slot *slot) {
 	p.free <- slot
 }
 
-func (p *Pool) runOn(slot *slot, deadline, now time.Time, kind Kind, effort *Effort, body Body) (fault *Fault) {
+func (p *Pool) runOn(slot *slot, deadline, now time.Time, kind Kind, work *CallWork, body Body) (fault *Fault) {
 	session := &slot.session
 	// A panic is a defect of the call, whose connection is in an unknown state.
 	defer func() {
@@ -125,12 +125,13 @@ func (p *Pool) runOn(slot *slot, deadline, now time.Time, kind Kind, effort *Eff
 		if now.Sub(slot.since) > quiet && !session.conn.IsAlive() {
 			session.conn.Close()
 			session.conn = nil
+			work.Reconnects++
 		}
 	}
 	if session.conn == nil {
 		opened := time.Now()
 		conn, err := p.opener.Open(deadline)
-		effort.Pool += time.Since(opened)
+		work.Pool += time.Since(opened)
 		if err != nil {
 			p.log(fmt.Sprintf("no connection: %v", err))
 			if unusable, known := err.(*OpenError); known && !unusable.Unreachable {
@@ -141,7 +142,7 @@ func (p *Pool) runOn(slot *slot, deadline, now time.Time, kind Kind, effort *Eff
 		session.conn = conn
 		conn.SetDeadline(deadline)
 	}
-	return session.run(kind, effort, body)
+	return session.run(kind, work, body)
 }
 
 // Close closes the connections that are free within a time. Whether these were all.

@@ -56,7 +56,7 @@ func TestThereAreNeverMoreConnectionsThanAsked(t *testing.T) {
 	var calls sync.WaitGroup
 	for range 200 {
 		calls.Go(func() {
-			fault := made.Run(OneWrite, new(Effort), func(*Session) (bool, error) {
+			fault := made.Run(OneWrite, new(CallWork), func(*Session) (bool, error) {
 				if now := busy.Add(1); now > most.Load() {
 					most.Store(now)
 				}
@@ -86,7 +86,7 @@ func TestCallsThatHaveAConnectionAreKnown(t *testing.T) {
 		}
 		return true, nil
 	}
-	if fault := made.Run(Write, new(Effort), running); fault != nil || len(made.Busy()) != 0 {
+	if fault := made.Run(Write, new(CallWork), running); fault != nil || len(made.Busy()) != 0 {
 		t.Error(fault, made.Busy())
 	}
 }
@@ -95,15 +95,15 @@ func TestABrokenConnectionIsReplacedWhenItIsNextUsed(t *testing.T) {
 	var of fake
 	made := pool(t, &of, 1)
 	lost := func(*Session) (bool, error) { return false, ConnectionLost }
-	if fault := made.Run(Write, new(Effort), lost); fault != ConnectionLost || of.open.Load() != 0 {
+	if fault := made.Run(Write, new(CallWork), lost); fault != ConnectionLost || of.open.Load() != 0 {
 		t.Fatal(fault, of.open.Load())
 	}
 	of.refuse.Store(true)
-	if fault := made.Run(Write, new(Effort), nothing); fault != Unreachable {
+	if fault := made.Run(Write, new(CallWork), nothing); fault != Unreachable {
 		t.Fatal(fault)
 	}
 	of.refuse.Store(false)
-	if fault := made.Run(Write, new(Effort), nothing); fault != nil || of.opened.Load() != 2 {
+	if fault := made.Run(Write, new(CallWork), nothing); fault != nil || of.opened.Load() != 2 {
 		t.Fatal(fault)
 	}
 }
@@ -115,8 +115,12 @@ func TestAConnectionThatDiedInItsSleepIsReplacedBeforeItIsUsed(t *testing.T) {
 	slot := <-made.free
 	slot.since = slot.since.Add(-time.Minute)
 	made.free <- slot
-	if fault := made.Run(OneWrite, new(Effort), nothing); fault != nil || of.opened.Load() != 2 || of.open.Load() != 1 {
+	var work CallWork
+	if fault := made.Run(OneWrite, &work, nothing); fault != nil || of.opened.Load() != 2 || of.open.Load() != 1 {
 		t.Error(fault, of.opened.Load(), of.open.Load())
+	}
+	if work.Reconnects != 1 {
+		t.Error(work)
 	}
 }
 
@@ -126,37 +130,37 @@ func TestOnlyConflictsAreTriedAgain(t *testing.T) {
 		attempts int64
 	}{{Deadlock, 10}, {Serialization, 10}, {CommitUnanswered, 1}, {Unreachable, 1}, {errors.New("x"), 1}} {
 		var of fake
-		var effort Effort
-		fault := pool(t, &of, 1).Run(Write, &effort, func(s *Session) (bool, error) {
+		var work CallWork
+		fault := pool(t, &of, 1).Run(Write, &work, func(s *Session) (bool, error) {
 			_, _ = s.Exec(0)
 			return false, row.fault
 		})
-		if fault == nil || effort.Attempts != row.attempts || effort.Statements != row.attempts || effort.Rows != 2*row.attempts || effort.Commits != 0 {
-			t.Error(row, fault, effort)
+		if fault == nil || work.Attempts != row.attempts || work.Statements != row.attempts || work.Rows != 2*row.attempts || work.Commits != 0 {
+			t.Error(row, fault, work)
 		}
 	}
 }
 
 func TestWhatIsDeclinedIsRolledBack(t *testing.T) {
 	var of fake
-	var effort Effort
+	var work CallWork
 	made := pool(t, &of, 1)
-	_ = made.Run(Write, &effort, func(*Session) (bool, error) { return false, nil })
-	_ = made.Run(Write, &effort, nothing)
-	_ = made.Run(OneWrite, &effort, nothing)
-	if len(of.ended) != 2 || of.ended[0] != "rollback" || of.ended[1] != "commit" || effort.Commits != 2 {
-		t.Error(of.ended, effort)
+	_ = made.Run(Write, &work, func(*Session) (bool, error) { return false, nil })
+	_ = made.Run(Write, &work, nothing)
+	_ = made.Run(OneWrite, &work, nothing)
+	if len(of.ended) != 2 || of.ended[0] != "rollback" || of.ended[1] != "commit" || work.Commits != 2 {
+		t.Error(of.ended, work)
 	}
 }
 
 func TestAPanicIsADefectAndCostsTheConnection(t *testing.T) {
 	var of fake
 	made := pool(t, &of, 1)
-	fault := made.Run(Write, new(Effort), func(*Session) (bool, error) { panic("x") })
+	fault := made.Run(Write, new(CallWork), func(*Session) (bool, error) { panic("x") })
 	if fault == nil || fault.Class != Defect || of.open.Load() != 0 {
 		t.Error(fault)
 	}
-	if fault := made.Run(Write, new(Effort), nothing); fault != nil {
+	if fault := made.Run(Write, new(CallWork), nothing); fault != nil {
 		t.Error(fault)
 	}
 }
@@ -166,7 +170,7 @@ func TestTheQueueHasAnEnd(t *testing.T) {
 	made := pool(t, &of, 1)
 	made.waiting.Store(QueuedMax)
 	slot := <-made.free
-	if fault := made.Run(Write, new(Effort), nothing); fault != QueueFull {
+	if fault := made.Run(Write, new(CallWork), nothing); fault != QueueFull {
 		t.Error(fault)
 	}
 	made.free <- slot

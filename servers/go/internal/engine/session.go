@@ -6,19 +6,21 @@ import "time"
 // caller wait already.
 const attemptsMax = 10
 
-// Effort is what a call took, summed over its attempts.
-type Effort struct {
+// CallWork is what a call took, summed over its attempts.
+type CallWork struct {
 	Attempts, Statements, Rows, Commits int64
+	// Reconnects counts connections that were opened again because they had been closed between calls.
+	Reconnects int64
 	// Spent in waiting for a connection, and then in its transaction.
 	Pool, Begin, Query, Commit time.Duration
 }
 
 // Session runs calls on a connection and counts what they take. It has scratch space for parameters.
 type Session struct {
-	conn   Conn
-	kind   Kind
-	args   []any
-	effort *Effort
+	conn Conn
+	kind Kind
+	args []any
+	work *CallWork
 }
 
 // Body is what a call does between begin and commit. It says whether what was done is to stay; it may be called again, from
@@ -26,8 +28,8 @@ type Session struct {
 type Body func(s *Session) (commit bool, err error)
 
 // run makes attempts until one ends without a conflict.
-func (s *Session) run(kind Kind, effort *Effort, body Body) (fault *Fault) {
-	s.kind, s.effort = kind, effort
+func (s *Session) run(kind Kind, work *CallWork, body Body) (fault *Fault) {
+	s.kind, s.work = kind, work
 	for range attemptsMax {
 		fault = s.attempt(body)
 		if fault == nil || fault.Class != Conflict {
@@ -38,7 +40,7 @@ func (s *Session) run(kind Kind, effort *Effort, body Body) (fault *Fault) {
 }
 
 func (s *Session) attempt(body Body) *Fault {
-	s.effort.Attempts++
+	s.work.Attempts++
 	if s.kind == Steps {
 		_, err := body(s)
 		return faultOf(err)
@@ -58,16 +60,16 @@ func (s *Session) transaction(kind Kind, body Body) *Fault {
 	asked := time.Now()
 	err := s.conn.Begin(kind)
 	begun := time.Now()
-	s.effort.Begin += begun.Sub(asked)
+	s.work.Begin += begun.Sub(asked)
 	if err != nil {
 		return faultOf(err)
 	}
 	commit, err := body(s)
 	ended := time.Now()
-	s.effort.Query += ended.Sub(begun)
+	s.work.Query += ended.Sub(begun)
 	if kind.IsOne() && err == nil {
 		if commit {
-			s.effort.Commits++
+			s.work.Commits++
 		}
 		return nil
 	}
@@ -81,12 +83,12 @@ func (s *Session) transaction(kind Kind, body Body) *Fault {
 		}
 	case commit:
 		if err = s.conn.Commit(); err == nil {
-			s.effort.Commits++
+			s.work.Commits++
 		}
 	default:
 		err = s.conn.Rollback()
 	}
-	s.effort.Commit += time.Since(ended)
+	s.work.Commit += time.Since(ended)
 	return faultOf(err)
 }
 
@@ -106,8 +108,8 @@ func (s *Session) Exec(statement int, args ...any) (int64, error) {
 	s.args = append(s.args[:0], args...)
 	changed, err := s.conn.Exec(statement, s.args)
 	if err == nil {
-		s.effort.Statements++
-		s.effort.Rows += changed
+		s.work.Statements++
+		s.work.Rows += changed
 	}
 	return changed, err
 }
@@ -116,8 +118,8 @@ func (s *Session) Exec(statement int, args ...any) (int64, error) {
 func (s *Session) ExecMany(statement int, args []any) (int64, error) {
 	changed, err := s.conn.Exec(statement, args)
 	if err == nil {
-		s.effort.Statements++
-		s.effort.Rows += changed
+		s.work.Statements++
+		s.work.Rows += changed
 	}
 	return changed, err
 }
@@ -131,8 +133,8 @@ func (s *Session) Rows(statement int, read func(row Row), args ...any) (int64, e
 		read(row)
 	})
 	if err == nil {
-		s.effort.Statements++
-		s.effort.Rows += rows
+		s.work.Statements++
+		s.work.Rows += rows
 	}
 	return rows, err
 }
@@ -148,9 +150,9 @@ func (s *Session) One(statement int, read func(row Row), args ...any) (bool, err
 		}
 	})
 	if err == nil {
-		s.effort.Statements++
+		s.work.Statements++
 		if found {
-			s.effort.Rows++
+			s.work.Rows++
 		}
 	}
 	return found, err

@@ -42,7 +42,7 @@ func Run(stop context.Context, log func(line string), turn func() (done int, err
 // Transaction runs one on a pool, and says whether it was committed: a conflict is no error, since somebody else was there at the same
 // moment.
 func Transaction(pool *engine.Pool, kind engine.Kind, body engine.Body) (committed bool, err error) {
-	switch fault := pool.Run(kind, new(engine.Effort), body); {
+	switch fault := pool.Run(kind, new(engine.CallWork), body); {
 	case fault == nil:
 		return true, nil
 	case fault.Class == engine.Conflict:

@@ -110,7 +110,7 @@ type message struct {
 
 func (r *Relay) relay(from, to int) (int, error) {
 	var messages []message
-	fault := r.pools[from].Run(engine.OneRead, new(engine.Effort), func(s *engine.Session) (_ bool, err error) {
+	fault := r.pools[from].Run(engine.OneRead, new(engine.CallWork), func(s *engine.Session) (_ bool, err error) {
 		messages, err = r.read(s, to)
 		return true, err
 	})
@@ -118,14 +118,14 @@ func (r *Relay) relay(from, to int) (int, error) {
 		return 0, wrong(from, fault)
 	}
 	batch := rand.Int64()
-	fault = r.pools[to].Run(engine.Write, new(engine.Effort), func(s *engine.Session) (bool, error) {
+	fault = r.pools[to].Run(engine.Write, new(engine.CallWork), func(s *engine.Session) (bool, error) {
 		return true, give(s, batch, messages)
 	})
 	if fault != nil {
 		// What was not given is not settled.
 		return 0, wrong(to, fault)
 	}
-	fault = r.pools[from].Run(engine.Write, new(engine.Effort), func(s *engine.Session) (bool, error) {
+	fault = r.pools[from].Run(engine.Write, new(engine.CallWork), func(s *engine.Session) (bool, error) {
 		return true, settle(s, batch, messages)
 	})
 	if fault != nil {

@@ -19,7 +19,7 @@ var (
 // timing is when the parts of a call ended, and what the engine took of it.
 type timing struct {
 	begun, decoded, ran time.Time
-	effort              engine.Effort
+	work                engine.CallWork
 }
 
 // refuse answers with a problem, without a call.
@@ -75,11 +75,11 @@ func (s *Service) write(w http.ResponseWriter, x *exchange, problem *Problem, ti
 		header["Content-Length"] = []string{strconv.Itoa(len(answer.Body))}
 	}
 	x.text = timing.appendWork(x.text[:0])
-	work := len(x.text)
+	end := len(x.text)
 	x.text = timing.append(x.text, time.Now())
 	// One text and one slice for both.
 	both := string(x.text)
-	values := []string{both[:work], both[work:]}
+	values := []string{both[:end], both[end:]}
 	header["Stackmark-Work"], header["Server-Timing"] = values[:1:1], values[1:]
 	w.WriteHeader(answer.Status)
 	if answer.Status != http.StatusNoContent {
@@ -89,16 +89,20 @@ func (s *Service) write(w http.ResponseWriter, x *exchange, problem *Problem, ti
 }
 
 func (t *timing) appendWork(into []byte) []byte {
-	into = strconv.AppendInt(append(into, "attempts="...), t.effort.Attempts, 10)
-	into = strconv.AppendInt(append(into, ", statements="...), t.effort.Statements, 10)
-	into = strconv.AppendInt(append(into, ", rows="...), t.effort.Rows, 10)
-	return strconv.AppendInt(append(into, ", commits="...), t.effort.Commits, 10)
+	into = strconv.AppendInt(append(into, "attempts="...), t.work.Attempts, 10)
+	into = strconv.AppendInt(append(into, ", statements="...), t.work.Statements, 10)
+	into = strconv.AppendInt(append(into, ", rows="...), t.work.Rows, 10)
+	into = strconv.AppendInt(append(into, ", commits="...), t.work.Commits, 10)
+	if t.work.Reconnects > 0 {
+		into = strconv.AppendInt(append(into, ", reconnects="...), t.work.Reconnects, 10)
+	}
+	return into
 }
 
 // append writes Server-Timing. Waiting is for a connection alone: a handler has a goroutine of its own, so that nothing queues
 // for a session beside that. What lies between the parts of the engine belongs to none of them.
 func (t *timing) append(into []byte, now time.Time) []byte {
-	spent := &t.effort
+	spent := &t.work
 	into = append(into, "queue;dur=0"...)
 	into = appendMillis(append(into, ", pool;dur="...), spent.Pool)
 	into = appendMillis(append(into, ", begin;dur="...), spent.Begin)

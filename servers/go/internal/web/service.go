@@ -110,7 +110,7 @@ func (s *Service) call(w http.ResponseWriter, r *http.Request, method *method, i
 	timing.decoded = time.Now()
 	x.answer.reset()
 	if problem == nil {
-		fault := s.run(&call, x, &timing.effort)
+		fault := s.run(&call, x, &timing.work)
 		timing.ran = time.Now()
 		if fault != nil {
 			problem = problemOf(fault)
@@ -131,11 +131,11 @@ func (s *Service) call(w http.ResponseWriter, r *http.Request, method *method, i
 	s.write(w, x, problem, &timing)
 }
 
-func (s *Service) run(call *Call, x *exchange, effort *engine.Effort) *engine.Fault {
+func (s *Service) run(call *Call, x *exchange, work *engine.CallWork) *engine.Fault {
 	if s.stopping.Load() {
 		return engine.Shedding
 	}
-	return s.pools[call.Store].Run(call.Kind, effort, func(session *engine.Session) (bool, error) {
+	return s.pools[call.Store].Run(call.Kind, work, func(session *engine.Session) (bool, error) {
 		x.answer.reset()
 		return call.Run(session, &x.answer)
 	})
