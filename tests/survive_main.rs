@@ -8,6 +8,7 @@
 
 mod survive_cut;
 mod survive_faults;
+mod survive_honest;
 mod survive_hostile;
 mod survive_idle;
 mod survive_kill;

@@ -1,0 +1,117 @@
+//! Servers that answer as they should: no check of a run fails, with one client, with few and with many over the same rows, and none
+//! of a drill that kills them.
+//!
+//! Only in the extended tests, once; `STACKMARK_HONEST_RUNS` says how often each server is run and killed.
+
+mod extended {
+    use crate::workdir::{Ran, Running, Workdir, parse};
+    use crate::{assert_audited, book, command_on, driver, in_other_languages, loaded, start_in_other_language};
+    use rig::Engine;
+    use stackmark_tests::engines::Held;
+
+    const WORKLOADS: [&str; 5] = ["tpcc", "tpcb", "catalogue", "transfer", "booking"];
+    /// Of the run and those after it. On the golden data many clients meet at few rows, so that calls are retried.
+    const CLIENTS: [u32; 3] = [64, 8, 1];
+    const CALLS: u32 = 2_000;
+
+    fn runs() -> u32 {
+        std::env::var("STACKMARK_HONEST_RUNS").map_or(1, |runs| runs.parse().unwrap())
+    }
+
+    /// The arguments of a run, without its subject.
+    fn plan(run: u32) -> String {
+        let clients = CLIENTS[run as usize % CLIENTS.len()];
+        format!("--clients {clients} --warmup 0s --calls {CALLS} --seed {run} --json")
+    }
+
+    /// Every check of the run passed, and every call came to its end.
+    #[track_caller]
+    fn assert_honest(line: &str, ran: &Ran) {
+        assert!(matches!(ran.code(), 0 | 1), "{line}: {ran:?}");
+        let trial = &parse(&ran.out)["trials"][0];
+        assert_eq!(trial["state"], "complete", "{line}: {}", ran.err);
+        assert_audited(trial);
+        let rules = trial["rules"].as_array().unwrap();
+        let bad: Vec<_> = rules.iter().filter(|rule| rule["severity"] == "bad").collect();
+        assert!(bad.is_empty(), "{line}: {bad:#?}");
+        let faults = ["refused", "in_doubt", "defect"].map(|column| book(trial, column));
+        assert_eq!(faults, [0; 3], "{line}: {}", trial["overall"]["call_counts"]);
+        assert!(book(trial, "committed") > 0, "{line}");
+    }
+
+    #[track_caller]
+    fn assert_survived(line: &str, ran: &Ran) {
+        assert_eq!(ran.code(), 0, "{line}: {}{}", ran.out, ran.err);
+    }
+
+    /// Runs each server of an engine on one loaded database for each workload.
+    fn run_all(engine: Engine) {
+        let mut server = Held::of(engine);
+        for workload in WORKLOADS {
+            let url = loaded(&mut server, workload);
+            let ours = format!("{workload}/{}", driver(engine).replacen('/', "/axum+", 1));
+            let others = in_other_languages(workload, engine);
+            for run in 0..runs() {
+                let line = format!("run {ours} {}", plan(run));
+                let workdir = Workdir::empty();
+                assert_honest(&line, &Running::start(command_on(&workdir, &line, &url)).end());
+                for other in &others {
+                    let (line, workdir) = (format!("run {other} {}", plan(run)), Workdir::empty());
+                    assert_honest(&line, &start_in_other_language(&workdir, &line, &url).end());
+                }
+            }
+        }
+    }
+
+    /// Kills each server of an engine under load.
+    fn kill_all(engine: Engine) {
+        for workload in WORKLOADS {
+            let ours = format!("{workload}/{}", driver(engine).replacen('/', "/axum+", 1));
+            for subject in [ours].into_iter().chain(in_other_languages(workload, engine)) {
+                let line = format!("drill {subject} --only server:kill --scale 1 --faults {}", runs());
+                let workdir = Workdir::empty();
+                let mut command = workdir.command(&line);
+                // Go builds into a folder of the user's.
+                command.envs(std::env::var_os("HOME").map(|home| ("HOME", home)));
+                assert_survived(&line, &Running::start(command).end());
+            }
+        }
+    }
+
+    #[test]
+    fn no_check_fails_of_a_server_on_postgresql() {
+        run_all(Engine::Postgres);
+    }
+
+    #[test]
+    fn no_check_fails_of_a_server_on_mariadb() {
+        run_all(Engine::MariaDb);
+    }
+
+    #[test]
+    fn no_check_fails_of_a_server_on_sqlite() {
+        let workdir = Workdir::empty();
+        for workload in WORKLOADS {
+            let load = workdir.command(&format!("load {workload} --golden --db sqlite:{workload}.db"));
+            let ran = Running::start(load).end();
+            assert_eq!(ran.code(), 0, "{ran:?}");
+            let subject = format!("{workload}/sqlite/axum+rusqlite");
+            for run in 0..runs() {
+                let line = format!("run {subject} --db sqlite:{workload}.db {}", plan(run));
+                assert_honest(&line, &Running::start(workdir.command(&line)).end());
+            }
+            let line = format!("drill {subject} --only server:kill --faults {}", runs());
+            assert_survived(&line, &Running::start(workdir.command(&line)).end());
+        }
+    }
+
+    #[test]
+    fn nothing_is_lost_when_a_server_on_postgresql_is_killed() {
+        kill_all(Engine::Postgres);
+    }
+
+    #[test]
+    fn nothing_is_lost_when_a_server_on_mariadb_is_killed() {
+        kill_all(Engine::MariaDb);
+    }
+}
