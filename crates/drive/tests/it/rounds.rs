@@ -8,6 +8,7 @@ use measure::{Monotonic, Phase, measured_length};
 use model::{CallWork, Fault, Home, Ledger, Nanos, OpenError, Session, Stack, Target};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// What sessions of a target have done.
 #[derive(Default)]
@@ -19,15 +20,18 @@ struct Seen {
     highest: AtomicU64,
 }
 
-/// Sessions that answer at once; a call out of turn panics.
+/// Sessions that answer after a time; a call out of turn panics.
+#[derive(Clone, Default)]
 struct TurnTarget<const TASK: bool> {
     seen: Arc<Seen>,
     /// Whose turn it is.
     turn: Arc<AtomicU32>,
     own: u32,
+    /// What each call takes; only tasks can wait.
+    takes: Duration,
 }
 
-struct TurnSession<const TASK: bool>(Arc<Seen>, Arc<AtomicU32>, u32);
+struct TurnSession<const TASK: bool>(TurnTarget<TASK>);
 
 impl<const TASK: bool> Target<Toy> for TurnTarget<TASK> {
     type Session = TurnSession<TASK>;
@@ -38,7 +42,7 @@ impl<const TASK: bool> Target<Toy> for TurnTarget<TASK> {
 
     async fn open(&self, _worker: u32) -> Result<TurnSession<TASK>, OpenError> {
         self.seen.opened.fetch_add(1, Ordering::Relaxed);
-        Ok(TurnSession(Arc::clone(&self.seen), Arc::clone(&self.turn), self.own))
+        Ok(TurnSession(self.clone()))
     }
 
     fn stack(&self) -> Stack {
@@ -48,21 +52,24 @@ impl<const TASK: bool> Target<Toy> for TurnTarget<TASK> {
 
 impl<const TASK: bool> Session<Toy> for TurnSession<TASK> {
     async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
-        let TurnSession(seen, turn, own) = self;
+        let TurnSession(TurnTarget { seen, turn, own, takes }) = self;
         assert_eq!(turn.load(Ordering::Relaxed), *own, "a call out of turn");
         work.attempts = 1;
         seen.calls.fetch_add(1, Ordering::Relaxed);
         seen.highest.fetch_max(call.number, Ordering::Relaxed);
-        if TASK {
+        if *takes > Duration::ZERO {
+            tokio::time::sleep(*takes).await;
+        } else if TASK {
             tokio::task::yield_now().await;
         }
+        assert_eq!(turn.load(Ordering::Relaxed), *own, "an answer out of turn");
         Ok(Outcome::Done)
     }
 }
 
 impl<const TASK: bool> Drop for TurnSession<TASK> {
     fn drop(&mut self) {
-        self.0.closed.fetch_add(1, Ordering::Relaxed);
+        self.0.seen.closed.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -89,7 +96,8 @@ fn take_turns<const TASK: bool>(arrivals: Arrivals) {
     let mut sides: Vec<_> = (0..2)
         .map(|own| {
             let seen = Arc::new(Seen::default());
-            let target = TurnTarget::<TASK> { seen: Arc::clone(&seen), turn: Arc::clone(&turn), own };
+            let (seen_there, turn) = (Arc::clone(&seen), Arc::clone(&turn));
+            let target = TurnTarget::<TASK> { seen: seen_there, turn, own, ..TurnTarget::default() };
             let generator = Generator::open(&plan, &Arc::new(target), |_| Numbers::new(0), clock);
             (generator.unwrap(), seen, Posted::default())
         })
@@ -164,7 +172,7 @@ fn generators_take_turns_with_the_sessions_that_they_opened_first() {
 #[test]
 fn a_worker_that_panics_in_a_later_round_is_reported_and_the_generator_can_be_dropped() {
     let turn = Arc::new(AtomicU32::new(0));
-    let target = TurnTarget::<true> { seen: Arc::default(), turn: Arc::clone(&turn), own: 0 };
+    let target = TurnTarget::<true> { turn: Arc::clone(&turn), ..TurnTarget::default() };
     let plan = plan(Arrivals::Closed);
     let inputs = |_| Numbers::new(0);
     let mut generator = Generator::open(&plan, &Arc::new(target), inputs, Monotonic::start()).unwrap();
@@ -176,11 +184,38 @@ fn a_worker_that_panics_in_a_later_round_is_reported_and_the_generator_can_be_dr
     assert!(again.contains("a worker panicked: in an earlier round"), "{again}");
 }
 
+/// Each call takes longer than a round: the next side waits for it, and it counts for the side that made it.
+#[test]
+fn calls_that_outlast_their_round_end_in_it_and_count_for_their_own_side() {
+    let turn = Arc::new(AtomicU32::new(0));
+    let plan = Plan { warmup: Nanos(0), ..plan(Arrivals::Closed) };
+    let takes = Duration::from(plan.measured) * 3;
+    let mut sides: Vec<_> = (0..2)
+        .map(|own| {
+            let target = TurnTarget::<true> { turn: Arc::clone(&turn), own, takes, ..TurnTarget::default() };
+            let target = Arc::new(target);
+            let generator = Generator::open(&plan, &target, |_| Numbers::new(0), Monotonic::start());
+            (generator.unwrap(), target)
+        })
+        .collect();
+    for own in [0, 1, 1, 0] {
+        turn.store(own, Ordering::Relaxed);
+        let (generator, target) = &mut sides[own as usize];
+        let before = target.seen.calls.load(Ordering::Relaxed);
+        let trial = round(generator, &plan).unwrap();
+        let call_counts = trial.totals.call_counts();
+        assert_eq!((call_counts.balance(), trial.failure), (Ok(()), None));
+        assert_eq!((call_counts.started, call_counts.committed), (3, 3));
+        assert_eq!((trial.ledger.committed, trial.span), (3, plan.measured));
+        assert_eq!(target.seen.calls.load(Ordering::Relaxed) - before, 3);
+    }
+}
+
 /// As after Ctrl-C between two rounds.
 #[test]
 fn a_round_that_is_asked_to_stop_before_it_begins_makes_no_call() {
     let seen = Arc::new(Seen::default());
-    let target = TurnTarget::<false> { seen: Arc::clone(&seen), turn: Arc::default(), own: 0 };
+    let target = TurnTarget::<false> { seen: Arc::clone(&seen), ..TurnTarget::default() };
     let plan = plan(Arrivals::Closed);
     let inputs = |_| Numbers::new(0);
     let mut generator = Generator::open(&plan, &Arc::new(target), inputs, Monotonic::start()).unwrap();
