@@ -9,7 +9,7 @@ use deploy::Interrupt;
 use deploy::at;
 use deploy::database::{LookAt, inspect, load_command};
 use result::{Audit, AuditWhen, Check, LedgerCheck};
-use schedule::CommandOutcome;
+use crate::outcome::CommandOutcome;
 use serde::Serialize;
 use sql::DbUrl;
 use std::fmt::Write;

@@ -9,7 +9,8 @@ use crate::workloads::{self, WorkloadRow};
 use crate::{audit, compare, drill, export, find_max, load, parts, relay, resume, run, serve, sweep, verify};
 use anyhow::{Result, bail};
 use deploy::{Route, SourceSubjects, Subject, subjects};
-use schedule::{CommandOutcome, Interleaved};
+use crate::outcome::{CommandOutcome, Terms};
+use schedule::Interleaved;
 use std::path::Path;
 use targets::Driven;
 use trial::SavedPlan;
@@ -43,13 +44,18 @@ pub(crate) fn execute<W: Driven>(work: Task<'_>, ui: &Ui) -> Result<CommandOutco
         Task::Merge(subject, args) => parts::merge::<W>(subject, args, ui),
         Task::Compare(a, b, args) => compare::compare::<W>(a, b, args, None, ui),
         Task::Against(base, subject, args) => compare::compare::<W>(subject, subject, &args, Some(base), ui),
-        Task::Experiment(schedule, args, _) => ui.finish(trial::begin::<W, _>(*schedule, &args.out.out, ui)?),
+        Task::Experiment(schedule, args, _) => {
+            let terms = Terms::of(&schedule);
+            ui.finish(trial::begin::<W, _>(*schedule, &args.out.out, ui)?, terms)
+        }
         Task::Resume(saved, args) => resume::resume::<W>(saved, args, ui),
         Task::Sweep(subject, args) => {
-            ui.finish(trial::begin::<W, _>(sweep::asked::<W>(subject, args, ui)?, &args.out.out, ui)?)
+            let schedule = sweep::asked::<W>(subject, args, ui)?;
+            ui.finish(trial::begin::<W, _>(schedule, &args.out.out, ui)?, Terms::default())
         }
         Task::FindMax(subject, args) => {
-            ui.finish(trial::begin::<W, _>(find_max::asked::<W>(subject, args, ui)?, &args.out.out, ui)?)
+            let schedule = find_max::asked::<W>(subject, args, ui)?;
+            ui.finish(trial::begin::<W, _>(schedule, &args.out.out, ui)?, Terms::default())
         }
         Task::Drill(subject, args) => drill::drill::<W>(subject, args, ui),
         Task::Generate(args) => drill::generate::<W>(args),

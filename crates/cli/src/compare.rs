@@ -6,7 +6,7 @@ use crate::args::{self, Limited};
 use crate::confirm;
 use crate::data::Data;
 use crate::run::{
-    broker_for, can_be_limited, check_message_options, is_audited, plan, server_settings, warmup_max,
+    broker_for, can_be_limited, check_message_options, plan, server_settings, warmup_max,
 };
 use crate::settings::{self, Choice};
 use crate::ui::Ui;
@@ -17,7 +17,8 @@ use drive::Arrivals;
 use model::{HttpOptions, Nanos, Tier};
 use result::{Block, BlockTrial, Comparison, Interval, Party, RunKind, Side, State, Verdict};
 use schedule::plan::{self as planned, Criterion, Experiment, Variant};
-use schedule::{CommandOutcome, Interleaved, factors};
+use crate::outcome::{CommandOutcome, Terms, is_audited};
+use schedule::{Interleaved, factors};
 use std::path::Path;
 use targets::Driven;
 use workload::CLIENTS;
@@ -78,7 +79,7 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<CommandOutc
          data; every commit flushed; both sides in turn; all calls audited.",
     );
     let schedule = Interleaved::of::<Tpcc>(experiment, RunKind::Comparison)?;
-    ui.finish(trial::begin::<Tpcc, _>(schedule, &args.out.out, ui)?)
+    ui.finish(trial::begin::<Tpcc, _>(schedule, &args.out.out, ui)?, Terms::default())
 }
 
 pub(crate) fn compare<W: Driven>(
@@ -153,7 +154,8 @@ pub(crate) fn compare<W: Driven>(
         planned::go_through_checkpoints(&mut experiment.variants)?;
         let schedule = Interleaved::of::<W>(experiment, RunKind::Comparison)?;
         let schedule = schedule.with_stored_base(base.trials);
-        return ui.finish(trial::begin::<W, _>(schedule, &args.out.out, ui)?);
+        let terms = Terms::of(&schedule);
+        return ui.finish(trial::begin::<W, _>(schedule, &args.out.out, ui)?, terms);
     }
     if !args.trials {
         experiment.alternate()?;
@@ -175,7 +177,8 @@ pub(crate) fn compare<W: Driven>(
     }
     planned::go_through_checkpoints(&mut experiment.variants)?;
     let schedule = Interleaved::of::<W>(experiment, RunKind::Comparison)?;
-    ui.finish(trial::begin::<W, _>(schedule, &args.out.out, ui)?)
+    let terms = Terms::of(&schedule);
+    ui.finish(trial::begin::<W, _>(schedule, &args.out.out, ui)?, terms)
 }
 
 /// What a file asks for, as the command line wants it instead.

@@ -7,7 +7,8 @@ use deploy::Interrupt;
 use result::words::seconds;
 use result::{RunKind, State, Trial};
 use schedule::plan::{Experiment, Suspicion};
-use schedule::{CommandOutcome, Interleaved, confirm, trial_name};
+use crate::outcome::{CommandOutcome, Terms};
+use schedule::{Interleaved, confirm, trial_name};
 use std::path::Path;
 use targets::Driven;
 use trial::{Folder, TrialRunner};
@@ -49,7 +50,8 @@ pub(crate) fn begin<W: Driven>(experiment: Experiment, out: &Path, ui: &Ui) -> R
         ..experiment
     };
     let schedule = Interleaved::of::<W>(planned, RunKind::Comparison)?;
-    ui.finish(trial::begin::<W, _>(schedule, out, ui)?)
+    let terms = Terms::of(&schedule);
+    ui.finish(trial::begin::<W, _>(schedule, out, ui)?, terms)
 }
 
 /// One trial of the base, in a folder of its own.

@@ -7,7 +7,7 @@ use measure::Monotonic;
 use observe::{FileSystem, Probing};
 use result::Machine;
 use rig::Engine;
-use schedule::CommandOutcome;
+use crate::outcome::CommandOutcome;
 use serde::Serialize;
 use std::fmt::Write;
 

@@ -12,7 +12,8 @@ use deploy::{BrokerSpec, Deployment, Interrupt, RelayOptions, ServerSettings, Si
 use drill::{COMPONENTS, Component, DrillPlan, Parts};
 use model::{HttpOptions, Nanos};
 use result::{Drill, FaultAction, RunKind, State};
-use schedule::{CommandOutcome, pool};
+use crate::outcome::CommandOutcome;
+use schedule::pool;
 use sql::Dialect;
 use std::io::BufReader;
 use targets::{Driven, Style};

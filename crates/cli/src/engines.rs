@@ -5,7 +5,7 @@ use crate::settings::Choice;
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use rig::{Engine, EngineKind, NamedEngine, Options};
-use schedule::CommandOutcome;
+use crate::outcome::CommandOutcome;
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::PathBuf;

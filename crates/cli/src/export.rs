@@ -7,7 +7,7 @@ use crate::args::{ExportK6, MixArgs};
 use crate::ui::Ui;
 use anyhow::{Result, anyhow, bail};
 use model::{Inputs, Verdict};
-use schedule::CommandOutcome;
+use crate::outcome::CommandOutcome;
 use serde::Serialize;
 use std::fmt::Write;
 use std::marker::PhantomData;

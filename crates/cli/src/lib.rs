@@ -20,6 +20,7 @@ mod find_max;
 mod list;
 mod live;
 mod load;
+mod outcome;
 mod parts;
 mod relay;
 mod resume;
@@ -36,7 +37,7 @@ use anyhow::Context;
 use args::{Cli, Command};
 use clap::Parser;
 use deploy::{Interrupt, secrets, subjects};
-use schedule::CommandOutcome;
+use outcome::CommandOutcome;
 use std::process::ExitCode;
 
 pub use workloads::WorkloadRow;
@@ -64,12 +65,7 @@ pub fn main(more: &'static [WorkloadRow]) -> ExitCode {
     if let Some(signal) = Interrupt::signal().and_then(|signal| u8::try_from(signal).ok()) {
         return ExitCode::from(128 + signal);
     }
-    match done {
-        Ok(CommandOutcome::Good) => ExitCode::SUCCESS,
-        Ok(CommandOutcome::Bad) => ExitCode::from(1),
-        Ok(CommandOutcome::Inconclusive) => ExitCode::from(3),
-        Err(_) => ExitCode::from(2),
-    }
+    done.map_or(ExitCode::from(2), CommandOutcome::exit_code)
 }
 
 /// A client takes up to three open files, and a server's session as many. The usual soft limit of 1,024 is there for old

@@ -5,7 +5,7 @@ use crate::ui::Ui;
 use anyhow::{Result, bail};
 use deploy::{Subject, subjects};
 use model::Product;
-use schedule::CommandOutcome;
+use crate::outcome::CommandOutcome;
 use serde::Serialize;
 use sql::Dialect;
 use std::fmt::Write;

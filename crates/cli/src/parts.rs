@@ -8,7 +8,8 @@ use anyhow::{Context, Result, bail};
 use deploy::in_use::{self, InUse};
 use deploy::{Databases, Deployment, Interrupt, Route, ServerSettings, Subject, subjects};
 use result::{Document, Moment, RunKind, State};
-use schedule::{CommandOutcome, Gate};
+use crate::outcome::{self, CommandOutcome};
+use schedule::Gate;
 use sql::DbUrl;
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -269,7 +270,7 @@ pub(crate) fn merge<W: Driven>(
     let job = place.job(plan, args.url.as_deref(), of_run, (ui, &interrupt));
     let index = job.merge(given, &mut document).inspect_err(|_| place.folder.empty())?;
     let trial = &mut document.trials[index];
-    let answer = outcome(trial, &gates, &args.checks, ui);
+    let answer = outcome::of_trial(trial, &gates, &args.checks, ui);
     document.state = trial.state;
     let json = place.folder.put_document(&document)?;
     ui.publish(&place.folder, &document, &json)?;

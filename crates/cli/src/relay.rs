@@ -10,7 +10,7 @@ use consumer::{Consumer, Inbox};
 use deploy::{Databases, RelayOptions, SinkAddress, default_polling, subjects};
 use relay::{Message, Polling, Publishing, Relay, Sink};
 use rustix::process::{Signal, getpid, kill_process};
-use schedule::CommandOutcome;
+use crate::outcome::CommandOutcome;
 use std::net::SocketAddr;
 use std::time::Duration;
 use targets::Driven;

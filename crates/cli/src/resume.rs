@@ -6,7 +6,8 @@ use crate::ui::Ui;
 use anyhow::{Result, bail};
 use deploy::Interrupt;
 use result::{Document, RunKind, State};
-use schedule::{CommandOutcome, Interleaved, Searching, Sweep};
+use crate::outcome::{CommandOutcome, Terms};
+use schedule::{Interleaved, Searching, Sweep};
 use targets::Driven;
 use trial::{Folder, RunContext, SavedPlan};
 
@@ -23,7 +24,7 @@ pub(crate) fn resume<W: Driven>(saved: SavedPlan, args: &args::Resume, ui: &Ui) 
     let interrupt = Interrupt::listen()?;
     deploy::restore_sources(&saved.servers)?;
     let context = RunContext { folder: &folder, reporter: ui, interrupt: &interrupt };
-    let run = match saved.kind {
+    let (run, terms) = match saved.kind {
         RunKind::Comparison | RunKind::Experiment => {
             let run = saved.open::<Interleaved>()?;
             if let Some(difference) = trial::machine_difference(run.plan.stored()) {
@@ -31,16 +32,19 @@ pub(crate) fn resume<W: Driven>(saved: SavedPlan, args: &args::Resume, ui: &Ui) 
                     "the stored trials were measured with {difference}: cannot resume on a different machine or kernel"
                 );
             }
-            trial::resume::<W, Interleaved>(run, &context)?
+            let terms = Terms::of(&run.plan);
+            (trial::resume::<W, Interleaved>(run, &context)?, terms)
         }
-        RunKind::Sweep => trial::resume::<W, Sweep>(saved.open()?, &context)?,
-        RunKind::Search => trial::resume::<W, Searching>(saved.open()?, &context)?,
+        RunKind::Sweep => (trial::resume::<W, Sweep>(saved.open()?, &context)?, Terms::default()),
+        RunKind::Search => {
+            (trial::resume::<W, Searching>(saved.open()?, &context)?, Terms::default())
+        }
         RunKind::Drill => {
             bail!("{} is a drill, which cannot be resumed: its engines are gone", folder.path().display())
         }
         RunKind::Trial => bail!("{} is a single trial, which cannot be resumed", folder.path().display()),
     };
-    ui.finish((folder, run))
+    ui.finish((folder, run), terms)
 }
 
 /// Whether nothing of a run is left to do. A comparison of which a trial has failed is answered by that; what could not go

@@ -19,7 +19,8 @@ use deploy::{BrokerSpec, Databases, Deployment, SinkKind, Spec};
 use drive::{Arrivals, PlanError, RatePerSecond, Stage, Think};
 use model::Nanos;
 use result::{Audit, Check, Conformance, RunKind, Trial};
-use schedule::{CommandOutcome, Gate, pool};
+use crate::outcome::{self, CommandOutcome};
+use schedule::{Gate, pool};
 use sql::Dialect;
 use std::cell::Cell;
 use std::path::Path;
@@ -118,7 +119,7 @@ pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &U
         }
     };
     let trial = &mut document.trials[index];
-    let answer = outcome(trial, &gates, &args.checks, ui);
+    let answer = outcome::of_trial(trial, &gates, &args.checks, ui);
     let nothing = trial::is_empty(trial);
     document.state = trial.state;
     if nothing {
@@ -258,21 +259,6 @@ impl<W: Driven> Asked<W> {
         }
 
         Ok(Some(Asked { gates, data, own, scale, plan, spec, audited, running, locked, in_use }))
-    }
-}
-
-/// Holds a trial to what was asked of it, and says what came out.
-pub(crate) fn outcome(trial: &mut Trial, gates: &[Gate], checks: &args::Checks, ui: &Ui) -> CommandOutcome {
-    trial.slos = gates.iter().map(|gate| gate.judge(trial)).collect();
-    let has_slo = |check| trial.slos.iter().any(|slo| slo.check == check);
-    let good = !trial.is_invalid()
-        && !trial.misses_limit()
-        && !has_slo(Check::Failed)
-        && (!checks.require_audit || is_audited(std::slice::from_ref(trial), ui));
-    match good {
-        true if has_slo(Check::Inconclusive) => CommandOutcome::Inconclusive,
-        true => CommandOutcome::Good,
-        false => CommandOutcome::Bad,
     }
 }
 
@@ -572,13 +558,4 @@ pub(crate) fn warmup_max(
         Some(most) => Ok(Nanos::from(most)),
         None => Ok(Nanos::from(warmup.saturating_mul(WARMUP_GROWS))),
     }
-}
-
-/// Whether all audits of the stored data ran in all trials; says why the answer is bad if not.
-pub(crate) fn is_audited(trials: &[Trial], ui: &Ui) -> bool {
-    let why = result::unaudited(trials);
-    if let Some(why) = &why {
-        ui.remark(why);
-    }
-    why.is_none()
 }

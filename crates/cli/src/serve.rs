@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use deploy::subjects::{self, Subject};
 use deploy::{Databases, RelayOptions, ServerSettings, SinkAddress, SourceSubjects};
 use model::{AnyTarget, HttpOptions};
-use schedule::CommandOutcome;
+use crate::outcome::CommandOutcome;
 use server::{Bound, Limits, Server, Settings};
 use sql::DbUrl;
 use std::fs::{self, DirBuilder};

@@ -11,7 +11,7 @@ use deploy::subjects;
 use report::history::History;
 use report::text::{Colour, Style, WIDTH};
 use result::{Document, ShortLine, Trial};
-use schedule::CommandOutcome;
+use crate::outcome::CommandOutcome;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn report(args: &args::Report, ui: &Ui) -> Result<CommandOutcome> {

@@ -9,7 +9,7 @@ use measure::Monotonic;
 use model::{Clock, Nanos};
 use report::text::{self, Colour, Style};
 use result::{Document, Experiment, State};
-use schedule::CommandOutcome;
+use crate::outcome::{CommandOutcome, Terms};
 use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -160,11 +160,15 @@ impl Ui {
     }
 
     /// Shows a run that has ended, and says what came of it.
-    pub(crate) fn finish(&self, (folder, run): (Folder, FinishedRun)) -> Result<CommandOutcome> {
+    pub(crate) fn finish(
+        &self,
+        (folder, run): (Folder, FinishedRun),
+        terms: Terms,
+    ) -> Result<CommandOutcome> {
         self.publish(&folder, &run.document, &run.json)?;
-        run.remarks.iter().for_each(|remark| self.remark(remark));
+        run.remark.iter().for_each(|remark| self.remark(remark));
         drop(run.locked);
-        run.outcome
+        terms.judge(&run.document, self)
     }
 
     /// Makes the finished document of a run readable: writes its page, prints the report, and says where they are. `json` is where the

@@ -15,7 +15,7 @@ use measure::Monotonic;
 use model::Clock;
 use report::junit::{Case, Outcome};
 use result::Check;
-use schedule::CommandOutcome;
+use crate::outcome::CommandOutcome;
 use sql::DbUrl;
 use std::cell::RefCell;
 use std::fmt::Write;

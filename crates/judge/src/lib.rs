@@ -10,5 +10,6 @@ pub mod engine_findings;
 pub mod figures;
 pub mod findings;
 pub mod rules;
+pub mod search;
 #[doc(hidden)]
 pub use bottleneck::{Bottleneck, bottleneck};

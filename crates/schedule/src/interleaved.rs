@@ -1,6 +1,5 @@
 //! Experiments and comparisons as a schedule: every variant once in each block, in an order of the block's own.
 
-use crate::CommandOutcome;
 use crate::conclude::{Findings, VariantStatus};
 use crate::confirm;
 use crate::metric::{Measured, rate_unit};
@@ -68,6 +67,11 @@ impl Interleaved {
         self.experiment.control = false;
         self.stored = trials;
         self
+    }
+
+    /// What is compared, and to what it is held.
+    pub fn experiment(&self) -> &Experiment {
+        &self.experiment
     }
 
     /// Trials that another run has measured.
@@ -453,26 +457,6 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
 
     fn shown(&self, so_far: &CompletedTrials) -> Option<result::Experiment> {
         Some(self.found::<W>(so_far).experiment::<W>(so_far.spent))
-    }
-
-    fn answer(
-        &self,
-        so_far: &CompletedTrials,
-        document: &Document,
-        remarks: &mut Vec<String>,
-    ) -> Result<CommandOutcome> {
-        let Experiment { ref criteria, accept_inconclusive, require_audit, .. } = self.experiment;
-        let limited = criteria.iter().any(|criterion| criterion.max_loss.is_some());
-        if document.state == State::Interrupted && limited {
-            bail!("interrupted before --max-loss could be judged");
-        }
-        let found = self.found::<W>(so_far);
-        let unsound = found.statuses.iter().any(|status| status.state != VariantState::Measured);
-        let unaudited = result::unaudited(&self.trials_with_stored(so_far)).filter(|_| require_audit);
-        let answer = CommandOutcome::of(&found.comparisons::<W>(), accept_inconclusive);
-        let answer = if unsound || unaudited.is_some() { CommandOutcome::Bad } else { answer };
-        remarks.extend(unaudited);
-        Ok(answer)
     }
 }
 

@@ -13,7 +13,6 @@ mod gates;
 mod inconclusive;
 mod interleaved;
 pub mod metric;
-mod outcome;
 pub mod plan;
 mod search;
 mod slo;
@@ -26,7 +25,7 @@ use anyhow::Result;
 use measure::Totals;
 use model::Nanos;
 use plan::Variant;
-use result::{Comparison, Document, Loss, RunKind, Spent, State, Trial, Verdict};
+use result::{Document, RunKind, Spent, State, Trial};
 use serde::Serialize;
 use std::ops::RangeInclusive;
 use workload::Benchmark;
@@ -120,14 +119,6 @@ pub trait Schedule<W: Benchmark>: Clone + Serialize {
     fn shown(&self, _so_far: &CompletedTrials) -> Option<result::Experiment> {
         None
     }
-
-    /// What a finished document says to who asked, and remarks on that.
-    fn answer(
-        &self,
-        so_far: &CompletedTrials,
-        document: &Document,
-        remarks: &mut Vec<String>,
-    ) -> Result<CommandOutcome>;
 }
 
 /// See [`Schedule::end_early`].
@@ -210,38 +201,6 @@ pub struct Stopped {
     /// The trial that could not be begun; none where the variant could not be prepared.
     pub number: Option<usize>,
     pub reason: String,
-}
-
-/// How a command ended that could run; the worse, the greater.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CommandOutcome {
-    /// Done, and nothing is wrong.
-    Good,
-    /// A limit was set, and what was measured does not tell whether it is kept.
-    Inconclusive,
-    /// Done, and something is.
-    Bad,
-}
-
-impl CommandOutcome {
-    /// Whether comparisons compare the same work, and losses stay within what the user allows, where a limit was set.
-    pub fn of<'a>(
-        comparisons: impl IntoIterator<Item = &'a Comparison>,
-        accept_inconclusive: bool,
-    ) -> CommandOutcome {
-        let mut answer = CommandOutcome::Good;
-        for comparison in comparisons {
-            if comparison.verdict == Verdict::NotComparable {
-                return CommandOutcome::Bad;
-            }
-            match comparison.loss() {
-                Some(Loss::Exceeded) => return CommandOutcome::Bad,
-                Some(Loss::Inconclusive) if !accept_inconclusive => answer = CommandOutcome::Inconclusive,
-                Some(Loss::Inconclusive | Loss::Met) | None => {}
-            }
-        }
-        answer
-    }
 }
 
 /// The name of a trial's folder: `007-through-http`. Numbers are from 1; names sort as the trials ran.

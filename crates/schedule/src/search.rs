@@ -7,13 +7,11 @@
 
 use crate::bracket::{Bracket, Try};
 use crate::early_stop::Bounds;
-use crate::outcome::SearchEnd;
 use crate::plan::Variant;
 use crate::slo::{Objective, SloResult};
-use crate::{
-    CommandOutcome, CompletedTrials, EndEarly, Next, PlannedTrial, Schedule, UnderLoad, has_ended, outcome,
-};
+use crate::{CompletedTrials, EndEarly, Next, PlannedTrial, Schedule, UnderLoad, has_ended};
 use anyhow::{Result, bail};
+use judge::search::{self, SearchEnd};
 use measure::Totals;
 use model::Nanos;
 use result::words::seconds;
@@ -149,32 +147,18 @@ impl<W: Benchmark> Schedule<W> for Searching {
             sentence: "The search has not come to an end.".into(),
         });
         if so_far.trials.len() > 1 {
-            outcome::so_far(document);
+            search::so_far(document);
         }
     }
 
     fn conclude(&self, so_far: &CompletedTrials, document: &mut Document) {
         Schedule::<W>::update(self, so_far, document);
-        outcome::so_far(document);
+        search::so_far(document);
         if let Ok(search) = self.search::<W>(&so_far.trials)
             && let Err(found) = search.next(self.confirm)
         {
-            outcome::conclude(document, &found, self.confirm);
+            search::conclude(document, &found, self.confirm);
         }
-    }
-
-    fn answer(
-        &self,
-        so_far: &CompletedTrials,
-        document: &Document,
-        _remarks: &mut Vec<String>,
-    ) -> Result<CommandOutcome> {
-        if document.state == State::Interrupted {
-            bail!("interrupted before a rate was confirmed");
-        }
-        let met = document.search.as_ref().is_some_and(|search| search.highest_per_s.is_some());
-        let sound = !so_far.trials.iter().any(Trial::is_invalid_at_any_load);
-        Ok(if met && sound { CommandOutcome::Good } else { CommandOutcome::Bad })
     }
 }
 

@@ -2,11 +2,11 @@
 
 use crate::UnderLoad;
 use crate::plan::Variant;
-use crate::{CommandOutcome, CompletedTrials, Next, PlannedTrial, Schedule};
+use crate::{CompletedTrials, Next, PlannedTrial, Schedule};
 use anyhow::Result;
 use judge::curve::{Loaded, clients, draw_up, load_words};
 use model::random::Random;
-use result::{Axis, Document, RunKind, State, Trial};
+use result::{Axis, Document, RunKind, State};
 use serde::{Deserialize, Serialize};
 use workload::Benchmark;
 
@@ -105,19 +105,6 @@ impl<W: Benchmark> Schedule<W> for Sweep {
     fn conclude(&self, so_far: &CompletedTrials, document: &mut Document) {
         Schedule::<W>::update(self, so_far, document);
         conclude(document, self.blocks);
-    }
-
-    fn answer(
-        &self,
-        so_far: &CompletedTrials,
-        _document: &Document,
-        _remarks: &mut Vec<String>,
-    ) -> Result<CommandOutcome> {
-        Ok(if so_far.trials.iter().any(Trial::is_invalid) {
-            CommandOutcome::Bad
-        } else {
-            CommandOutcome::Good
-        })
     }
 }
 

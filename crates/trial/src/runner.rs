@@ -10,7 +10,7 @@ use measure::Monotonic;
 use model::Clock;
 use result::words::seconds;
 use result::{Document, Spent, State, Trial};
-use schedule::{CommandOutcome, CompletedTrials, Next, PlannedTrial, Schedule, Stopped, has_ended};
+use schedule::{CompletedTrials, Next, PlannedTrial, Schedule, Stopped, has_ended};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use targets::Driven;
@@ -42,9 +42,7 @@ pub struct FinishedRun {
     /// Where the document is written.
     pub json: PathBuf,
     /// What its user has to know besides.
-    pub remarks: Vec<String>,
-    /// What the document says to what was asked; an error where it cannot say it.
-    pub outcome: Result<CommandOutcome>,
+    pub remark: Option<String>,
     /// Keeps others from measuring until it is shown.
     pub locked: Option<lock::MachineLock>,
 }
@@ -417,9 +415,8 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
             );
         }
         let json = folder.put_document(&self.document)?;
-        let mut remarks = Vec::from_iter(interrupted.then(|| goes_on(folder)));
-        let outcome = run_state.plan.answer(&self.so_far, &self.document, &mut remarks);
-        Ok(FinishedRun { document: self.document, json, remarks, outcome, locked: None })
+        let remark = interrupted.then(|| goes_on(folder));
+        Ok(FinishedRun { document: self.document, json, remark, locked: None })
     }
 }
 

@@ -1,6 +1,7 @@
-//! What a search says in words: the rate, and what gives out beyond it.
+//! What a search for the highest rate found, in words: the rate, and what is likely the limit above it.
 
-use judge::curve::served_share;
+use crate::curve::served_share;
+use crate::figures;
 use result::{BudgetPart, Document, Search, Suspect, Trial};
 
 /// Of a part's growth, as a share of all growth, from which it is named.
@@ -8,7 +9,7 @@ const GREW_MOST: f64 = 0.3;
 
 /// How a search ended.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum SearchEnd {
+pub enum SearchEnd {
     /// This rate met the SLO in every confirming trial.
     Highest(f64),
     /// No rate that was tried met the SLO.
@@ -20,7 +21,7 @@ pub(crate) enum SearchEnd {
 }
 
 /// Puts the rates so far into the document, so that a search that is killed can be read.
-pub(crate) fn so_far(document: &mut Document) {
+pub fn so_far(document: &mut Document) {
     let Some(search) = &mut document.search else { return };
     let rate =
         |met: bool| search.steps.iter().filter(move |step| step.met == met).map(|step| step.rate_per_s);
@@ -34,7 +35,7 @@ pub(crate) fn so_far(document: &mut Document) {
 }
 
 /// Writes down how the search ended.
-pub(crate) fn conclude(document: &mut Document, found: &SearchEnd, confirm: u32) {
+pub fn conclude(document: &mut Document, found: &SearchEnd, confirm: u32) {
     let Some(mut search) = document.search.take() else { return };
     match found {
         SearchEnd::Highest(rate) => {
@@ -88,7 +89,7 @@ fn next_limit(search: &Search, highest: f64, trials: &[Trial]) -> Option<String>
     let grew = most.map_or_else(
         || "on average no part of a call took longer; only the slowest calls did".to_owned(),
         |part| {
-            let ns = |value: f64| super::slo::time(value.max(0.0) as u64);
+            let ns = |value: f64| figures::plain(&figures::duration(value.max(0.0)));
             format!(
                 "of the mean response time, {} grew most, from {} to {}",
                 part.words(),

@@ -1,0 +1,130 @@
+//! How a command ended, as its exit status says it.
+
+use crate::args;
+use crate::ui::Ui;
+use anyhow::{Result, bail};
+use result::{Check, Comparison, Document, Loss, RunKind, State, Trial, VariantState, Verdict};
+use schedule::{Gate, Interleaved};
+use std::process::ExitCode;
+
+/// How a command ended that could run; the worse, the greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum CommandOutcome {
+    /// Done, and nothing is wrong.
+    Good,
+    /// A limit was set, and what was measured does not tell whether it is kept.
+    Inconclusive,
+    /// Done, and something is.
+    Bad,
+}
+
+impl CommandOutcome {
+    /// 2 is that of a command that could not run.
+    pub(crate) fn exit_code(self) -> ExitCode {
+        match self {
+            CommandOutcome::Good => ExitCode::SUCCESS,
+            CommandOutcome::Bad => ExitCode::from(1),
+            CommandOutcome::Inconclusive => ExitCode::from(3),
+        }
+    }
+
+    /// Whether comparisons compare the same work, and losses stay within what the user allows, where a limit was set.
+    pub(crate) fn of<'a>(
+        comparisons: impl IntoIterator<Item = &'a Comparison>,
+        accept_inconclusive: bool,
+    ) -> CommandOutcome {
+        let mut outcome = CommandOutcome::Good;
+        for comparison in comparisons {
+            if comparison.verdict == Verdict::NotComparable {
+                return CommandOutcome::Bad;
+            }
+            match comparison.loss() {
+                Some(Loss::Exceeded) => return CommandOutcome::Bad,
+                Some(Loss::Inconclusive) if !accept_inconclusive => outcome = CommandOutcome::Inconclusive,
+                Some(Loss::Inconclusive | Loss::Met) | None => {}
+            }
+        }
+        outcome
+    }
+}
+
+/// What is asked of the document of several trials, next to the limits that are in it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Terms {
+    /// A limit counts as kept where what was measured does not tell.
+    accept_inconclusive: bool,
+    /// All audits of the stored data must have run.
+    require_audit: bool,
+}
+
+impl Terms {
+    /// Those of an experiment or a comparison.
+    pub(crate) fn of(schedule: &Interleaved) -> Terms {
+        let experiment = schedule.experiment();
+        Terms {
+            accept_inconclusive: experiment.accept_inconclusive,
+            require_audit: experiment.require_audit,
+        }
+    }
+
+    /// How a run of several trials ended, by its document.
+    ///
+    /// # Errors
+    /// It was interrupted before it could tell.
+    pub(crate) fn judge(self, document: &Document, ui: &Ui) -> Result<CommandOutcome> {
+        let is_interrupted = document.state == State::Interrupted;
+        let outcome = match document.kind {
+            RunKind::Search => {
+                if is_interrupted {
+                    bail!("interrupted before a rate was confirmed");
+                }
+                let met = document.search.as_ref().is_some_and(|search| search.highest_per_s.is_some());
+                good_if(met && !document.trials.iter().any(Trial::is_invalid_at_any_load))
+            }
+            RunKind::Comparison | RunKind::Experiment => {
+                // None where no side could be started.
+                let Some(experiment) = &document.experiment else { return Ok(CommandOutcome::Bad) };
+                let is_limited = |comparison: &Comparison| comparison.loss_max.is_some();
+                if is_interrupted && experiment.comparisons.iter().any(is_limited) {
+                    bail!("interrupted before --max-loss could be judged");
+                }
+                let measured =
+                    experiment.variants.iter().all(|variant| variant.state == VariantState::Measured);
+                CommandOutcome::of(&experiment.comparisons, self.accept_inconclusive).max(good_if(measured))
+            }
+            RunKind::Sweep | RunKind::Drill | RunKind::Trial => {
+                good_if(!document.trials.iter().any(Trial::is_invalid))
+            }
+        };
+        let audited = !self.require_audit || is_audited(&document.trials, ui);
+        Ok(outcome.max(good_if(audited)))
+    }
+}
+
+/// Holds a trial to what was asked of it, and says what came out.
+pub(crate) fn of_trial(trial: &mut Trial, gates: &[Gate], checks: &args::Checks, ui: &Ui) -> CommandOutcome {
+    trial.slos = gates.iter().map(|gate| gate.judge(trial)).collect();
+    let has_slo = |check| trial.slos.iter().any(|slo| slo.check == check);
+    let good = !trial.is_invalid()
+        && !trial.misses_limit()
+        && !has_slo(Check::Failed)
+        && (!checks.require_audit || is_audited(std::slice::from_ref(trial), ui));
+    match good {
+        true if has_slo(Check::Inconclusive) => CommandOutcome::Inconclusive,
+        true => CommandOutcome::Good,
+        false => CommandOutcome::Bad,
+    }
+}
+
+/// Whether all audits of the stored data ran in all trials; says why the outcome is bad if not.
+pub(crate) fn is_audited(trials: &[Trial], ui: &Ui) -> bool {
+    let why = result::unaudited(trials);
+    if let Some(why) = &why {
+        ui.remark(why);
+    }
+    why.is_none()
+}
+
+fn good_if(good: bool) -> CommandOutcome {
+    if good { CommandOutcome::Good } else { CommandOutcome::Bad }
+}
