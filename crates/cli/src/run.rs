@@ -226,13 +226,6 @@ impl<W: Driven> Asked<W> {
         }
         let choice = Choice::single(&args.engine)?;
         settings::check(&args.engine, &[dialect], &data.named)?;
-        let mut running = trial::no_conformance("not run: the server was already running");
-        if let (Some(own), Some(url)) = (&own, &args.url) {
-            running = trial::own_conformance::<W>(own, url, data.stores.shards, ui)?;
-            ui.doing("the server loads its data");
-            let size = workload::sized::<W>(scale, &data.chosen)?;
-            own.load::<W>(&W::over(size, data.stores.shards), LOAD_SEED)?;
-        }
         if let Some(databases) = &data.existing
             && args.url.is_none()
         {
@@ -258,6 +251,14 @@ impl<W: Driven> Asked<W> {
             spec.go_through_checkpoints(plan.measured)?;
         }
 
+        // Last of all: it changes what the server has.
+        let mut running = trial::no_conformance("not run: the server was already running");
+        if let (Some(own), Some(url)) = (&own, &args.url) {
+            running = trial::own_conformance::<W>(own, url, data.stores.shards, ui)?;
+            ui.doing("the server loads its data");
+            let size = workload::sized::<W>(scale, &data.chosen)?;
+            own.load::<W>(&W::over(size, data.stores.shards), LOAD_SEED)?;
+        }
         Ok(Some(Asked { gates, data, own, scale, plan, spec, audited, running, locked, in_use }))
     }
 }
