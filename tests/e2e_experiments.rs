@@ -155,6 +155,40 @@ fn each_metric_of_a_file_has_a_verdict_of_its_own() {
     assert_eq!(report("csv-verdicts").lines().count(), 3);
 }
 
+/// As the variants of `shard-scaling`: with another style a transfer between stores has a relay, which has settings of its own.
+#[test]
+fn what_a_style_brings_along_is_no_other_difference() {
+    let workdir = Workdir::empty();
+    let head =
+        "workload = \"transfer\"\nscale = 2\n[plan]\nblocks = 1\ncalls = 100\nwarmup = \"0s\"\nclients = 2\n";
+    let variant = |name: &str, style: &str, rest: &str| {
+        format!(
+            "[[variant]]\nname = \"{name}\"\nsubject = \"sqlite/rusqlite{style}\"\ndurability = \"delayed\"\n{rest}\n"
+        )
+    };
+    let local = variant("local", "", "base = true\nmix = { transfer = 1 }");
+    let others = ["attached", "saga", "dual-write"].map(|style| {
+        let factors = "against = \"local\"\nfactor = [\"style\", \"shards\", \"mix\"]";
+        variant(
+            style,
+            &format!("/{style}"),
+            &format!("{factors}\nshards = 2\nmix = {{ cross-transfer = 1 }}"),
+        )
+    });
+    write(workdir.path("styles.toml"), &format!("{head}{local}{}", others.concat()));
+    let ran = workdir.run("experiment styles.toml --no-control --json");
+    let document = parse(&ran.out);
+    let comparisons = document["experiment"]["comparisons"].as_array().unwrap();
+    assert_eq!(comparisons.len(), 3, "{ran:?}");
+    for comparison in comparisons {
+        let differences = comparison["key_differences"].as_array().unwrap();
+        let others: Vec<&Value> =
+            differences.iter().filter(|difference| difference["intended"] == false).collect();
+        assert!(others.is_empty(), "{}: {others:?}", comparison["b"]["label"]);
+        assert_ne!(comparison["verdict"], "not_comparable", "{}", comparison["sentence"]);
+    }
+}
+
 #[test]
 fn a_comparison_takes_several_metrics_too() {
     let workdir = Workdir::loaded();

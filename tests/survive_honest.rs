@@ -5,7 +5,9 @@
 
 mod extended {
     use crate::workdir::{Ran, Running, Workdir, parse};
-    use crate::{assert_audited, book, command_on, driver, in_other_languages, loaded, start_in_other_language};
+    use crate::{
+        assert_audited, book, command_on, driver, in_other_languages, loaded, start_in_other_language,
+    };
     use rig::Engine;
     use stackmark_tests::engines::Held;
 

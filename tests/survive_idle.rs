@@ -39,7 +39,8 @@ fn check(engine: Engine, subjects: &[&str], (limit, no_limit): (&str, &str)) {
     let _ = server.ask(system, limit);
     let desks: Vec<Workdir> = subjects.iter().map(|_| Workdir::empty()).collect();
     let start = |(workdir, (subject, url)): (&Workdir, (&&str, &ServerUrl))| {
-        let begin = if others.iter().any(|other| other == subject) { start_in_other_language } else { start_on };
+        let begin =
+            if others.iter().any(|other| other == subject) { start_in_other_language } else { start_on };
         begin(workdir, &format!("run {subject} {IDLE}"), url)
     };
     let runs: Vec<Running> = desks.iter().zip(subjects.iter().zip(&urls)).map(start).collect();

@@ -59,7 +59,11 @@ impl<W: Wire> HttpSession<W> {
     ) -> HttpSession<W> {
         let statements = StatementTimes::default();
         // The one that was opened to see whether the server is there is no call's own.
-        let line = if connections == Connections::PerCall { ConnectionState::Closing } else { ConnectionState::Ready };
+        let line = if connections == Connections::PerCall {
+            ConnectionState::Closing
+        } else {
+            ConnectionState::Ready
+        };
         let request = Vec::with_capacity(REQUEST_BYTES);
         let answered = None;
         HttpSession {

@@ -2,7 +2,7 @@
 
 use crate::audit::Asking;
 use crate::checksum::Checksum;
-use crate::error::{Cause, Error, CauseKind};
+use crate::error::{Cause, CauseKind, Error};
 use crate::hold::Held;
 use crate::loading::Signals;
 use crate::{AuditGroup, AuditRows, Contents, Found, LoadPlan};

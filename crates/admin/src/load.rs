@@ -5,7 +5,7 @@
 use crate::Found;
 use crate::checksum::Checksum;
 use crate::engine::{Claim, Conn, Engine, Fill, Making};
-use crate::error::{Cause, Error, CauseKind};
+use crate::error::{Cause, CauseKind, Error};
 use crate::loading::{
     Crew, Expected, Watching, expect, largest_first, progress, schema_print, share_out, table_of, threads,
 };

@@ -1,7 +1,7 @@
 //! What goes on around a load: signals between its threads, how work is shared out among them, and how far it is.
 
 use crate::engine::{Canceller, Conn, cancel};
-use crate::error::{Cause, Error, CauseKind};
+use crate::error::{Cause, CauseKind, Error};
 use crate::{LoadProgress, Phase};
 use model::Nanos;
 use model::rows::{Dataset, RowSink};

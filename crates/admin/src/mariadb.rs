@@ -17,7 +17,7 @@ mod spider;
 mod writer;
 
 use crate::engine::{Auditors, Conn, Engine, Queries};
-use crate::error::{Cause, Error, CauseKind};
+use crate::error::{Cause, CauseKind, Error};
 use crate::hold::{Held, Holding};
 use crate::record::TABLE;
 use crate::server::{Lock, Server, claimed, untried};

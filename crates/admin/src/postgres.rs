@@ -12,7 +12,7 @@ mod writer;
 
 use crate::AuditGroup;
 use crate::engine::{Auditors, Conn as _, Engine, Queries};
-use crate::error::{Cause, Error, CauseKind};
+use crate::error::{Cause, CauseKind, Error};
 use crate::hold::{Held, Hold, Holding};
 use crate::record::TABLE;
 use crate::server::{Lock, Server, untried};

@@ -1,7 +1,7 @@
 //! What databases on servers have in common: found, made, removed and claimed through connections, whoever's server it is.
 
 use crate::engine::{Auditors, Canceller, Claim, Conn, Engine, Queries};
-use crate::error::{Cause, Error, CauseKind};
+use crate::error::{Cause, CauseKind, Error};
 use crate::hold::{Held, Hold};
 use crate::record::{self, Recorded};
 use crate::{AuditGroup, Contents, Found, LoadPlan};
@@ -131,7 +131,9 @@ pub(crate) fn look<S: Server>(
 /// The answer to a question about locks; `without` of an engine that has none.
 fn says_yes(session: &mut dyn Conn, query: &str, without: bool) -> Result<bool, Cause> {
     let rows = match session.rows(query, &[], 1) {
-        Err(cause) if cause.kind == CauseKind::Unsupported && session.product().is_some() => return Ok(without),
+        Err(cause) if cause.kind == CauseKind::Unsupported && session.product().is_some() => {
+            return Ok(without);
+        }
         rows => rows?,
     };
     Ok(rows.first().and_then(|row| row.first()?.int()).is_some_and(|text| text != 0))
@@ -168,7 +170,9 @@ fn take_alone<S: Server>(server: &S) -> Result<Option<(Claimed<'_, S>, Found)>, 
     claimed.hold = match Server::hold(server, false)? {
         Held::Ours(hold) => Some(hold),
         Held::Unknown => None,
-        Held::Others(who) => return Err(Cause::new(CauseKind::InUse, format!("another run uses it ({who})"))),
+        Held::Others(who) => {
+            return Err(Cause::new(CauseKind::InUse, format!("another run uses it ({who})")));
+        }
     };
     Ok(Some((claimed, found)))
 }

@@ -14,7 +14,7 @@ mod place;
 mod writer;
 
 use crate::engine::{Auditors, Claim, Conn, Engine, Queries};
-use crate::error::{Cause, Error, CauseKind};
+use crate::error::{Cause, CauseKind, Error};
 use crate::record::{self, Recorded};
 use crate::{AuditGroup, Found, LoadPlan};
 use conn::Session;

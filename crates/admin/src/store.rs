@@ -1,7 +1,7 @@
 //! The control plane of a database, whatever its engine.
 
 use crate::engine::Engine;
-use crate::error::{Cause, Error, CauseKind};
+use crate::error::{Cause, CauseKind, Error};
 use crate::hold::Held;
 use crate::kept::{self, Kept};
 use crate::server::not_copied;

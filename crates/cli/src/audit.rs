@@ -2,6 +2,7 @@
 
 use crate::args;
 use crate::args::Stores;
+use crate::outcome::CommandOutcome;
 use crate::ui::Ui;
 use admin::{Found, store};
 use anyhow::{Context, Result, bail};
@@ -9,7 +10,6 @@ use deploy::Interrupt;
 use deploy::at;
 use deploy::database::{LookAt, inspect, load_command};
 use result::{Audit, AuditWhen, Check, LedgerCheck};
-use crate::outcome::CommandOutcome;
 use serde::Serialize;
 use sql::DbUrl;
 use std::fmt::Write;

@@ -3,13 +3,13 @@
 use crate::against::{self, StoredBase};
 use crate::args::{self, Command};
 use crate::experiment::file;
+use crate::outcome::{CommandOutcome, Terms};
 use crate::ui::Ui;
 use crate::verify::Verified;
 use crate::workloads::{self, WorkloadRow};
 use crate::{audit, compare, drill, export, find_max, load, parts, relay, resume, run, serve, sweep, verify};
 use anyhow::{Result, bail};
 use deploy::{Route, SourceSubjects, Subject, subjects};
-use crate::outcome::{CommandOutcome, Terms};
 use schedule::Interleaved;
 use std::path::Path;
 use targets::Driven;

@@ -5,9 +5,8 @@ use crate::against::StoredBase;
 use crate::args::{self, Limited};
 use crate::confirm;
 use crate::data::Data;
-use crate::run::{
-    broker_for, can_be_limited, check_message_options, plan, server_settings, warmup_max,
-};
+use crate::outcome::{CommandOutcome, Terms, is_audited};
+use crate::run::{broker_for, can_be_limited, check_message_options, plan, server_settings, warmup_max};
 use crate::settings::{self, Choice};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
@@ -17,7 +16,6 @@ use drive::Arrivals;
 use model::{HttpOptions, Nanos, Tier};
 use result::{Block, BlockTrial, Comparison, Interval, Party, RunKind, Side, State, Verdict};
 use schedule::plan::{self as planned, Criterion, Experiment, Variant};
-use crate::outcome::{CommandOutcome, Terms, is_audited};
 use schedule::{Interleaved, factors};
 use std::path::Path;
 use targets::Driven;

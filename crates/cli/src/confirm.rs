@@ -1,13 +1,13 @@
 //! `stackmark compare --confirm-bottleneck`: a short trial names a likely bottleneck, and a comparison with one factor
 //! changed shows whether throughput follows as it must if that is right.
 
+use crate::outcome::{CommandOutcome, Terms};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use deploy::Interrupt;
 use result::words::seconds;
 use result::{RunKind, State, Trial};
 use schedule::plan::{Experiment, Suspicion};
-use crate::outcome::{CommandOutcome, Terms};
 use schedule::{Interleaved, confirm, trial_name};
 use std::path::Path;
 use targets::Driven;

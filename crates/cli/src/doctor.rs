@@ -1,5 +1,6 @@
 //! `stackmark doctor`: what is installed, what is missing, and what makes numbers noisy on this machine.
 
+use crate::outcome::CommandOutcome;
 use crate::ui::Ui;
 use anyhow::Result;
 use deploy::subjects;
@@ -7,7 +8,6 @@ use measure::Monotonic;
 use observe::{FileSystem, Probing};
 use result::Machine;
 use rig::Engine;
-use crate::outcome::CommandOutcome;
 use serde::Serialize;
 use std::fmt::Write;
 

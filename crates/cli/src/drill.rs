@@ -2,6 +2,7 @@
 
 use crate::args;
 use crate::args::{Limited, MixArgs, Stores};
+use crate::outcome::CommandOutcome;
 use crate::relay::parse_sink;
 use crate::run::can_be_limited;
 use crate::serve;
@@ -12,7 +13,6 @@ use deploy::{BrokerSpec, Deployment, Interrupt, RelayOptions, ServerSettings, Si
 use drill::{COMPONENTS, Component, DrillPlan, Parts};
 use model::{HttpOptions, Nanos};
 use result::{Drill, FaultAction, RunKind, State};
-use crate::outcome::CommandOutcome;
 use schedule::pool;
 use sql::Dialect;
 use std::io::BufReader;

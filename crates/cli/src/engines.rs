@@ -1,11 +1,11 @@
 //! `stackmark rig`: private engines that stay until `rig down`.
 
 use crate::args::{self, RigCommand, Setting};
+use crate::outcome::CommandOutcome;
 use crate::settings::Choice;
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use rig::{Engine, EngineKind, NamedEngine, Options};
-use crate::outcome::CommandOutcome;
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::PathBuf;

@@ -4,10 +4,10 @@
 //! those in place of a server.
 
 use crate::args::{ExportK6, MixArgs};
+use crate::outcome::CommandOutcome;
 use crate::ui::Ui;
 use anyhow::{Result, anyhow, bail};
 use model::{Inputs, Verdict};
-use crate::outcome::CommandOutcome;
 use serde::Serialize;
 use std::fmt::Write;
 use std::marker::PhantomData;

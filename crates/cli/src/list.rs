@@ -1,11 +1,11 @@
 //! `stackmark list`.
 
 use crate::args;
+use crate::outcome::CommandOutcome;
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use deploy::{Subject, subjects};
 use model::Product;
-use crate::outcome::CommandOutcome;
 use serde::Serialize;
 use sql::Dialect;
 use std::fmt::Write;

@@ -2,6 +2,7 @@
 
 use crate::args;
 use crate::args::Stores;
+use crate::outcome::CommandOutcome;
 use crate::ui::Ui;
 use admin::Loaded;
 use anyhow::{Result, bail};
@@ -10,7 +11,6 @@ use deploy::database::LoadOptions;
 use deploy::subjects;
 use deploy::{Database, Databases};
 use result::words::seconds;
-use crate::outcome::CommandOutcome;
 use serde_json::json;
 use sql::Dialect;
 use targets::Driven;

@@ -61,10 +61,7 @@ impl Terms {
     /// Those of an experiment or a comparison.
     pub(crate) fn of(schedule: &Interleaved) -> Terms {
         let experiment = schedule.experiment();
-        Terms {
-            accept_inconclusive: experiment.accept_inconclusive,
-            require_audit: experiment.require_audit,
-        }
+        Terms { accept_inconclusive: experiment.accept_inconclusive, require_audit: experiment.require_audit }
     }
 
     /// How a run of several trials ended, by its document.

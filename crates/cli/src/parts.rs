@@ -2,13 +2,13 @@
 
 use crate::args::{self, DataArgs, EngineArgs, Out, PartArg, ServerArgs};
 use crate::data::Data;
+use crate::outcome::{self, CommandOutcome};
 use crate::run::{outcome, server_settings};
 use crate::ui::Ui;
 use anyhow::{Context, Result, bail};
 use deploy::in_use::{self, InUse};
 use deploy::{Databases, Deployment, Interrupt, Route, ServerSettings, Subject, subjects};
 use result::{Document, Moment, RunKind, State};
-use crate::outcome::{self, CommandOutcome};
 use schedule::Gate;
 use sql::DbUrl;
 use std::cell::Cell;

@@ -3,6 +3,7 @@
 
 use crate::args;
 use crate::args::Stores;
+use crate::outcome::CommandOutcome;
 use crate::serve::until_asked;
 use crate::ui::{self, Ui};
 use anyhow::{Context, Result, bail};
@@ -10,7 +11,6 @@ use consumer::{Consumer, Inbox};
 use deploy::{Databases, RelayOptions, SinkAddress, default_polling, subjects};
 use relay::{Message, Polling, Publishing, Relay, Sink};
 use rustix::process::{Signal, getpid, kill_process};
-use crate::outcome::CommandOutcome;
 use std::net::SocketAddr;
 use std::time::Duration;
 use targets::Driven;

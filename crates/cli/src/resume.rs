@@ -2,11 +2,11 @@
 //! the trials that have ended may be used, and the messages; [`trial`] carries out the rest.
 
 use crate::args;
+use crate::outcome::{CommandOutcome, Terms};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use deploy::Interrupt;
 use result::{Document, RunKind, State};
-use crate::outcome::{CommandOutcome, Terms};
 use schedule::{Interleaved, Searching, Sweep};
 use targets::Driven;
 use trial::{Folder, RunContext, SavedPlan};
@@ -36,9 +36,7 @@ pub(crate) fn resume<W: Driven>(saved: SavedPlan, args: &args::Resume, ui: &Ui) 
             (trial::resume::<W, Interleaved>(run, &context)?, terms)
         }
         RunKind::Sweep => (trial::resume::<W, Sweep>(saved.open()?, &context)?, Terms::default()),
-        RunKind::Search => {
-            (trial::resume::<W, Searching>(saved.open()?, &context)?, Terms::default())
-        }
+        RunKind::Search => (trial::resume::<W, Searching>(saved.open()?, &context)?, Terms::default()),
         RunKind::Drill => {
             bail!("{} is a drill, which cannot be resumed: its engines are gone", folder.path().display())
         }

@@ -2,6 +2,7 @@
 
 use crate::args::{self, ArrivalsArg, DeliveryArg, EngineArgs, Limited, PlanArgs, ServerArgs, Stores};
 use crate::data::Data;
+use crate::outcome::{self, CommandOutcome};
 use crate::parts;
 use crate::serve;
 use crate::settings::{self, Choice};
@@ -19,7 +20,6 @@ use deploy::{BrokerSpec, Databases, Deployment, SinkKind, Spec};
 use drive::{Arrivals, PlanError, RatePerSecond, Stage, Think};
 use model::Nanos;
 use result::{Audit, Check, Conformance, RunKind, Trial};
-use crate::outcome::{self, CommandOutcome};
 use schedule::{Gate, pool};
 use sql::Dialect;
 use std::cell::Cell;

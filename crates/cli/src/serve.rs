@@ -2,13 +2,13 @@
 
 use crate::args;
 use crate::args::Stores;
+use crate::outcome::CommandOutcome;
 use crate::relay::parse_sink;
 use crate::ui::{self, Ui};
 use anyhow::{Context, Result, bail};
 use deploy::subjects::{self, Subject};
 use deploy::{Databases, RelayOptions, ServerSettings, SinkAddress, SourceSubjects};
 use model::{AnyTarget, HttpOptions};
-use crate::outcome::CommandOutcome;
 use server::{Bound, Limits, Server, Settings};
 use sql::DbUrl;
 use std::fs::{self, DirBuilder};

@@ -2,6 +2,7 @@
 
 use crate::args;
 use crate::experiment::file::BUILT_IN;
+use crate::outcome::CommandOutcome;
 use crate::ui::Ui;
 use anyhow::{Context, Result, bail};
 use args::Format;
@@ -11,7 +12,6 @@ use deploy::subjects;
 use report::history::History;
 use report::text::{Colour, Style, WIDTH};
 use result::{Document, ShortLine, Trial};
-use crate::outcome::CommandOutcome;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn report(args: &args::Report, ui: &Ui) -> Result<CommandOutcome> {

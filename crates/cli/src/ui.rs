@@ -2,6 +2,7 @@
 
 use crate::args::LiveArgs;
 use crate::live::{self, Live};
+use crate::outcome::{CommandOutcome, Terms};
 use anyhow::{Context, Result};
 use deploy::{Reporter, Work};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -9,7 +10,6 @@ use measure::Monotonic;
 use model::{Clock, Nanos};
 use report::text::{self, Colour, Style};
 use result::{Document, Experiment, State};
-use crate::outcome::{CommandOutcome, Terms};
 use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};

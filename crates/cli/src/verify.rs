@@ -1,6 +1,7 @@
 //! `stackmark verify`: whether a server keeps a contract and answers rightly.
 
 use crate::args::{self, EngineArgs, Stores};
+use crate::outcome::CommandOutcome;
 use crate::run;
 use crate::ui::Ui;
 use ::verify::{Failure, Fresh, Plan, Rule, TheServer, Verification, Witness, is_golden, verify_fresh};
@@ -15,7 +16,6 @@ use measure::Monotonic;
 use model::Clock;
 use report::junit::{Case, Outcome};
 use result::Check;
-use crate::outcome::CommandOutcome;
 use sql::DbUrl;
 use std::cell::RefCell;
 use std::fmt::Write;

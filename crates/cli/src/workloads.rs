@@ -2,13 +2,13 @@
 
 use crate::commands::{Task, execute};
 use crate::experiment::file;
+use crate::outcome::CommandOutcome;
 use crate::ui::Ui;
 use anyhow::Result;
 use deploy::subjects;
 use result::RunKind;
-use schedule::plan::Experiment;
-use crate::outcome::CommandOutcome;
 use schedule::Interleaved;
+use schedule::plan::Experiment;
 use sql::Dialect;
 use std::sync::OnceLock;
 use targets::{Combination, Driven};

@@ -1,6 +1,6 @@
 //! A server as a process of its own: built, started, found ready, limited, stopped. It ends with us, whatever ends us.
 
-use crate::group::{ProcessGroup, LOOK};
+use crate::group::{LOOK, ProcessGroup};
 use crate::{DeployError, Manifest, RelayOptions};
 use measure::Monotonic;
 use model::{Clock, HttpOptions, Transport};
@@ -123,7 +123,8 @@ impl Server {
         let life = child.stdin.take().expect("asked for above");
         let output = child.stdout.take().expect("asked for above");
         let (log, url, stop_max) = (log.to_owned(), String::new(), manifest.stop_max);
-        let mut server = Server { name, stop_max, group: ProcessGroup::of(child), life, log, url, cgroup: None };
+        let mut server =
+            Server { name, stop_max, group: ProcessGroup::of(child), life, log, url, cgroup: None };
         if let Some(limits) = &settings.limits {
             let cgroup = rig::Cgroup::new(&format!("server-{}", server.pid()), limits)?;
             cgroup.joins(server.pid())?;

@@ -265,7 +265,12 @@ impl EngineSamples {
     fn read(&mut self, at: Nanos, gauges: Option<Vec<Gauge>>) {
         let values = self.values(gauges);
         let sessions = std::mem::take(&mut self.gathered);
-        self.readings.push(EngineReading { at, values, sessions, samples: std::mem::take(&mut self.samples) });
+        self.readings.push(EngineReading {
+            at,
+            values,
+            sessions,
+            samples: std::mem::take(&mut self.samples),
+        });
         // With several windows, which are a few seconds long, no two readings of one and another become one.
         if self.readings.len() >= READINGS_MAX && self.earlier.is_empty() {
             self.readings = self.readings.chunks(2).map(EngineReading::joined).collect();
@@ -283,7 +288,12 @@ impl EngineSamples {
         let mark = Mark { at, values: values.clone(), statements };
         // The looks so far belong to the time before the mark.
         let sessions = std::mem::take(&mut self.gathered);
-        self.readings.push(EngineReading { at, values, sessions, samples: std::mem::take(&mut self.samples) });
+        self.readings.push(EngineReading {
+            at,
+            values,
+            sessions,
+            samples: std::mem::take(&mut self.samples),
+        });
         match order {
             Order::Open => {
                 let before = self.opened.replace(mark).map(|opened| (opened, self.closed.take()));

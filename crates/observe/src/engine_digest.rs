@@ -1,6 +1,6 @@
 //! Turns what an engine said into time lines. Pure.
 
-use crate::engine::{EngineSamples, Mark, EngineReading, StatementCount};
+use crate::engine::{EngineReading, EngineSamples, Mark, StatementCount};
 use model::Nanos;
 use result::{Engine, Gauge, GaugeKind, Statement, Wait};
 

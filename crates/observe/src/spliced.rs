@@ -2,7 +2,7 @@
 //!
 //! What is made of a single window is made of these as it is: time, like every counter, is a sum over the windows.
 
-use crate::engine::{EngineSamples, Mark, EngineReading, StatementCount};
+use crate::engine::{EngineReading, EngineSamples, Mark, StatementCount};
 use crate::reading::{CpuSeconds, Detail, DiskReading, ProcessReading, Reading, Snapshot, ThreadReading};
 use model::Nanos;
 use result::GaugeKind;

@@ -139,7 +139,12 @@ pub(crate) fn by_metric<'a>(document: &'a Document, experiment: &'a Experiment) 
     told.collect()
 }
 
-fn row<'a>(document: &'a Document, experiment: &'a Experiment, by: &ByMetric<'a>, index: usize) -> VariantRow<'a> {
+fn row<'a>(
+    document: &'a Document,
+    experiment: &'a Experiment,
+    by: &ByMetric<'a>,
+    index: usize,
+) -> VariantRow<'a> {
     let variant = &experiment.variants[index];
     let comparison = comparison_of(experiment, by.comparisons, variant);
     let status = match (variant.state, comparison, variant.base) {

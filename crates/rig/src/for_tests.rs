@@ -7,7 +7,7 @@
 
 use crate::place::{Place, creating};
 use crate::state::USER;
-use crate::{Engine, Installation, EngineKind, Options, RigError, Running, base, find, start, status};
+use crate::{Engine, EngineKind, Installation, Options, RigError, Running, base, find, start, status};
 use model::Tier;
 use sql::{Secret, ServerUrl};
 use std::collections::{BTreeMap, BTreeSet};
@@ -154,7 +154,8 @@ impl SharedEngine {
     fn of(engine: Engine) -> Result<SharedEngine, RigError> {
         let up = env::var_os(ENGINES).map(PathBuf::from).and_then(|base| {
             let options = Options { base: Some(base.clone()), ..Options::default() };
-            let up = status(&options).into_iter().find(|up| up.kind == EngineKind::Single(engine) && up.alive)?;
+            let up =
+                status(&options).into_iter().find(|up| up.kind == EngineKind::Single(engine) && up.alive)?;
             Some((base, up))
         });
         let options = Options { durability: Tier::Delayed, ..Options::small(engine) };

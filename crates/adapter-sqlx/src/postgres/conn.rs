@@ -25,7 +25,8 @@ impl Prepared {
             Some(Either::Left(types)) => types.iter().map(ParameterType::of).collect(),
             Some(Either::Right(_)) | None => Box::default(),
         };
-        let columns = statement.columns().iter().map(|column| ParameterType::of(column.type_info())).collect();
+        let columns =
+            statement.columns().iter().map(|column| ParameterType::of(column.type_info())).collect();
         Prepared { statement, params, columns }
     }
 

@@ -176,7 +176,9 @@ pub(crate) fn scaled(found: ParameterType, raw: &[u8], digits: u32) -> Option<i6
         ParameterType::Numeric => numeric(raw, digits),
         // A float has no exact digits; the nearest are meant.
         ParameterType::Float8 => rounded(float(raw)? * 10_f64.powi(digits as i32)),
-        ParameterType::Int2 | ParameterType::Int4 | ParameterType::Int8 => int(found, raw)?.checked_mul(10_i64.checked_pow(digits)?),
+        ParameterType::Int2 | ParameterType::Int4 | ParameterType::Int8 => {
+            int(found, raw)?.checked_mul(10_i64.checked_pow(digits)?)
+        }
         _ => None,
     }
 }

@@ -194,7 +194,11 @@ async fn allowed(conn: &mut Conn) -> Result<usize, Error> {
     Ok(bytes.map_or(STATEMENT, |bytes| bytes / 2).max(1))
 }
 
-pub(crate) async fn load_data(conn: &mut Conn, fill: &Fill<'_>, kinds: &[ColumnType]) -> Result<Checksum, Cause> {
+pub(crate) async fn load_data(
+    conn: &mut Conn,
+    fill: &Fill<'_>,
+    kinds: &[ColumnType],
+) -> Result<Checksum, Cause> {
     let table = fill.table();
     let sum = Arc::new(Mutex::new(Checksum::default()));
     let packet = allowed(conn).await?.min(PACKET);

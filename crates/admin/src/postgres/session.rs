@@ -249,7 +249,10 @@ fn refused(url: &ServerUrl, error: tokio_postgres::Error) -> Cause {
     match error.as_db_error() {
         Some(sentence) if sentence.code() == &tokio_postgres::error::SqlState::UNDEFINED_DATABASE => {
             let name = &url.database;
-            Cause::new(CauseKind::Missing, format!("there is no database `{name}` on the server; create it first"))
+            Cause::new(
+                CauseKind::Missing,
+                format!("there is no database `{name}` on the server; create it first"),
+            )
         }
         Some(sentence)
             if postgres::open_error(url, sentence.code().code(), sentence.message()) == url.pooled() =>

@@ -2,7 +2,7 @@
 
 use super::conn::Session;
 use crate::engine::Engine as _;
-use crate::error::{Cause, Error, CauseKind};
+use crate::error::{Cause, CauseKind, Error};
 use rusqlite::{Connection, OpenFlags};
 use std::ffi::OsString;
 use std::fs::{self, File};

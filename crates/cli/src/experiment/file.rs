@@ -15,7 +15,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use deploy::subjects;
 use schedule::factors;
 use schedule::plan::Experiment;
-use source::{KeyValue, ValueKind, Source, get, nearest};
+use source::{KeyValue, Source, ValueKind, get, nearest};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -117,7 +117,10 @@ fn key_differences(a: &Trial, b: &Trial, intended: &[&str]) -> Vec<KeyDifference
                 "stack.adapter_version" => differ_by_patches(&a, &b),
                 _ => false,
             };
-            let is_meant = is_intended(&field, intended);
+            // A style that is settled between stores has a relay, and another has none; how two relays work is no part of a style.
+            let one_has_relay = field.starts_with("stack.settings.relay ") && (a == NOT_SET || b == NOT_SET);
+            let is_meant =
+                is_intended(&field, intended) || one_has_relay && is_intended("stack.style", intended);
             KeyDifference { intended: is_meant || is_patch, library: is_patch && !is_meant, field, a, b }
         })
         .collect()

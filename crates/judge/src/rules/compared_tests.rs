@@ -159,7 +159,7 @@ fn what_a_factor_changes_is_intended_and_the_rest_is_not() {
         trial.stack.settings.retain(|setting| setting.name != name);
         trial.stack.settings.push(Setting { name: name.to_owned(), value: value.to_owned() });
     }
-    let changes: [(&str, Change); 14] = [
+    let changes: [(&str, Change); 15] = [
         ("pool", |t| set(t, "sessions", "1")),
         ("cache", |t| set(t, "cache_bytes", "2097152")),
         ("cache", |t| set(t, "innodb_buffer_pool_size", "134217728")),
@@ -178,6 +178,11 @@ fn what_a_factor_changes_is_intended_and_the_rest_is_not() {
         ("style", |t| {
             t.stack.style = "unprepared".to_owned();
             set(t, "protocol", "extended");
+        }),
+        ("style", |t| {
+            t.stack.style = "saga".to_owned();
+            set(t, "relay batch", "64");
+            set(t, "relay connections", "1");
         }),
         ("orm", |t| {
             t.stack.adapter = "sqlalchemy".to_owned();
@@ -215,6 +220,19 @@ fn what_a_factor_changes_is_intended_and_the_rest_is_not() {
             assert!(same(&a, &b, intended_by(other)).different_work, "{factor} passes for {other}");
         }
     }
+}
+
+#[test]
+fn two_styles_with_a_relay_must_have_the_same_one() {
+    let with_batch = |style: &str, batch: &str| {
+        let (mut trial, _) = changed(|_| {});
+        trial.stack.style = style.to_owned();
+        trial.stack.settings.push(Setting { name: "relay batch".to_owned(), value: batch.to_owned() });
+        trial
+    };
+    let (saga, log_first) = (with_batch("saga", "64"), with_batch("log-first", "64"));
+    assert!(!same(&saga, &log_first, intended_by("style")).different_work);
+    assert!(same(&saga, &with_batch("log-first", "9"), intended_by("style")).different_work);
 }
 
 #[test]

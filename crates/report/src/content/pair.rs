@@ -64,7 +64,8 @@ fn facts(pair: &Pair<'_, '_>) -> Vec<(String, String)> {
         }
     };
     let rows = [pair.a, pair.b];
-    let cost_of = |row: &VariantRow<'_>| row.pooled.cpu_ms_per_1000(None).filter(|_| row.status.is_measured());
+    let cost_of =
+        |row: &VariantRow<'_>| row.pooled.cpu_ms_per_1000(None).filter(|_| row.status.is_measured());
     let costs = rows.map(|row| cost_of(row).map(|ms| cost(Some(ms))));
     let limits = rows.map(VariantRow::limit);
     [("CPU / 1,000 calls", both(costs)), ("likely limit", both(limits.map(|limit| limit.map(str::to_owned))))]

@@ -42,8 +42,9 @@ fn places(canvas: &Canvas, rows: &[&VariantRow<'_>], is_told: bool) -> Places {
 pub(crate) fn render(markup: &mut Markup, by: &ByMetric<'_>, is_told: bool) {
     // Of several bases, the band of each A/A control is enough.
     let is_only_base = by.shown().filter(|row| row.variant.base.is_none()).count() == 1;
-    let is_drawn =
-        |row: &&VariantRow<'_>| is_only_base || !matches!(row.status, VariantStatus::Base | VariantStatus::Control);
+    let is_drawn = |row: &&VariantRow<'_>| {
+        is_only_base || !matches!(row.status, VariantStatus::Base | VariantStatus::Control)
+    };
     let (metric, rows) = (by.metric, by.shown().filter(is_drawn).collect::<Vec<_>>());
     if rows.iter().all(|row| row.effect.is_none()) {
         return;
@@ -111,7 +112,13 @@ fn axis(rows: &[&VariantRow<'_>]) -> ((f64, f64), bool) {
     (ends, false)
 }
 
-fn draw(canvas: &mut Canvas, rows: &[&VariantRow<'_>], invalid: &[&VariantRow<'_>], higher_is_better: bool, is_told: bool) {
+fn draw(
+    canvas: &mut Canvas,
+    rows: &[&VariantRow<'_>],
+    invalid: &[&VariantRow<'_>],
+    higher_is_better: bool,
+    is_told: bool,
+) {
     let places = places(canvas, &[rows, invalid].concat(), is_told);
     let (ends, is_log) = axis(rows);
     let span = (places.left, places.right);

@@ -69,7 +69,8 @@ pub(crate) fn processors(markup: &mut Markup, trial: &Trial) {
     });
     let lines: Vec<ChartLine> = processes.chain(kernel).collect();
     let cores = trial.machine.cores;
-    let description = format!("ChartLine chart of CPU cores used by {} over time, of {cores}.", names(&lines));
+    let description =
+        format!("ChartLine chart of CPU cores used by {} over time, of {cores}.", names(&lines));
     let caption = "The dashed line is all the cores that there are.";
     write(markup, "CPU cores used", caption, description, &lines, Some(f64::from(cores)));
 }

@@ -1,8 +1,8 @@
 //! What comes back for good calls, bad requests and faults, on threads and on tasks alike.
 
 use crate::rig::{
-    ServerAnswer, BAD_CALL, CONFLICT, DEFECT, PANIC, Running, SECRET, UNANSWERED, UNWRITABLE, WAIT, WORK, post,
-    start, start_with,
+    BAD_CALL, CONFLICT, DEFECT, PANIC, Running, SECRET, ServerAnswer, UNANSWERED, UNWRITABLE, WAIT, WORK,
+    post, start, start_with,
 };
 use crate::toy::{Add, Sum, Toy};
 use adapter_http::{Expected, HttpTarget};

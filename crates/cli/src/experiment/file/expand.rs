@@ -1,6 +1,6 @@
 //! A variant in which values are lists stands for one variant of each value; with several lists, of each combination.
 
-use super::source::{KeyValue, ValueKind, Source, Span, Value};
+use super::source::{KeyValue, Source, Span, Value, ValueKind};
 use anyhow::Result;
 
 /// Variants that an experiment may have, controls aside: what runs longer than a night is a typing error.

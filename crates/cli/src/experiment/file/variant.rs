@@ -1,7 +1,7 @@
 //! One `[[variant]]`, from its text to what the runner carries out.
 
 use super::expand::{Combination, plain};
-use super::source::{KeyValue, ValueKind, Source, Span, get};
+use super::source::{KeyValue, Source, Span, ValueKind, get};
 use super::words::{PLAN, Word, Words, parameters};
 use crate::args::{self, Limited, SHARDS_MAX, Stores};
 use crate::run::{broker_wanted, check_message_options, has_outbox, server_settings};
@@ -311,7 +311,12 @@ impl Common<'_> {
     }
 
     /// Options of a SQLite database, as its own address knows them.
-    fn sqlite(&self, entry: &KeyValue, subject: &Subject, variant: &[KeyValue]) -> Result<Vec<(String, String)>> {
+    fn sqlite(
+        &self,
+        entry: &KeyValue,
+        subject: &Subject,
+        variant: &[KeyValue],
+    ) -> Result<Vec<(String, String)>> {
         let (source, entries) = (&self.source, self.source.table(entry, "{ journal = \"wal\" }")?);
         if subject.how.dialect != Dialect::Sqlite {
             return Err(source.wrong(

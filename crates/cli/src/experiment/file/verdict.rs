@@ -1,6 +1,6 @@
 //! `[verdict]`: what is compared, and what counts as a difference.
 
-use super::source::{KeyValue, ValueKind, Source, Span, get};
+use super::source::{KeyValue, Source, Span, ValueKind, get};
 use super::words::{Word, Words};
 use crate::compare::MARGIN;
 use anyhow::Result;
@@ -62,7 +62,12 @@ fn metrics<W: Driven>(source: &Source<'_>, entries: &[KeyValue]) -> Result<Vec<S
 }
 
 /// The share under `key` for each metric: one for all, or a table of one for each that it names.
-fn shares(source: &Source<'_>, entries: &[KeyValue], key: &str, metrics: &[String]) -> Result<Vec<Option<f64>>> {
+fn shares(
+    source: &Source<'_>,
+    entries: &[KeyValue],
+    key: &str,
+    metrics: &[String],
+) -> Result<Vec<Option<f64>>> {
     let Some(entry) = get(entries, key) else { return Ok(vec![None; metrics.len()]) };
     let ValueKind::Table(of_each) = &entry.value.kind else {
         return Ok(vec![Some(share(source, entry)?); metrics.len()]);

@@ -2,7 +2,7 @@
 //! cannot disagree about ranges, units and defaults.
 
 use super::expand::plain;
-use super::source::{KeyValue, ValueKind, Source, Span};
+use super::source::{KeyValue, Source, Span, ValueKind};
 use crate::{args, workloads};
 use anyhow::Result;
 use clap::Parser;
