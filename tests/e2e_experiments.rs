@@ -167,7 +167,7 @@ fn what_a_style_brings_along_is_no_other_difference() {
         )
     };
     let local = variant("local", "", "base = true\nmix = { transfer = 1 }");
-    let others = ["attached", "saga", "dual-write"].map(|style| {
+    let others = ["saga", "dual-write"].map(|style| {
         let factors = "against = \"local\"\nfactor = [\"style\", \"shards\", \"mix\"]";
         variant(
             style,
@@ -177,9 +177,10 @@ fn what_a_style_brings_along_is_no_other_difference() {
     });
     write(workdir.path("styles.toml"), &format!("{head}{local}{}", others.concat()));
     let ran = workdir.run("experiment styles.toml --no-control --json");
+    assert!(matches!(ran.code(), 0 | 1), "{ran:?}");
     let document = parse(&ran.out);
     let comparisons = document["experiment"]["comparisons"].as_array().unwrap();
-    assert_eq!(comparisons.len(), 3, "{ran:?}");
+    assert_eq!(comparisons.len(), 2, "{ran:?}");
     for comparison in comparisons {
         let differences = comparison["key_differences"].as_array().unwrap();
         let others: Vec<&Value> =

@@ -9,6 +9,7 @@ mod extended {
         assert_audited, book, command_on, driver, in_other_languages, loaded, start_in_other_language,
     };
     use rig::Engine;
+    use serde_json::Value;
     use stackmark_tests::engines::Held;
 
     const WORKLOADS: [&str; 5] = ["tpcc", "tpcb", "catalogue", "transfer", "booking"];
@@ -23,7 +24,7 @@ mod extended {
     /// The arguments of a run, without its subject.
     fn plan(run: u32) -> String {
         let clients = CLIENTS[run as usize % CLIENTS.len()];
-        format!("--clients {clients} --warmup 0s --calls {CALLS} --seed {run} --json")
+        format!("--clients {clients} --pool 16 --warmup 0s --calls {CALLS} --seed {run} --json")
     }
 
     /// Every check of the run passed, and every call came to its end.
@@ -34,7 +35,9 @@ mod extended {
         assert_eq!(trial["state"], "complete", "{line}: {}", ran.err);
         assert_audited(trial);
         let rules = trial["rules"].as_array().unwrap();
-        let bad: Vec<_> = rules.iter().filter(|rule| rule["severity"] == "bad").collect();
+        // A load generator without a free core says nothing of the server.
+        let is_bad = |rule: &&Value| rule["severity"] == "bad" && rule["name"] != "saturation";
+        let bad: Vec<_> = rules.iter().filter(is_bad).collect();
         assert!(bad.is_empty(), "{line}: {bad:#?}");
         let faults = ["refused", "in_doubt", "defect"].map(|column| book(trial, column));
         assert_eq!(faults, [0; 3], "{line}: {}", trial["overall"]["call_counts"]);
@@ -102,7 +105,7 @@ mod extended {
                 let line = format!("run {subject} --db sqlite:{workload}.db {}", plan(run));
                 assert_honest(&line, &Running::start(workdir.command(&line)).end());
             }
-            let line = format!("drill {subject} --only server:kill --faults {}", runs());
+            let line = format!("drill {subject} --only server:kill --scale 1 --faults {}", runs());
             assert_survived(&line, &Running::start(workdir.command(&line)).end());
         }
     }

@@ -29,7 +29,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use sql::{Secret, ServerUrl};
 use stackmark_tests::engines::Held;
-use stackmark_tests::languages::{self, FOLDERS, Manifest, is_made, manifest};
+use stackmark_tests::languages::{self, FOLDERS, Manifest, Offer, is_made, manifest};
 use std::process::Command;
 use workdir::{INTERRUPTED, Ran, Running, Workdir, is_alive, parse};
 

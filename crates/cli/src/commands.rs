@@ -3,7 +3,7 @@
 use crate::against::{self, StoredBase};
 use crate::args::{self, Command};
 use crate::experiment::file;
-use crate::outcome::{CommandOutcome, Terms};
+use crate::outcome::{CommandOutcome, RunTerms};
 use crate::ui::Ui;
 use crate::verify::Verified;
 use crate::workloads::{self, WorkloadRow};
@@ -45,17 +45,17 @@ pub(crate) fn execute<W: Driven>(work: Task<'_>, ui: &Ui) -> Result<CommandOutco
         Task::Compare(a, b, args) => compare::compare::<W>(a, b, args, None, ui),
         Task::Against(base, subject, args) => compare::compare::<W>(subject, subject, &args, Some(base), ui),
         Task::Experiment(schedule, args, _) => {
-            let terms = Terms::of(&schedule);
+            let terms = RunTerms::of(&schedule);
             ui.finish(trial::begin::<W, _>(*schedule, &args.out.out, ui)?, terms)
         }
         Task::Resume(saved, args) => resume::resume::<W>(saved, args, ui),
         Task::Sweep(subject, args) => {
             let schedule = sweep::asked::<W>(subject, args, ui)?;
-            ui.finish(trial::begin::<W, _>(schedule, &args.out.out, ui)?, Terms::default())
+            ui.finish(trial::begin::<W, _>(schedule, &args.out.out, ui)?, RunTerms::default())
         }
         Task::FindMax(subject, args) => {
             let schedule = find_max::asked::<W>(subject, args, ui)?;
-            ui.finish(trial::begin::<W, _>(schedule, &args.out.out, ui)?, Terms::default())
+            ui.finish(trial::begin::<W, _>(schedule, &args.out.out, ui)?, RunTerms::default())
         }
         Task::Drill(subject, args) => drill::drill::<W>(subject, args, ui),
         Task::Generate(args) => drill::generate::<W>(args),

@@ -5,7 +5,7 @@ use crate::against::StoredBase;
 use crate::args::{self, Limited};
 use crate::confirm;
 use crate::data::Data;
-use crate::outcome::{CommandOutcome, Terms, is_audited};
+use crate::outcome::{CommandOutcome, RunTerms, is_audited};
 use crate::run::{broker_for, can_be_limited, check_message_options, plan, server_settings, warmup_max};
 use crate::settings::{self, Choice};
 use crate::ui::Ui;
@@ -77,7 +77,7 @@ pub(crate) fn quickstart(args: &args::Quickstart, ui: &Ui) -> Result<CommandOutc
          data; every commit flushed; both sides in turn; all calls audited.",
     );
     let schedule = Interleaved::of::<Tpcc>(experiment, RunKind::Comparison)?;
-    ui.finish(trial::begin::<Tpcc, _>(schedule, &args.out.out, ui)?, Terms::default())
+    ui.finish(trial::begin::<Tpcc, _>(schedule, &args.out.out, ui)?, RunTerms::default())
 }
 
 pub(crate) fn compare<W: Driven>(
@@ -152,7 +152,7 @@ pub(crate) fn compare<W: Driven>(
         planned::go_through_checkpoints(&mut experiment.variants)?;
         let schedule = Interleaved::of::<W>(experiment, RunKind::Comparison)?;
         let schedule = schedule.with_stored_base(base.trials);
-        let terms = Terms::of(&schedule);
+        let terms = RunTerms::of(&schedule);
         return ui.finish(trial::begin::<W, _>(schedule, &args.out.out, ui)?, terms);
     }
     if !args.trials {
@@ -175,7 +175,7 @@ pub(crate) fn compare<W: Driven>(
     }
     planned::go_through_checkpoints(&mut experiment.variants)?;
     let schedule = Interleaved::of::<W>(experiment, RunKind::Comparison)?;
-    let terms = Terms::of(&schedule);
+    let terms = RunTerms::of(&schedule);
     ui.finish(trial::begin::<W, _>(schedule, &args.out.out, ui)?, terms)
 }
 

@@ -1,7 +1,7 @@
 //! `stackmark compare --confirm-bottleneck`: a short trial names a likely bottleneck, and a comparison with one factor
 //! changed shows whether throughput follows as it must if that is right.
 
-use crate::outcome::{CommandOutcome, Terms};
+use crate::outcome::{CommandOutcome, RunTerms};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use deploy::Interrupt;
@@ -50,7 +50,7 @@ pub(crate) fn begin<W: Driven>(experiment: Experiment, out: &Path, ui: &Ui) -> R
         ..experiment
     };
     let schedule = Interleaved::of::<W>(planned, RunKind::Comparison)?;
-    let terms = Terms::of(&schedule);
+    let terms = RunTerms::of(&schedule);
     ui.finish(trial::begin::<W, _>(schedule, out, ui)?, terms)
 }
 

@@ -48,18 +48,20 @@ impl CommandOutcome {
     }
 }
 
-/// What is asked of the document of several trials, next to the limits that are in it.
+/// What is asked of a run of several trials.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Terms {
+pub(crate) struct RunTerms {
+    /// Whether losses have a limit.
+    limited: bool,
     /// A limit counts as kept where what was measured does not tell.
     accept_inconclusive: bool,
     /// All audits of the stored data must have run.
     require_audit: bool,
 }
 
-impl Terms {
+impl RunTerms {
     /// Those of an experiment or a comparison.
-    pub(crate) fn of(schedule: &Interleaved) -> Terms {
+    pub(crate) fn of(schedule: &Interleaved) -> RunTerms {
         let experiment = schedule.experiment();
         Terms { accept_inconclusive: experiment.accept_inconclusive, require_audit: experiment.require_audit }
     }
@@ -79,15 +81,16 @@ impl Terms {
                 good_if(met && !document.trials.iter().any(Trial::is_invalid_at_any_load))
             }
             RunKind::Comparison | RunKind::Experiment => {
-                // None where no side could be started.
-                let Some(experiment) = &document.experiment else { return Ok(CommandOutcome::Bad) };
-                let is_limited = |comparison: &Comparison| comparison.loss_max.is_some();
-                if is_interrupted && experiment.comparisons.iter().any(is_limited) {
+                if is_interrupted && self.limited {
                     bail!("interrupted before --max-loss could be judged");
                 }
-                let measured =
-                    experiment.variants.iter().all(|variant| variant.state == VariantState::Measured);
-                CommandOutcome::of(&experiment.comparisons, self.accept_inconclusive).max(good_if(measured))
+                // None where no side could be started.
+                document.experiment.as_ref().map_or(CommandOutcome::Bad, |experiment| {
+                    let mut variants = experiment.variants.iter();
+                    let measured = variants.all(|variant| variant.state == VariantState::Measured);
+                    let kept = CommandOutcome::of(&experiment.comparisons, self.accept_inconclusive);
+                    kept.max(good_if(measured))
+                })
             }
             RunKind::Sweep | RunKind::Drill | RunKind::Trial => {
                 good_if(!document.trials.iter().any(Trial::is_invalid))
@@ -124,4 +127,16 @@ pub(crate) fn is_audited(trials: &[Trial], ui: &Ui) -> bool {
 
 fn good_if(good: bool) -> CommandOutcome {
     if good { CommandOutcome::Good } else { CommandOutcome::Bad }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_outcomes_the_worst_is_the_greatest() {
+        use CommandOutcome::{Bad, Good, Inconclusive};
+        assert_eq!([Good, Bad, Inconclusive].into_iter().max(), Some(Bad));
+        assert_eq!([Inconclusive, Good].into_iter().max(), Some(Inconclusive));
+    }
 }

@@ -3,7 +3,7 @@
 use crate::args::{self, DataArgs, EngineArgs, Out, PartArg, ServerArgs};
 use crate::data::Data;
 use crate::outcome::{self, CommandOutcome};
-use crate::run::{outcome, server_settings};
+use crate::run::server_settings;
 use crate::ui::Ui;
 use anyhow::{Context, Result, bail};
 use deploy::in_use::{self, InUse};

@@ -2,7 +2,7 @@
 //! the trials that have ended may be used, and the messages; [`trial`] carries out the rest.
 
 use crate::args;
-use crate::outcome::{CommandOutcome, Terms};
+use crate::outcome::{CommandOutcome, RunTerms};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use deploy::Interrupt;
@@ -32,11 +32,11 @@ pub(crate) fn resume<W: Driven>(saved: SavedPlan, args: &args::Resume, ui: &Ui) 
                     "the stored trials were measured with {difference}: cannot resume on a different machine or kernel"
                 );
             }
-            let terms = Terms::of(&run.plan);
+            let terms = RunTerms::of(&run.plan);
             (trial::resume::<W, Interleaved>(run, &context)?, terms)
         }
-        RunKind::Sweep => (trial::resume::<W, Sweep>(saved.open()?, &context)?, Terms::default()),
-        RunKind::Search => (trial::resume::<W, Searching>(saved.open()?, &context)?, Terms::default()),
+        RunKind::Sweep => (trial::resume::<W, Sweep>(saved.open()?, &context)?, RunTerms::default()),
+        RunKind::Search => (trial::resume::<W, Searching>(saved.open()?, &context)?, RunTerms::default()),
         RunKind::Drill => {
             bail!("{} is a drill, which cannot be resumed: its engines are gone", folder.path().display())
         }

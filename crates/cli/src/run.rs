@@ -19,7 +19,7 @@ use deploy::subjects::{self, Route, Subject};
 use deploy::{BrokerSpec, Databases, Deployment, SinkKind, Spec};
 use drive::{Arrivals, PlanError, RatePerSecond, Stage, Think};
 use model::Nanos;
-use result::{Audit, Check, Conformance, RunKind, Trial};
+use result::{Audit, Check, Conformance, RunKind};
 use schedule::{Gate, pool};
 use sql::Dialect;
 use std::cell::Cell;

@@ -2,7 +2,7 @@
 
 use crate::args::LiveArgs;
 use crate::live::{self, Live};
-use crate::outcome::{CommandOutcome, Terms};
+use crate::outcome::{CommandOutcome, RunTerms};
 use anyhow::{Context, Result};
 use deploy::{Reporter, Work};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -163,7 +163,7 @@ impl Ui {
     pub(crate) fn finish(
         &self,
         (folder, run): (Folder, FinishedRun),
-        terms: Terms,
+        terms: RunTerms,
     ) -> Result<CommandOutcome> {
         self.publish(&folder, &run.document, &run.json)?;
         run.remark.iter().for_each(|remark| self.remark(remark));

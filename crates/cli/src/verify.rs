@@ -121,7 +121,10 @@ fn started<W: Driven>(
                 rule
             })
         })?;
-        found.rules.extend(stage.stopped.take());
+        found.rules.extend(stage.stopped.take().map(|mut rule| {
+            rule.name_log(&log);
+            rule
+        }));
         Ok(found)
     };
     match verify() {

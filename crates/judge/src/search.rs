@@ -1,7 +1,6 @@
 //! What a search for the highest rate found, in words: the rate, and what is likely the limit above it.
 
 use crate::curve::served_share;
-use crate::figures;
 use result::{BudgetPart, Document, Search, Suspect, Trial};
 
 /// Of a part's growth, as a share of all growth, from which it is named.
@@ -89,7 +88,7 @@ fn next_limit(search: &Search, highest: f64, trials: &[Trial]) -> Option<String>
     let grew = most.map_or_else(
         || "on average no part of a call took longer; only the slowest calls did".to_owned(),
         |part| {
-            let ns = |value: f64| figures::plain(&figures::duration(value.max(0.0)));
+            let ns = |value: f64| time(value.max(0.0) as u64);
             format!(
                 "of the mean response time, {} grew most, from {} to {}",
                 part.words(),
@@ -132,6 +131,18 @@ fn next_limit(search: &Search, highest: f64, trials: &[Trial]) -> Option<String>
         String::new()
     };
     Some(format!("{first}{behind}."))
+}
+
+/// `43 ms`, `1.2 s`.
+pub fn time(ns: u64) -> String {
+    let (value, unit) = match ns {
+        0..1_000 => (ns as f64, "ns"),
+        1_000..1_000_000 => (ns as f64 / 1e3, "µs"),
+        1_000_000..1_000_000_000 => (ns as f64 / 1e6, "ms"),
+        _ => (ns as f64 / 1e9, "s"),
+    };
+    let decimals = usize::from(value < 9.95 && value.fract() != 0.0);
+    format!("{value:.decimals$} {unit}")
 }
 
 #[cfg(test)]

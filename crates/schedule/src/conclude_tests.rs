@@ -407,10 +407,3 @@ fn a_throughput_that_was_given_widens_no_interval() {
     bed.trials[0].overall.call_counts.due *= 2;
     assert_eq!(counts(&bed), [Some(2); 2], "a side that falls behind is slower");
 }
-
-#[test]
-fn of_several_outcomes_the_worst_is_the_greatest() {
-    use crate::CommandOutcome::{Bad, Good, Inconclusive};
-    assert_eq!([Good, Bad, Inconclusive].into_iter().max(), Some(Bad));
-    assert_eq!([Inconclusive, Good].into_iter().max(), Some(Inconclusive));
-}

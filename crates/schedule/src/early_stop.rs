@@ -4,8 +4,9 @@
 //! guess of how fast is made; but a call that has been answered too late stays too late, and one that was lost stays lost.
 //! Against them stands the most that can become due in the whole interval.
 
-use crate::slo::{Objective, name, place_of, time};
+use crate::slo::{Objective, name, place_of};
 use judge::curve::SERVED_SHARE;
+use judge::search::time;
 use measure::{KindTotals, Totals};
 use model::Nanos;
 use result::SloLimit;

@@ -15,7 +15,7 @@ use judge::search::{self, SearchEnd};
 use measure::Totals;
 use model::Nanos;
 use result::words::seconds;
-use result::{Document, RunKind, Search, State, Step, Trial};
+use result::{Document, RunKind, Search, Step, Trial};
 use serde::{Deserialize, Serialize};
 use workload::Benchmark;
 

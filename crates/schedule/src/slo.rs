@@ -3,6 +3,7 @@
 use crate::metric::{QUANTILES, place};
 use anyhow::{Context, Result, bail};
 use judge::curve::{SERVED_SHARE, served_share};
+use judge::search::time;
 use result::{CallCounts, Level, SloLimit, Tally, Trial};
 use strsim::jaro_winkler;
 
@@ -167,18 +168,6 @@ fn tally<'a>(trial: &'a Trial, limit: &SloLimit) -> Option<&'a Tally> {
 
 fn ended(call_counts: &CallCounts) -> u64 {
     call_counts.committed + call_counts.declined
-}
-
-/// `43 ms`, `1.2 s`.
-pub(crate) fn time(ns: u64) -> String {
-    let (value, unit) = match ns {
-        0..1_000 => (ns as f64, "ns"),
-        1_000..1_000_000 => (ns as f64 / 1e3, "µs"),
-        1_000_000..1_000_000_000 => (ns as f64 / 1e6, "ms"),
-        _ => (ns as f64 / 1e9, "s"),
-    };
-    let decimals = usize::from(value < 9.95 && value.fract() != 0.0);
-    format!("{value:.decimals$} {unit}")
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub struct Own {
 }
 
 #[derive(Deserialize)]
-struct CommandOutcome<E> {
+struct OwnEvidence<E> {
     evidence: E,
     audits: Vec<OwnAudit>,
 }
@@ -63,7 +63,7 @@ impl Own {
     /// As for [`Own::load`]; or what it says is not the workload's evidence.
     pub fn evidence<W: Driven>(&self) -> Result<(W::Evidence, Vec<Audit>)> {
         let answer = self.ask::<W>("GET", "/admin/evidence", None)?;
-        let CommandOutcome { evidence, audits } = read::<CommandOutcome<W::Evidence>>(answer)?;
+        let OwnEvidence { evidence, audits } = read::<OwnEvidence<W::Evidence>>(answer)?;
         Ok((evidence, audits.into_iter().map(audit).collect()))
     }
 

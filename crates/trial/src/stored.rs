@@ -225,7 +225,6 @@ mod tests {
     use model::Workload;
     use result::State;
     use result::{Document, RunKind};
-    use schedule::CommandOutcome;
     use schedule::PlannedTrial;
     use schedule::plan::Variant;
     use serde::Serialize;
@@ -282,15 +281,6 @@ mod tests {
         }
 
         fn update(&self, _so_far: &CompletedTrials, _document: &mut Document) {}
-
-        fn answer(
-            &self,
-            _so_far: &CompletedTrials,
-            _document: &Document,
-            _remarks: &mut Vec<String>,
-        ) -> Result<CommandOutcome> {
-            Ok(CommandOutcome::Good)
-        }
     }
 
     fn plan(clients: u32) -> Plan {

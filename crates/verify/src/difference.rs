@@ -19,7 +19,7 @@ pub(crate) fn entries(expected: &str, found: &str) -> Option<[String; 2]> {
         more => format!("; and {more} more"),
     };
     all.truncate(SHOWN);
-    let side = |value: fn(&Difference) -> &String| {
+    let side = |value: fn(&DifferingEntry) -> &String| {
         let of_each: Vec<String> =
             all.iter().map(|entry| format!("{}: {}", entry.path, value(entry))).collect();
         of_each.join("; ") + &more
@@ -27,14 +27,14 @@ pub(crate) fn entries(expected: &str, found: &str) -> Option<[String; 2]> {
     (!all.is_empty()).then(|| [side(|entry| &entry.expected), side(|entry| &entry.found)])
 }
 
-struct Difference {
+struct DifferingEntry {
     /// A JSON pointer (RFC 6901, names as they are); `/` is the whole.
     path: String,
     expected: String,
     found: String,
 }
 
-fn walk(path: &str, expected: Option<&Value>, found: Option<&Value>, into: &mut Vec<Difference>) {
+fn walk(path: &str, expected: Option<&Value>, found: Option<&Value>, into: &mut Vec<DifferingEntry>) {
     match (expected, found) {
         (Some(Value::Object(expected)), Some(Value::Object(found))) => {
             let names: BTreeSet<&String> = expected.keys().chain(found.keys()).collect();
@@ -53,7 +53,7 @@ fn walk(path: &str, expected: Option<&Value>, found: Option<&Value>, into: &mut 
                 value.map_or_else(|| "missing".to_owned(), |value| cut(&value.to_string()))
             };
             let path = if path.is_empty() { "/".to_owned() } else { path.to_owned() };
-            into.push(Difference { path, expected: words(expected), found: words(found) });
+            into.push(DifferingEntry { path, expected: words(expected), found: words(found) });
         }
     }
 }

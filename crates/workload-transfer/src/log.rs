@@ -25,7 +25,7 @@ pub struct LogRecord {
 /// A record as it is published: one line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct LogRecord {
+struct LogLine {
     #[serde(rename = "type")]
     kind: String,
     stream: u64,
@@ -48,7 +48,7 @@ impl LogRecord {
         let Transfer { key, source, target, amount } = self.transfer;
         let (kind, transfer) = (KIND.into(), key.to_string());
         let LogRecord { stream, number, .. } = *self;
-        let line = LogRecord { kind, stream, number, transfer, source, target, amount };
+        let line = LogLine { kind, stream, number, transfer, source, target, amount };
         let mut json = Vec::with_capacity(160);
         contract::json::write(&line, &mut json);
         json
@@ -59,8 +59,8 @@ impl LogRecord {
     /// # Errors
     /// It is not such a record, or its accounts are equal or its amount cannot be asked for.
     pub fn parse(json: &[u8]) -> Result<LogRecord, String> {
-        let line: LogRecord = serde_json::from_slice(json).map_err(|error| error.to_string())?;
-        let LogRecord { kind, stream, number, transfer: text, source, target, amount } = line;
+        let line: LogLine = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+        let LogLine { kind, stream, number, transfer: text, source, target, amount } = line;
         let key = Key::parse(&text).filter(|_| kind == KIND);
         let key = key.ok_or_else(|| format!("it is not the record of a transfer: {kind} of {text}"))?;
         if source == target || !(1..=AMOUNT_MAX).contains(&amount) {

@@ -14,6 +14,8 @@ static struct {
   atomic_int open_now, opened, conflicts, losses, executed, busy, busy_most;
   atomic_bool down;
   int pause_ms;
+  /* The engine's end of the connection that was opened last. */
+  int theirs;
 } engine;
 
 struct fake {
@@ -94,6 +96,7 @@ static struct conn *fake_open(const struct database *database, const struct open
   *fake = (struct fake){.conn = {.driver = &fake_driver, .socket = dup(pair[0])}, .ours = pair[0], .theirs = pair[1]};
   atomic_fetch_add(&engine.open_now, 1);
   atomic_fetch_add(&engine.opened, 1);
+  engine.theirs = fake->theirs;
   opening->connected(opening->of, fake->conn.socket);
   return &fake->conn;
 }
@@ -161,6 +164,16 @@ static void a_broken_connection_is_replaced_when_it_is_next_used(void) {
   CHECK(run_one(sessions, &work).kind == FAULT_NONE && engine.open_now == 1 && engine.opened == 2 && work.reconnects == 0);
   sessions_close(sessions);
   CHECK(engine.open_now == 0);
+}
+
+static void a_connection_that_was_closed_between_calls_is_opened_again_and_counted(void) {
+  struct sessions *sessions = open_sessions(1, false);
+  struct work work;
+  CHECK(run_one(sessions, &work).kind == FAULT_NONE && work.reconnects == 0);
+  shutdown(engine.theirs, SHUT_RDWR);
+  CHECK(run_one(sessions, &work).kind == FAULT_NONE && work.reconnects == 1 && engine.opened == 2);
+  CHECK(run_one(sessions, &work).kind == FAULT_NONE && work.reconnects == 0 && engine.opened == 2);
+  sessions_close(sessions);
 }
 
 static void *run_some(void *of) {
@@ -246,6 +259,7 @@ void test_sessions(void) {
   what_waits_is_refused_when_all_is_cut();
   conflicts_are_repeated_and_nothing_else_is();
   a_broken_connection_is_replaced_when_it_is_next_used();
+  a_connection_that_was_closed_between_calls_is_opened_again_and_counted();
   no_more_calls_are_in_the_engine_than_there_are_connections();
   the_line_of_the_lanes_is_bounded();
 }

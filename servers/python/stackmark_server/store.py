@@ -128,11 +128,10 @@ class Store:
                 async with asyncio.timeout(CALL_S - work.pool / 1e9):
                     # Out of its slot while it runs: a call that is cut off takes the connection with it.
                     session, slot.connection = slot.connection, None
-                    if session is not None and session.is_lost:
-                        session = None
-                        work.reconnects += 1
-                    if session is None:
+                    if session is None or session.is_lost:
+                        was_closed = session is not None
                         session = await self._reopened()
+                        work.reconnects += was_closed
                     session.work = work
                     try:
                         return await self._attempts(session, work, kind, body, args)

@@ -117,10 +117,11 @@ fn key_differences(a: &Trial, b: &Trial, intended: &[&str]) -> Vec<KeyDifference
                 "stack.adapter_version" => differ_by_patches(&a, &b),
                 _ => false,
             };
-            // A style that is settled between stores has a relay, and another has none; how two relays work is no part of a style.
+            // Of two styles, or numbers of stores, one may have a relay; how two relays work is part of neither.
             let one_has_relay = field.starts_with("stack.settings.relay ") && (a == NOT_SET || b == NOT_SET);
-            let is_meant =
-                is_intended(&field, intended) || one_has_relay && is_intended("stack.style", intended);
+            let is_meant = is_intended(&field, intended)
+                || one_has_relay
+                    && ["stack.style", "data.stores"].iter().any(|field| is_intended(field, intended));
             KeyDifference { intended: is_meant || is_patch, library: is_patch && !is_meant, field, a, b }
         })
         .collect()

@@ -201,6 +201,7 @@ fn what_a_factor_changes_is_intended_and_the_rest_is_not() {
             t.data.bytes = t.data.bytes.map(|bytes| bytes * 2);
             set(t, "stores", "2");
             set(t, "shard-1 cache_size", "2000");
+            set(t, "relay batch", "64");
         }),
         ("engine", |t| {
             t.stack.engine = "postgres".to_owned();

@@ -54,7 +54,7 @@ pub(crate) fn render(markup: &mut Markup, drill: &Drill) {
         title: "Time line",
         caption: &caption,
         description: format!(
-            "ChartLine chart of committed calls/s over {} under load with {}; up to {} calls/s.",
+            "Line chart of committed calls/s over {} under load with {}; up to {} calls/s.",
             figures::seconds(points.last().map_or(0.0, |point| point.t_s)),
             figures::counted(shown.len() as u64, "fault"),
             figures::count(most.round() as u64)

@@ -38,7 +38,7 @@ pub(crate) fn sessions(markup: &mut Markup, engine: &Engine) {
         let caption = "Sessions in each of the most frequent states, on average; sessions that wait for their client are \
                        not counted.";
         let lines: Vec<ChartLine> = (0..).zip(engine.waits.iter().take(STATES)).map(line).collect();
-        let description = format!("ChartLine chart of sessions in {} over time.", names(&lines));
+        let description = format!("Line chart of sessions in {} over time.", names(&lines));
         write(markup, "What the engine's sessions did", caption, description, &lines, None);
     }
 }
@@ -69,8 +69,7 @@ pub(crate) fn processors(markup: &mut Markup, trial: &Trial) {
     });
     let lines: Vec<ChartLine> = processes.chain(kernel).collect();
     let cores = trial.machine.cores;
-    let description =
-        format!("ChartLine chart of CPU cores used by {} over time, of {cores}.", names(&lines));
+    let description = format!("Line chart of CPU cores used by {} over time, of {cores}.", names(&lines));
     let caption = "The dashed line is all the cores that there are.";
     write(markup, "CPU cores used", caption, description, &lines, Some(f64::from(cores)));
 }
@@ -93,7 +92,7 @@ pub(crate) fn backlog(markup: &mut Markup, trial: &Trial) {
         words: drawn.iter().map(word).collect(),
     };
     let caption = "Messages that were written into the outbox and not yet acknowledged by the sink, at the end of each second.";
-    let description = "ChartLine chart of the outbox backlog over time.".to_owned();
+    let description = "Line chart of the outbox backlog over time.".to_owned();
     write(markup, "Outbox backlog", caption, description, &[line], None);
 }
 
@@ -122,7 +121,7 @@ pub(crate) fn machine_wide(markup: &mut Markup, trial: &Trial) {
         };
         let words = points.iter().map(word).collect();
         let line = ChartLine { name: format!("the whole machine, {unit}"), series: 1, points, words };
-        let description = format!("ChartLine chart of {} over time, {unit}.", title.to_lowercase());
+        let description = format!("Line chart of {} over time, {unit}.", title.to_lowercase());
         write(markup, title, "Of the whole machine, all processes.", description, &[line], None);
     }
 }

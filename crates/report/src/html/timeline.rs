@@ -90,7 +90,7 @@ fn description(trial: &Trial, points: &[Point], kind: &str) -> String {
     let measured = || points.iter().filter(|point| !point.warmup);
     let rates = || measured().map(|point| point.rate);
     format!(
-        "ChartLine chart over {}. Throughput between {} and {} calls per second; 99th percentile of {kind} up to {}.",
+        "Line chart over {}. Throughput between {} and {} calls per second; 99th percentile of {kind} up to {}.",
         figures::seconds(trial.measured_s),
         figures::count(rates().fold(f64::INFINITY, f64::min).min(1e15).round() as u64),
         figures::count(rates().fold(0.0, f64::max).round() as u64),

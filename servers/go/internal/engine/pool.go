@@ -119,13 +119,14 @@ func (p *Pool) runOn(slot *slot, deadline, now time.Time, kind Kind, work *CallW
 			fault = Deadline
 		}
 	}()
+	wasClosed := false
 	if session.conn != nil {
 		// Before it is looked at: behind the last deadline a socket says nothing but that.
 		session.conn.SetDeadline(deadline)
 		if now.Sub(slot.since) > quiet && !session.conn.IsAlive() {
 			session.conn.Close()
 			session.conn = nil
-			work.Reconnects++
+			wasClosed = true
 		}
 	}
 	if session.conn == nil {
@@ -140,6 +141,9 @@ func (p *Pool) runOn(slot *slot, deadline, now time.Time, kind Kind, work *CallW
 			return Unreachable
 		}
 		session.conn = conn
+		if wasClosed {
+			work.Reconnects++
+		}
 		conn.SetDeadline(deadline)
 	}
 	return session.run(kind, work, body)
