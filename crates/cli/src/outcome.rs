@@ -63,7 +63,11 @@ impl RunTerms {
     /// Those of an experiment or a comparison.
     pub(crate) fn of(schedule: &Interleaved) -> RunTerms {
         let experiment = schedule.experiment();
-        Terms { accept_inconclusive: experiment.accept_inconclusive, require_audit: experiment.require_audit }
+        RunTerms {
+            limited: experiment.criteria.iter().any(|criterion| criterion.max_loss.is_some()),
+            accept_inconclusive: experiment.accept_inconclusive,
+            require_audit: experiment.require_audit,
+        }
     }
 
     /// How a run of several trials ended, by its document.
