@@ -64,8 +64,11 @@ pub fn fault(sqlstate: &str, at_commit: bool, message: &str) -> Fault {
         "25006" => Fault::Refused(Refusal::Unwritable(Said::of(message))),
         // Too many connections; starting up or shutting down: no one was let in.
         "53300" | "57P03" => Fault::Refused(Refusal::Unreachable),
-        // The server ended the session: shutdown, crash of another process, database dropped, idle too long.
-        "57P01" | "57P02" | "57P04" | "57P05" | "25P03" | "40003" => lost(at_commit),
+        // The server ended a session that was idle outside of any transaction (`idle_session_timeout`): what it was sent at that moment
+        // was not read, so nothing of it was done, whatever it was.
+        "57P05" => Fault::Refused(Refusal::Unreachable),
+        // The server ended the session: shutdown, crash of another process, database dropped, idle in a transaction.
+        "57P01" | "57P02" | "57P04" | "25P03" | "40003" => lost(at_commit),
         "XX001" | "XX002" => defect(DefectKind::BadData),
         _ => match &sqlstate[..sqlstate.floor_char_boundary(2)] {
             // Connection exceptions.
@@ -234,6 +237,8 @@ mod tests {
             ("57P01", false, "lost"), // pg_terminate_backend, shutdown
             ("57P01", true, "unanswered"),
             ("57P02", true, "unanswered"),
+            ("57P05", false, "unreachable"), // idle too long
+            ("57P05", true, "unreachable"),
             ("25P03", false, "lost"), // idle in transaction too long
             ("08006", false, "lost"),
             ("08006", true, "unanswered"),

@@ -6,13 +6,14 @@ use model::{DefectKind, Fault};
 use sql::postgres;
 
 /// What an error that has no kind says, in part, and its SQLSTATE.
-const TEXTS: [(&str, &str); 16] = [
+const TEXTS: [(&str, &str); 17] = [
     ("deadlock detected", "40P01"),
     ("could not serialize access", "40001"),
     ("canceling statement due to lock timeout", "55P03"),
     ("could not obtain lock on", "55P03"),
     ("canceling statement due to conflict with recovery", "40001"),
     ("canceling statement due to", "57014"),
+    ("terminating connection due to idle-session timeout", "57P05"),
     ("terminating connection due to", "57P01"),
     ("the database system is", "57P03"),
     ("too many clients already", "53300"),
