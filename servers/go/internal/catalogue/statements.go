@@ -35,8 +35,11 @@ var Names = []string{
 	"search_foods_by_name_page", "search_foods_by_name_after", "search_foods_by_kcal_page", "search_foods_by_kcal_after",
 }
 
-// Questions ask for the scale of the loaded data: its foods.
-var Questions = []string{"select count(*) from food"}
+// templatesPerThousandFoods is how many templates are loaded with a thousand foods.
+const templatesPerThousandFoods = 60
+
+// Questions ask for the scale of the loaded data: its templates, which no call makes or removes, as calls do with foods.
+var Questions = []string{"select count(*) from template"}
 
 // Scale is in thousands of foods, of which the data of the golden vectors has less than one.
-func Scale(answers []int64) int64 { return max(1, answers[0]/1_000) }
+func Scale(answers []int64) int64 { return max(1, answers[0]/templatesPerThousandFoods) }
