@@ -5,7 +5,7 @@
 
 mod extended {
     use crate::workdir::{Ran, Running, Workdir, parse};
-    use crate::{assert_audited, book, driver, in_other_languages, run_on, start_in_other_language};
+    use crate::{assert_audited, book, command_on, driver, in_other_languages, run_on, start_with_home};
     use rig::Engine;
     use serde_json::Value;
     use stackmark_tests::engines::Held;
@@ -65,7 +65,7 @@ mod extended {
                 });
                 for run in 0..runs() {
                     let (line, workdir) = (format!("run {subject} {}", plan(run)), Workdir::empty());
-                    assert_honest(&line, &start_in_other_language(&workdir, &line, &url).end());
+                    assert_honest(&line, &start_with_home(command_on(&workdir, &line, &url)).end());
                 }
             }
         }
@@ -78,10 +78,7 @@ mod extended {
             for subject in [ours].into_iter().chain(in_other_languages(workload, engine)) {
                 let line = format!("drill {subject} --only server:kill --scale 1 --faults {}", runs());
                 let workdir = Workdir::empty();
-                let mut command = workdir.command(&line);
-                // Go builds into a folder of the user's.
-                command.envs(std::env::var_os("HOME").map(|home| ("HOME", home)));
-                assert_survived(&line, &Running::start(command).end());
+                assert_survived(&line, &start_with_home(workdir.command(&line)).end());
             }
         }
     }

@@ -68,9 +68,13 @@ fn in_other_languages(workload: &str, engine: Engine) -> Vec<String> {
     FOLDERS.iter().filter(|language| is_made(language, "build")).filter_map(subject).collect()
 }
 
-/// Starts a command on a subject in another language. Go builds into a folder of the user's.
+/// Starts a command on a subject in another language.
 fn start_in_other_language(workdir: &Workdir, line: &str, url: &ServerUrl) -> Running {
-    let mut command = command_on(workdir, line, url);
+    start_with_home(command_on(workdir, line, url))
+}
+
+/// Starts a command that may build a server: Go builds into a folder of the user's.
+fn start_with_home(mut command: Command) -> Running {
     command.envs(std::env::var_os("HOME").map(|home| ("HOME", home)));
     Running::start(command)
 }
