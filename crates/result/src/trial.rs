@@ -216,11 +216,12 @@ impl Trial {
     }
 }
 
-/// Share of a kind's calls that no workload plans to decline.
-const PLANNED_MAX: f64 = 0.05;
+/// Share of a kind's calls that no workload plans to decline. Where many clients change few rows, a good part of the changes come too
+/// late.
+const PLANNED_MAX: f64 = 0.5;
 /// Standard errors beyond that share that are not chance.
 const PLANNED_SIGMAS: f64 = 5.0;
-/// So few are not a share: streams that begin on data of earlier runs are declined once or twice each until they find free ids.
+/// So few are not a share.
 const PLANNED_FEW: f64 = 10.0;
 
 impl KindTally {

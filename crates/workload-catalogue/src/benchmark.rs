@@ -106,9 +106,11 @@ impl Benchmark for FoodCatalogue {
         streams: &Streams<'_>,
         (loaded, versions): (Arc<Loaded>, Arc<Registers>),
     ) -> impl Fn(u32) -> Inputs {
-        let (size, seed) = (*size, streams.seed);
+        let (size, Streams { seed, run, .. }) = (*size, *streams);
         let mix = streams.mix.cloned().unwrap_or_else(input::standard_mix);
-        move |worker| Inputs::new(size, Arc::clone(&loaded), mix.clone(), seed, worker).remembering(&versions)
+        move |worker| {
+            Inputs::new(size, Arc::clone(&loaded), mix.clone(), seed, run, worker).remembering(&versions)
+        }
     }
 
     fn rehearsal(size: &Cardinality) -> Option<Rehearsal<FoodCatalogue>> {

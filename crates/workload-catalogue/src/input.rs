@@ -83,8 +83,8 @@ enum Expected {
 #[derive(Debug, Clone)]
 struct Own {
     worker: i64,
-    /// Earlier runs on the same data have used the ids of epochs before. The first row of an epoch stays for good, as a mark
-    /// for those that follow.
+    /// Each run begins in an epoch of its own, drawn from its number: the ids of others were used by other runs on the same data. The
+    /// first row of an epoch stays for good, as a mark for a run that draws the same one.
     epoch: i64,
     /// Ids of the epoch that have been used; none until its first row is acknowledged.
     used: i64,
@@ -94,13 +94,14 @@ struct Own {
 
 impl Own {
     /// Ids of a worker in an epoch.
-    const IDS: i64 = 1 << 23;
-    const EPOCHS: i64 = 1 << 11;
+    const IDS: i64 = 1 << 19;
+    const EPOCHS: i64 = 1 << 15;
     /// The first id of all: far above those of loaded rows.
     const FIRST: i64 = 1 << 52;
 
-    fn new(worker: u32) -> Own {
-        Own { worker: worker.into(), epoch: 0, used: 0, held: [(0, 0); HELD], count: 0 }
+    fn new(run: u64, worker: u32) -> Own {
+        let epoch = Random::stream(run, &[CLIENT, worker.into()]).below(Own::EPOCHS as u64) as i64;
+        Own { worker: worker.into(), epoch, used: 0, held: [(0, 0); HELD], count: 0 }
     }
 
     fn is(id: i64) -> bool {
@@ -125,14 +126,6 @@ impl Own {
         Own::FIRST + ((self.worker % (1 << 18)) * Own::EPOCHS + self.epoch) * Own::IDS
     }
 
-    /// There are rows that were not loaded, perhaps of earlier runs: whoever has created nothing yet begins in an epoch that
-    /// what is there decides, so that it need not be declined once for each of those runs.
-    fn begin_at(&mut self, Digest(there): Digest) {
-        if self.used == 0 && self.epoch == 0 {
-            self.epoch = 1 + (there % (Own::EPOCHS as u128 - 1)) as i64;
-        }
-    }
-
     /// Notes that a row, the first of several, has been created.
     fn created(&mut self, id: i64, count: i64) {
         match id == self.mark() {
@@ -142,7 +135,7 @@ impl Own {
         }
     }
 
-    /// An earlier run has left rows behind under these ids: on to others.
+    /// An earlier run has left rows behind under these ids, or they are used up: on to others.
     fn skip(&mut self) {
         (self.epoch, self.used) = ((self.epoch + 1) % Own::EPOCHS, 0);
     }
@@ -183,15 +176,22 @@ pub(crate) fn standard_mix() -> Mix {
 }
 
 impl Inputs {
-    /// The stream of a worker. `mix` is [`standard_mix`], or another.
-    pub(crate) fn new(size: Cardinality, loaded: Arc<Loaded>, mix: Mix, seed: u64, worker: u32) -> Inputs {
+    /// The stream of a worker in the run of this number. `mix` is [`standard_mix`], or another.
+    pub(crate) fn new(
+        size: Cardinality,
+        loaded: Arc<Loaded>,
+        mix: Mix,
+        seed: u64,
+        run: u64,
+        worker: u32,
+    ) -> Inputs {
         Inputs {
             size,
             loaded,
             mix,
             random: Random::stream(seed, &[CLIENT, u64::from(worker)]),
-            foods: Own::new(worker),
-            categories: Own::new(worker),
+            foods: Own::new(run, worker),
+            categories: Own::new(run, worker),
             seen: [(0, 0); SEEN],
             seen_next: 0,
             owed: [0; KINDS],
@@ -395,11 +395,11 @@ impl Inputs {
         (Call::DeleteFood { id, version }, Expected::InUse)
     }
 
-    /// A loaded food that was seen not long ago, or any in its first version.
+    /// The loaded food that was seen last, whose version is least likely to be stale; or any in its first version.
     fn remembered(&mut self) -> (i64, i64) {
-        let from = self.random.below(SEEN as u64) as usize;
         let other = self.one_of(self.size.foods);
-        let mut seen = self.seen[from..].iter().chain(&self.seen[..from]);
+        let (newer, older) = self.seen.split_at(self.seen_next + 1);
+        let mut seen = newer.iter().rev().chain(older.iter().rev());
         seen.find(|(id, _)| *id > 0).copied().unwrap_or((other, 1))
     }
 
@@ -407,17 +407,14 @@ impl Inputs {
         self.seen.iter().find(|(seen, _)| *seen == id).map_or(1, |(_, version)| *version)
     }
 
-    /// Remembers the version of a loaded food, in one place only.
+    /// Remembers the version of a loaded food, in one place only and as the latest.
     fn see(&mut self, id: i64, version: i64) {
-        let known = self.seen.iter().position(|(seen, _)| *seen == id);
-        let at = known.unwrap_or_else(|| {
-            self.seen_next = (self.seen_next + 1) % SEEN;
-            self.seen_next
-        });
-        self.seen[at] = (id, version);
+        self.forget(id);
+        self.seen_next = (self.seen_next + 1) % SEEN;
+        self.seen[self.seen_next] = (id, version);
     }
 
-    /// Forgets a version that has turned out to be old.
+    /// Forgets a version that is, or has turned out to be, old.
     fn forget(&mut self, id: i64) {
         if let Some(seen) = self.seen.iter_mut().find(|(seen, _)| *seen == id) {
             *seen = (0, 0);
@@ -453,10 +450,6 @@ impl Inputs {
         match (call, said) {
             (Call::Categories, Said::Categories { count, .. }) if *count < self.size.categories => {
                 return Err("a category that was loaded is missing");
-            }
-            (Call::Categories, Said::Categories { count, digest }) if *count > self.size.categories => {
-                self.categories.begin_at(*digest);
-                self.foods.begin_at(*digest);
             }
             (Call::Category { id }, Said::Category { version, digest })
                 if *digest != Category::drawn(*id, *version).digest() =>

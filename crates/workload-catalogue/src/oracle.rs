@@ -138,7 +138,8 @@ impl Oracle {
     }
 
     fn uses(&self, food: i64) -> bool {
-        (1..=self.size.templates).any(|id| self.size.items_in(id).any(|item| item.food == food))
+        food <= i64::from(self.size.foods)
+            && (1..=self.size.templates).any(|id| self.size.items_in(id).any(|item| item.food == food))
     }
 
     /// Foods of templates are never removed, but they change: the answer is made of them as they are.

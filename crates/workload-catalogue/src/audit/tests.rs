@@ -18,7 +18,7 @@ fn file_and_code_name_the_same_queries_on_every_engine() {
 /// What the audit of many calls does not pass, where a kind is left out.
 fn not_passed(drawn: &Mix, asked: &Mix, left_out: Option<usize>) -> Vec<&'static str> {
     let size = Cardinality::tiny();
-    let mut inputs = Inputs::new(size, crate::Loaded::of(&size), drawn.clone(), 7, 0);
+    let mut inputs = Inputs::new(size, crate::Loaded::of(&size), drawn.clone(), 7, 0, 0);
     let mut ledger = Ledger::new(size);
     for _ in 0..100_000 {
         let call = inputs.draw();

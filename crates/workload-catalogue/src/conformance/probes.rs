@@ -25,7 +25,7 @@ impl Probes {
     pub(super) fn new(plan: &ConformancePlan) -> Probes {
         let &ConformancePlan { size, seed, .. } = plan;
         let loaded = crate::Loaded::of(&size);
-        let client = |worker| Inputs::new(size, Arc::clone(&loaded), input::standard_mix(), seed, worker);
+        let client = |worker| Inputs::new(size, Arc::clone(&loaded), input::standard_mix(), seed, 0, worker);
         Probes {
             size,
             clients: (0..CLIENTS).map(client).collect(),

@@ -2,8 +2,8 @@ use super::*;
 use crate::Oracle;
 use model::Inputs as _;
 
-fn inputs(size: Cardinality, seed: u64, worker: u32) -> Inputs {
-    Inputs::new(size, Loaded::of(&size), standard_mix(), seed, worker)
+fn inputs(size: Cardinality, seed: u64, run: u64, worker: u32) -> Inputs {
+    Inputs::new(size, Loaded::of(&size), standard_mix(), seed, run, worker)
 }
 
 fn versions(size: Cardinality, opening: Option<i64>) -> Arc<Registers> {
@@ -11,7 +11,7 @@ fn versions(size: Cardinality, opening: Option<i64>) -> Arc<Registers> {
 }
 
 fn draw(seed: u64, worker: u32, count: usize) -> Vec<Call> {
-    let mut inputs = inputs(Cardinality::standard(1), seed, worker);
+    let mut inputs = inputs(Cardinality::standard(1), seed, 1, worker);
     (0..count).map(|_| inputs.draw()).collect()
 }
 
@@ -23,7 +23,7 @@ fn the_same_seed_gives_the_same_calls() {
 }
 
 /// Several workers on one store, one run after the other with the same seed: every answer is as expected, though versions
-/// become stale and earlier runs have left rows behind.
+/// become stale and earlier runs have left rows behind, the third under its own ids.
 #[test]
 fn workers_expect_what_a_right_service_answers() {
     let size = Cardinality::tiny();
@@ -31,9 +31,10 @@ fn workers_expect_what_a_right_service_answers() {
     let mut declined = [0; 3];
     for (at, run) in declined.iter_mut().enumerate() {
         let versions = versions(size, (at == 0).then_some(1));
-        let worker = |worker| inputs(size, 1, worker).remembering(&versions);
+        let number = [1, 2, 1][at];
+        let worker = |worker| inputs(size, 1, number, worker).remembering(&versions);
         let mut workers: Vec<Inputs> = (0..4).map(worker).collect();
-        for number in 0..4_000 {
+        for number in 0..2_000 {
             let worker = &mut workers[number % 4];
             let call = worker.draw();
             let outcome = oracle.answer(&call);
@@ -42,14 +43,94 @@ fn workers_expect_what_a_right_service_answers() {
             *run += u32::from(matches!(outcome.said, Said::Declined(_)));
         }
     }
-    assert!(declined.iter().all(|&count| (10..400).contains(&count)), "{declined:?}");
+    assert!(declined.iter().all(|&count| (5..200).contains(&count)), "{declined:?}");
+}
+
+/// What each worker creates first in many short runs on the same data is declined only where two runs draw the same ids.
+#[test]
+fn runs_on_the_same_data_create_rows_under_ids_of_their_own() {
+    const RUNS: u64 = 30;
+    let size = Cardinality::tiny();
+    let mut firsts: Vec<i64> = Vec::new();
+    for run in 0..RUNS {
+        for worker in 0..64 {
+            let mut inputs = inputs(size, 1, run, worker);
+            let calls = std::iter::repeat_with(|| inputs.draw());
+            firsts.extend(calls.take(1_000).find_map(|call| match call {
+                Call::CreateFood { food, .. } => Some(food.id),
+                _ => None,
+            }));
+        }
+    }
+    let drawn = firsts.len();
+    firsts.sort_unstable();
+    firsts.dedup();
+    assert_eq!(drawn as u64, RUNS * 64);
+    assert!(drawn - firsts.len() < 10, "{} of {drawn}", drawn - firsts.len());
+}
+
+#[test]
+fn the_loaded_food_that_was_read_last_is_changed() {
+    let size = Cardinality::tiny();
+    let (mut oracle, mut inputs) = (Oracle::new(size), inputs(size, 1, 1, 0));
+    let (mut last, mut changes) = (0, 0);
+    for _ in 0..3_000 {
+        let call = inputs.draw();
+        let outcome = oracle.answer(&call);
+        match &call {
+            Call::Food { id } if !Own::is(*id) => last = *id,
+            Call::UpdateFood { id, .. } if !Own::is(*id) && last > 0 => {
+                assert_eq!(*id, last);
+                changes += 1;
+            }
+            _ => {}
+        }
+        // What was declined is forgotten, and one that was read before is the last.
+        if matches!(outcome.said, Said::Declined(_)) {
+            last = 0;
+        }
+        inputs.check(&call, &outcome).unwrap();
+    }
+    assert!(changes > 50, "{changes}");
+}
+
+/// With as many clients as a busy service has, few changes find that the version they were read in is stale.
+#[test]
+fn changes_seldom_meet_a_stale_version() {
+    let size = Cardinality::standard(1);
+    let mut versions = vec![1_i64; size.foods as usize + 1];
+    let (mut changes, mut stale) = (0, 0);
+    let mut workers: Vec<Inputs> = (0..64).map(|worker| inputs(size, 1, 1, worker)).collect();
+    for number in 0..64 * 400 {
+        let worker = &mut workers[number % 64];
+        let call = worker.draw();
+        let said = match &call {
+            Call::Food { id } if !Own::is(*id) => {
+                let version = versions[*id as usize];
+                Said::Food { version, digest: size.food(*id, version).digest() }
+            }
+            Call::UpdateFood { id, version, .. } if *version == versions[*id as usize] => {
+                versions[*id as usize] += 1;
+                Said::Stored { version: version + 1 }
+            }
+            Call::UpdateFood { .. } => {
+                stale += 1;
+                Said::Declined(Decline::StaleVersion)
+            }
+            // Not answered, so that no worker has rows of its own.
+            _ => continue,
+        };
+        changes += u32::from(matches!(call, Call::UpdateFood { .. }));
+        worker.check(&call, &Outcome::of(said)).unwrap();
+    }
+    assert!(stale * 20 < changes, "{stale} of {changes}");
 }
 
 #[test]
 fn rows_of_ones_own_do_not_pile_up() {
     let size = Cardinality::tiny();
     let mut oracle = Oracle::new(size);
-    let mut inputs = inputs(size, 1, 0);
+    let mut inputs = inputs(size, 1, 1, 0);
     for _ in 0..10_000 {
         let call = inputs.draw();
         if !matches!(call, Call::InsertFoods { .. }) {
@@ -62,9 +143,14 @@ fn rows_of_ones_own_do_not_pile_up() {
 
 /// What is caught of a service that answers in its own way.
 fn caught(answer: impl Fn(&mut Oracle, &Call) -> Outcome) -> &'static str {
+    caught_from(Some(1), answer)
+}
+
+/// The same, where this is known of the versions that the run begins with.
+fn caught_from(opening: Option<i64>, answer: impl Fn(&mut Oracle, &Call) -> Outcome) -> &'static str {
     let size = Cardinality::tiny();
-    let (mut oracle, inputs) = (Oracle::new(size), inputs(size, 1, 0));
-    let mut inputs = inputs.remembering(&versions(size, Some(1)));
+    let (mut oracle, inputs) = (Oracle::new(size), inputs(size, 1, 1, 0));
+    let mut inputs = inputs.remembering(&versions(size, opening));
     for _ in 0..20_000 {
         let call = inputs.draw();
         let outcome = answer(&mut oracle, &call);
@@ -83,11 +169,13 @@ fn a_service_that_answers_wrongly_is_caught_at_work() {
     });
     assert_eq!(declines, "the call was declined, and nothing in the data can be the reason");
     // Of rows that all workers change some such answers are right.
-    let lies = caught(|oracle, call| match call {
-        Call::UpdateFood { id, .. } if !Own::is(*id) => Outcome::declined(Decline::StaleVersion),
-        _ => oracle.answer(call),
-    });
-    assert_eq!(lies, "a call was declined as stale, and the row has its version");
+    for opening in [Some(1), None] {
+        let lies = caught_from(opening, |oracle, call| match call {
+            Call::UpdateFood { id, .. } if !Own::is(*id) => Outcome::declined(Decline::StaleVersion),
+            _ => oracle.answer(call),
+        });
+        assert_eq!(lies, "a call was declined as stale, and the row has its version");
+    }
     let skips = caught(|oracle, call| match (call, oracle.answer(call).said) {
         (Call::Food { id }, Said::Food { version, .. }) if !Own::is(*id) => {
             let digest = Cardinality::tiny().food(*id, version + 1).digest();
@@ -105,7 +193,8 @@ fn a_service_that_answers_wrongly_is_caught_at_work() {
         Call::UpdateFood { version, .. } => Outcome::of(Said::Stored { version: version + 1 }),
         _ => oracle.answer(call),
     });
-    assert!(forgets.starts_with("the food is "), "{forgets}");
+    // By what is read of the row, or by the next change of it.
+    assert!(forgets.starts_with("the food is ") || forgets == declines, "{forgets}");
     let unfiltered = caught(|oracle, call| match call {
         Call::Foods(list) => oracle.answer(&Call::Foods(List { filter: Filter::All, ..*list })),
         _ => oracle.answer(call),

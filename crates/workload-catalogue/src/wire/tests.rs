@@ -48,7 +48,7 @@ fn answered(call: &Call, outcome: &Outcome) -> Result<Outcome, String> {
 #[test]
 fn calls_and_outcomes_survive_the_wire() {
     let size = Cardinality::tiny();
-    let mut inputs = Inputs::new(size, crate::Loaded::of(&size), input::standard_mix(), 1, 0);
+    let mut inputs = Inputs::new(size, crate::Loaded::of(&size), input::standard_mix(), 1, 0, 0);
     let mut oracle = Oracle::new(size);
     for _ in 0..2_000 {
         let call = inputs.draw();
