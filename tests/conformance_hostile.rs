@@ -21,8 +21,9 @@ use workload_tpcc::Tpcc;
 /// Scripts that are played at the same time: most of the time goes by while someone waits.
 const AT_ONCE: usize = 16;
 
-/// Connects through each driver of the engine and through the one that loads and audits, by each script.
-fn check(dialect: Dialect, scheme: &str) {
+/// Connects through each driver of the engine and through the one that loads and audits, by each script: encrypted and not, or where
+/// `options` is 1, in turn.
+fn check(dialect: Dialect, scheme: &str, options: usize) {
     let panics = Arc::new(Mutex::new(Vec::new()));
     let before = take_hook();
     let seen = Arc::clone(&panics);
@@ -34,10 +35,12 @@ fn check(dialect: Dialect, scheme: &str) {
     let (all, next) = (scripts(dialect), AtomicUsize::new(0));
     assert!(all.len() > 500, "{} scripts", all.len());
     let play = || {
-        while let Some(script) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(script) = all.get(number) else { break };
             let port = server(dialect, script.clone()).unwrap();
             let place = format!("{scheme}://me:secret@127.0.0.1:{port}/db");
-            for option in ["?sslmode=disable", ""] {
+            for option in ["?sslmode=disable", ""].iter().cycle().skip(number).take(options) {
                 let url: DbUrl = format!("{place}{option}").parse().unwrap();
                 let clock = Monotonic::start();
                 let subjects = COMBINATIONS.iter().filter(|subject| subject.how.dialect == dialect);
@@ -63,12 +66,22 @@ fn check(dialect: Dialect, scheme: &str) {
 
 #[test]
 fn no_message_of_postgresql_ends_the_process() {
-    check(Dialect::Postgres, "postgres");
+    check(Dialect::Postgres, "postgres", 1);
 }
 
 #[test]
 fn no_message_of_mariadb_ends_the_process() {
-    check(Dialect::MySql, "mysql");
+    check(Dialect::MySql, "mysql", 1);
+}
+
+mod extended {
+    use super::*;
+
+    #[test]
+    fn no_message_of_an_engine_ends_the_process_encrypted_or_not() {
+        check(Dialect::Postgres, "postgres", 2);
+        check(Dialect::MySql, "mysql", 2);
+    }
 }
 
 /// What each driver and the loader say of a server that asks for a plugin which none of them has.

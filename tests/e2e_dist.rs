@@ -20,9 +20,9 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     listed.lines().map(PathBuf::from).collect()
 }
 
-/// The program of a folder in which it was unpacked, which measures with nothing else there.
+/// Checks that a folder in which it was unpacked has all that users look for.
 #[track_caller]
-fn works(workdir: &Workdir, unpacked: &Path) {
+fn is_whole(unpacked: &Path) {
     let files = files(unpacked);
     for file in [
         "bin/stackmark",
@@ -33,6 +33,12 @@ fn works(workdir: &Workdir, unpacked: &Path) {
     ] {
         assert!(files.contains(&PathBuf::from(file)), "{file} is not in {files:?}");
     }
+}
+
+/// The program of a folder in which it was unpacked, which measures with nothing else there.
+#[track_caller]
+fn works(workdir: &Workdir, unpacked: &Path) {
+    is_whole(unpacked);
     let program = unpacked.join("bin/stackmark");
     let run = |line: &str| {
         let mut command = Command::new(&program);
@@ -50,7 +56,7 @@ fn works(workdir: &Workdir, unpacked: &Path) {
 }
 
 #[test]
-fn the_tarball_and_the_package_work_without_the_repository() {
+fn the_tarball_works_without_the_repository_and_the_package_has_the_same_in_it() {
     let workdir = Workdir::empty();
     let mut dist = Command::new(root().join("scripts/dist.sh"));
     let made = done(dist.arg(binary()).arg(workdir.path("dist")).arg("1").current_dir(workdir.path("")));
@@ -68,7 +74,9 @@ fn the_tarball_and_the_package_work_without_the_repository() {
         return rig::for_tests::not_run("there is no dpkg-deb for a Debian package");
     };
     done(Command::new("dpkg-deb").arg("-x").arg(package).arg(workdir.path("deb")));
-    works(&workdir, &workdir.path("deb/usr"));
+    is_whole(&workdir.path("deb/usr"));
+    let version = done(Command::new(workdir.path("deb/usr/bin/stackmark")).arg("--version"));
+    assert!(version.starts_with("stackmark "), "{version}");
     let fields = done(Command::new("dpkg-deb").arg("--field").arg(package).args(["Package", "Version"]));
     assert!(fields.contains("Package: stackmark"), "{fields}");
 }

@@ -20,7 +20,7 @@ fn works_in(folder: &Path, workdir: &Workdir) {
         ran
     };
     let short = "--clients 2 --warmup 0s --duration 500ms";
-    good("load tpcb --db sqlite:bank.db");
+    good("load tpcb --golden --db sqlite:bank.db");
     for subject in ["tpcb", "tpcb/sqlite/axum+rusqlite"] {
         good(&format!("run {subject} --db sqlite:bank.db {short} --out runs"));
     }
@@ -69,17 +69,15 @@ fn every_driver_works_in(folder: &Path, workdir: &Workdir) {
 #[test]
 fn every_driver_works_in_a_folder_of_any_name() {
     let workdir = Workdir::empty();
-    for name in [&b"a b?c#d%e&f=g"[..], b"not \xff\xfe text"] {
-        let folder = workdir.path("").join(OsStr::from_bytes(name));
-        fs::create_dir(&folder).unwrap();
-        every_driver_works_in(&folder, &workdir);
-    }
+    let folder = workdir.path("").join(OsStr::from_bytes(b"a b?c#d%e&f=g not \xff\xfe text"));
+    fs::create_dir(&folder).unwrap();
+    every_driver_works_in(&folder, &workdir);
 }
 
 #[test]
 fn a_folder_may_have_any_name() {
     let workdir = Workdir::empty();
-    for name in [&b"a b?c#d%e&f=g"[..], b"50%25 off %2F", b"not \xff\xfe text", b"line\nend"] {
+    for name in [&b"a b?c#d%e&f=g 50%25 off %2F\nend"[..], b"not \xff\xfe text"] {
         let folder = workdir.path("").join(OsStr::from_bytes(name));
         fs::create_dir(&folder).unwrap();
         works_in(&folder, &workdir);

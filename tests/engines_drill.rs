@@ -69,56 +69,6 @@ fn a_server_that_coordinates_two_phase_commit_on_mariadb_dies_between_its_phases
     ));
 }
 
-#[test]
-fn a_generator_that_coordinates_two_phase_commit_on_postgresql_dies_between_its_phases() {
-    let phases = "generator:kill-after-prepare,generator:kill-after-decision";
-    assert_passed(&format!("transfer/postgres/tokio-postgres/2pc-log --only {phases} --faults 2"));
-}
-
-#[test]
-fn a_saga_on_postgresql_outlives_its_relay_and_a_shard() {
-    // Both directions at the same time.
-    let relay = "--relay-connections 2 --batch 5";
-    assert_passed(&format!(
-        "transfer/postgres/tokio-postgres/saga --only relay,engine:kill --faults 4 {relay}"
-    ));
-}
-
-#[test]
-fn a_log_on_kafka_before_a_saga_outlives_its_broker_and_a_shard() {
-    if rig::for_tests::broker().is_some() {
-        let only = "--sink kafka --only generator,broker:kill,engine:kill --faults 3";
-        assert_passed(&format!("transfer/postgres/tokio-postgres/log-first {only}"));
-    }
-}
-
-#[test]
-fn nodes_of_a_cluster_are_killed_and_cut_off_from_each_other() {
-    let cluster = "--setting stackmark.galera=2 --setting stackmark.writers=2";
-    assert_passed(&format!(
-        "tpcb/mariadb/mysql-async {cluster} --only node-1:cut-off,node-2:kill --faults 2"
-    ));
-}
-
-#[test]
-fn data_nodes_and_the_head_of_spider_are_killed_and_cut_off() {
-    if rig::for_tests::has_spider() {
-        let only = "--only head:kill,node:cut-off,node:kill --faults 5";
-        assert_passed(&format!("tpcb/mariadb/mysql-async --setting stackmark.spider=2 {only}"));
-    }
-}
-
-#[test]
-fn dual_writes_lose_money_when_a_shard_dies() {
-    // The rate is above capacity: whenever a shard is killed, all clients are busy, about half of them between debit and credit.
-    let busy = "--mix cross-transfer=1 --rate 3000 --clients 16";
-    let line = format!("transfer/postgres/tokio-postgres/dual-write --only engine:kill --faults 2 {busy}");
-    let (code, drill) = drilled(&line).unwrap();
-    assert_eq!(code, 1, "{drill:#}");
-    let failures = drill["faults"].to_string();
-    assert!(failures.contains("balance") || failures.contains("credit"), "{drill:#}");
-}
-
 /// Whether the power of engines can be cut here; otherwise the test says why it did not run.
 fn can_have_own_disk() -> bool {
     rig::can_have_own_disk().map_err(not_run).is_ok()
@@ -266,5 +216,56 @@ mod extended {
             assert_passed("transfer/postgres/axum+tokio-postgres/saga --power-cut --faults 4");
             assert_passed("transfer/mariadb/axum+mysql-async/2pc --power-cut --faults 4");
         }
+    }
+
+    #[test]
+    fn a_generator_that_coordinates_two_phase_commit_on_postgresql_dies_between_its_phases() {
+        let phases = "generator:kill-after-prepare,generator:kill-after-decision";
+        assert_passed(&format!("transfer/postgres/tokio-postgres/2pc-log --only {phases} --faults 2"));
+    }
+
+    #[test]
+    fn a_saga_on_postgresql_outlives_its_relay_and_a_shard() {
+        // Both directions at the same time.
+        let relay = "--relay-connections 2 --batch 5";
+        assert_passed(&format!(
+            "transfer/postgres/tokio-postgres/saga --only relay,engine:kill --faults 4 {relay}"
+        ));
+    }
+
+    #[test]
+    fn a_log_on_kafka_before_a_saga_outlives_its_broker_and_a_shard() {
+        if rig::for_tests::broker().is_some() {
+            let only = "--sink kafka --only generator,broker:kill,engine:kill --faults 3";
+            assert_passed(&format!("transfer/postgres/tokio-postgres/log-first {only}"));
+        }
+    }
+
+    #[test]
+    fn nodes_of_a_cluster_are_killed_and_cut_off_from_each_other() {
+        let cluster = "--setting stackmark.galera=2 --setting stackmark.writers=2";
+        assert_passed(&format!(
+            "tpcb/mariadb/mysql-async {cluster} --only node-1:cut-off,node-2:kill --faults 2"
+        ));
+    }
+
+    #[test]
+    fn data_nodes_and_the_head_of_spider_are_killed_and_cut_off() {
+        if rig::for_tests::has_spider() {
+            let only = "--only head:kill,node:cut-off,node:kill --faults 5";
+            assert_passed(&format!("tpcb/mariadb/mysql-async --setting stackmark.spider=2 {only}"));
+        }
+    }
+
+    #[test]
+    fn dual_writes_lose_money_when_a_shard_dies() {
+        // The rate is above capacity: whenever a shard is killed, all clients are busy, about half of them between debit and credit.
+        let busy = "--mix cross-transfer=1 --rate 3000 --clients 16";
+        let line =
+            format!("transfer/postgres/tokio-postgres/dual-write --only engine:kill --faults 2 {busy}");
+        let (code, drill) = drilled(&line).unwrap();
+        assert_eq!(code, 1, "{drill:#}");
+        let failures = drill["faults"].to_string();
+        assert!(failures.contains("balance") || failures.contains("credit"), "{drill:#}");
     }
 }

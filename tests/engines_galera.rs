@@ -1,7 +1,7 @@
 //! Subjects of MariaDB on a Galera cluster: a private one, and one that is the user's.
 
 use crate::e2e_workdir::Workdir;
-use crate::engines_workdir::{SHORT, Server, assert_setting_is_the_only_difference, on};
+use crate::engines_workdir::{SHORT, Server, on};
 use rig::Engine;
 use serde_json::Value;
 
@@ -9,11 +9,6 @@ fn setting(trial: &Value, name: &str) -> Option<String> {
     let settings = trial["stack"]["settings"].as_array().unwrap();
     let found = settings.iter().find(|setting| setting["name"] == name)?;
     found["value"].as_str().map(str::to_owned)
-}
-
-#[test]
-fn a_cluster_is_compared_with_one_server() {
-    assert_setting_is_the_only_difference("stackmark.galera=2");
 }
 
 /// What is done to tablespaces is not replicated: copies as files on one node would put it out of its cluster.
@@ -68,7 +63,7 @@ fn a_comparison_on_the_users_cluster_leaves_it_whole() {
 mod extended {
     use super::setting;
     use crate::e2e_workdir::{Running, Workdir, assert_good, assert_tier, parse};
-    use crate::engines_workdir::SHORT;
+    use crate::engines_workdir::{SHORT, assert_setting_is_the_only_difference};
     use serde_json::Value;
 
     #[test]
@@ -98,5 +93,10 @@ mod extended {
                 |process: &&Value| process["roles"].as_array().unwrap().iter().any(|role| role == "engine");
             assert_eq!(processes.iter().filter(is_engine).count(), 3, "{subject}");
         }
+    }
+
+    #[test]
+    fn a_cluster_is_compared_with_one_server() {
+        assert_setting_is_the_only_difference("stackmark.galera=2");
     }
 }

@@ -134,13 +134,6 @@ fn the_server_in_go_keeps_every_rule() {
     keeps_the_rules_of("go", Engine::MariaDb, "tpcc");
 }
 
-#[test]
-fn the_server_in_go_keeps_every_rule_of_bookings_with_an_outbox() {
-    keeps_every_rule("go", Engine::Postgres, |offer| {
-        offer.workload == "booking" && offer.how == "pgx/outbox"
-    });
-}
-
 /// The relay of the published system was a part of its server.
 #[test]
 fn the_server_in_go_publishes_its_bookings_to_a_file_and_to_a_topic() {

@@ -64,25 +64,32 @@ fn a_reader_of_the_readme_measures_a_server_of_their_own() {
     });
 }
 
-#[test]
-fn a_reader_of_the_readme_compares_two_settings() {
-    let workdir = Workdir::empty();
-    let line =
-        command(&["compare tpcc/postgres", "--setting shared_buffers=128MB", "--setting shared_buffers=1GB"]);
-    let comparison = compared(&workdir, &line);
-    let labels = [&comparison["a"]["label"], &comparison["b"]["label"]];
-    assert_eq!(labels, ["shared_buffers=128MB", "shared_buffers=1GB"]);
-}
+mod extended {
+    use super::*;
 
-#[test]
-fn a_reader_of_the_readme_fails_a_build_on_a_loss() {
-    let workdir = Workdir::empty();
-    assert_eq!(compared(&workdir, &command(&["compare", "--max-loss 5%"]))["loss_max"], 0.05);
-}
+    #[test]
+    fn a_reader_of_the_readme_compares_two_settings() {
+        let workdir = Workdir::empty();
+        let line = command(&[
+            "compare tpcc/postgres",
+            "--setting shared_buffers=128MB",
+            "--setting shared_buffers=1GB",
+        ]);
+        let comparison = compared(&workdir, &line);
+        let labels = [&comparison["a"]["label"], &comparison["b"]["label"]];
+        assert_eq!(labels, ["shared_buffers=128MB", "shared_buffers=1GB"]);
+    }
 
-#[test]
-fn a_reader_of_the_readme_sees_what_http_costs() {
-    let workdir = Workdir::empty();
-    let line = command(&["compare tpcc/postgres tpcc/postgres/axum+tokio-postgres", "--precision"]);
-    assert_eq!(compared(&workdir, &line)["factors"][0], "route");
+    #[test]
+    fn a_reader_of_the_readme_fails_a_build_on_a_loss() {
+        let workdir = Workdir::empty();
+        assert_eq!(compared(&workdir, &command(&["compare", "--max-loss 5%"]))["loss_max"], 0.05);
+    }
+
+    #[test]
+    fn a_reader_of_the_readme_sees_what_http_costs() {
+        let workdir = Workdir::empty();
+        let line = command(&["compare tpcc/postgres tpcc/postgres/axum+tokio-postgres", "--precision"]);
+        assert_eq!(compared(&workdir, &line)["factors"][0], "route");
+    }
 }

@@ -8,14 +8,6 @@ use rig::for_tests::has_spider;
 const SPIDER: &str = "--setting stackmark.spider=2";
 
 #[test]
-fn data_nodes_are_compared_with_one_server() {
-    if !has_spider() {
-        return;
-    }
-    assert_setting_is_the_only_difference("stackmark.spider=2");
-}
-
-#[test]
 fn what_spider_cannot_do_is_refused_before_anything_starts() {
     let workdir = Workdir::empty();
     for (line, why) in [
@@ -90,4 +82,16 @@ fn a_run_on_the_users_head_spreads_tables_and_leaves_nothing_behind() {
     let databases = "select count(*) from information_schema.schemata where schema_name like 'stackmark%'";
     assert_eq!(on_data_nodes(databases), ["0"; 2]);
     assert_eq!(server.engine.client("mysql", databases).unwrap().trim(), "0");
+}
+
+mod extended {
+    use super::*;
+
+    #[test]
+    fn data_nodes_are_compared_with_one_server() {
+        if !has_spider() {
+            return;
+        }
+        assert_setting_is_the_only_difference("stackmark.spider=2");
+    }
 }

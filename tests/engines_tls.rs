@@ -105,7 +105,7 @@ fn encrypted(engine: Engine, certificate: &str, key: &str, drivers: &[&str]) {
     server.create_database("bank").unwrap();
     let workdir = Workdir::empty();
     let url = ServerUrl { host: "localhost".into(), tls: Tls::Require, ..server.tcp_url("bank") };
-    let loaded = run(&workdir, &url, &format!("load tpcb --scale 1 --db {url}"));
+    let loaded = run(&workdir, &url, &format!("load tpcb --golden --db {url}"));
     assert_eq!(loaded.code(), 0, "{loaded:?}");
 
     let workload = if engine == Engine::Postgres { "tpcb/postgres" } else { "tpcb/mariadb" };

@@ -118,11 +118,6 @@ fn stores_that_do_not_belong_together_are_refused() {
     on(Engine::Postgres, is_refused);
 }
 
-#[test]
-fn transfers_between_two_stores_on_mariadb_are_sound() {
-    on(Engine::MariaDb, |server| is_sound(server, false));
-}
-
 mod extended {
     use super::*;
 
@@ -136,6 +131,11 @@ mod extended {
     #[test]
     fn stores_on_mariadb_that_do_not_belong_together_are_refused() {
         on(Engine::MariaDb, is_refused);
+    }
+
+    #[test]
+    fn what_relays_on_mariadb_leave_is_settled_by_the_next() {
+        on(Engine::MariaDb, is_settled);
     }
 }
 
@@ -239,11 +239,6 @@ fn is_settled(server: &Server) {
 #[test]
 fn what_relays_on_postgresql_leave_is_settled_by_the_next() {
     on(Engine::Postgres, is_settled);
-}
-
-#[test]
-fn what_relays_on_mariadb_leave_is_settled_by_the_next() {
-    on(Engine::MariaDb, is_settled);
 }
 
 /// The relay of the server in Go runs within it, and settles what another that was killed has promised.

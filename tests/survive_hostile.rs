@@ -42,8 +42,9 @@ const GLOBAL: &str = "set global autocommit = 0, \
     global character_set_server = latin1, global max_join_size = 1; \
     set global transaction isolation level read uncommitted, read only";
 
-/// All of it on a server of its own: `hostile` is what is done to it before anything else is.
-fn check(server: &Running, drivers: &[&str], system: &str, hostile: &str) {
+/// All of it on a server of its own: `hostile` is what is done to it before anything else is. Each workload through the first driver, and
+/// those of `through_all` through all.
+fn check(server: &Running, drivers: &[&str], system: &str, hostile: &str, through_all: &[&str]) {
     let engine = server.installation().engine;
     for workload in WORKLOADS {
         server.create_database(workload).unwrap();
@@ -58,6 +59,7 @@ fn check(server: &Running, drivers: &[&str], system: &str, hostile: &str) {
     for workload in WORKLOADS {
         let (before, url) = (databases(), url(server, workload));
         let name = if engine == Engine::Postgres { "postgres" } else { "mariadb" };
+        let drivers = if through_all.contains(&workload) { drivers } else { &drivers[..1] };
         for driver in drivers {
             if (engine, *driver) == (Engine::MariaDb, "sqlx") && matches!(workload, "transfer" | "booking") {
                 continue;
@@ -112,17 +114,36 @@ fn url(server: &Running, database: &str) -> ServerUrl {
     }
 }
 
-#[test]
-fn a_postgresql_with_hostile_defaults_is_loaded_run_and_audited() {
+fn hostile_postgresql(through_all: &[&str]) {
     let server = small(Engine::Postgres, &[]);
     let password = server.tcp_url("postgres").password.map(|password| password.reveal().to_owned());
     let role = format!("create role hostile superuser login password '{}'; ", password.unwrap_or_default());
     let settings: Vec<String> = OF_ROLE.iter().map(|set| format!("alter role hostile set {set}")).collect();
-    check(&server, &["tokio-postgres", "sqlx"], "postgres", &format!("{role}{}", settings.join("; ")));
+    let hostile = format!("{role}{}", settings.join("; "));
+    check(&server, &["tokio-postgres", "sqlx"], "postgres", &hostile, through_all);
+}
+
+fn hostile_mariadb(through_all: &[&str]) {
+    let server = small(Engine::MariaDb, &[]);
+    check(&server, &["mysql-async", "sqlx"], "mysql", GLOBAL, through_all);
+}
+
+#[test]
+fn a_postgresql_with_hostile_defaults_is_loaded_run_and_audited() {
+    hostile_postgresql(&["tpcb"]);
 }
 
 #[test]
 fn a_mariadb_with_hostile_defaults_is_loaded_run_and_audited() {
-    let server = small(Engine::MariaDb, &[]);
-    check(&server, &["mysql-async", "sqlx"], "mysql", GLOBAL);
+    hostile_mariadb(&["tpcb"]);
+}
+
+mod extended {
+    use super::*;
+
+    #[test]
+    fn each_workload_runs_through_each_driver_under_hostile_defaults() {
+        hostile_postgresql(&WORKLOADS);
+        hostile_mariadb(&WORKLOADS);
+    }
 }

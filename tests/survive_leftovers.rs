@@ -15,7 +15,7 @@ const LONG: &str = "--duration 60s --warmup 0s --clients 2 --think exp:10ms";
 
 /// Starts a run with a private engine, whose folder is made in one of our own.
 fn with_private_engine(workdir: &Workdir, base: &Path, engine: Engine) -> Running {
-    let mut command = workdir.command(&format!("run tpcb/{} --json {LONG}", driver(engine)));
+    let mut command = workdir.command(&format!("run tpcb/{} --scale 1 --json {LONG}", driver(engine)));
     without_passwords(&mut command);
     command.env("STACKMARK_RIG_DIR", base);
     let run = Running::start(command);

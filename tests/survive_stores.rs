@@ -175,7 +175,7 @@ fn one_store_that_is_killed_and_comes_back_loses_no_acknowledged_call() {
         let (mut servers, urls) = two(engine);
         let workdir = Workdir::empty();
         let loaded =
-            run_over(&Workdir::empty(), &format!("load tpcb/{} --scale 2 --shards 2", driver(engine)), &urls);
+            run_over(&Workdir::empty(), &format!("load tpcb/{} --golden --shards 2", driver(engine)), &urls);
         assert_eq!(loaded.code(), 0, "{loaded:?}");
         let run = Running::start(over(
             &workdir,
@@ -204,7 +204,7 @@ fn one_store_that_is_killed_and_comes_back_loses_no_acknowledged_call() {
         // And where it does not come back, nothing is begun.
         servers[1].kill();
         let before = workdir.files();
-        for line in [format!("run {subject}"), "audit tpcb".into(), "load tpcb --shards 2 --scale 2".into()] {
+        for line in [format!("run {subject}"), "audit tpcb".into(), "load tpcb --shards 2 --golden".into()] {
             let refused = run_over(&workdir, &line, &urls);
             refused.refused(&["could not reach"]);
             assert!(refused.err.contains("shard-1"), "{refused:?}");
