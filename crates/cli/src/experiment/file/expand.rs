@@ -66,10 +66,13 @@ fn alternatives(source: &Source<'_>, entry: &KeyValue, span: &Span) -> Result<Ve
             &entry.value.span,
             format!("`{}` is an empty list: give values, or leave it out", entry.key),
         )),
-        ValueKind::List(values) => Ok(values
-            .iter()
-            .map(|value| (with(value.clone()), vec![(entry.key.clone(), plain(value))]))
-            .collect()),
+        ValueKind::List(values) => {
+            let names: Vec<String> = values.iter().map(plain).collect();
+            let names = if entry.key == "subject" { without_shared(&names) } else { names };
+            let chosen =
+                |(value, name): (&Value, String)| (with(value.clone()), vec![(entry.key.clone(), name)]);
+            Ok(values.iter().zip(names).map(chosen).collect())
+        }
         ValueKind::Table(inner) => {
             let table = |entries| Value { span: entry.value.span.clone(), kind: ValueKind::Table(entries) };
             let combinations = expand(source, inner, span)?;
@@ -79,6 +82,16 @@ fn alternatives(source: &Source<'_>, entry: &KeyValue, span: &Span) -> Result<Ve
     }
 }
 
+/// Paths without the parts that all of them begin with: `2pc` and `saga` of `postgres/tokio-postgres/2pc` and
+/// `postgres/tokio-postgres/saga`.
+fn without_shared(paths: &[String]) -> Vec<String> {
+    let parts: Vec<Vec<&str>> = paths.iter().map(|path| path.split('/').collect()).collect();
+    let shared_max = parts.iter().map(|parts| parts.len() - 1).min().unwrap_or(0);
+    let is_shared = |at: &usize| parts.iter().all(|of| of[*at] == parts[0][*at]);
+    let shared = (0..shared_max).take_while(is_shared).count();
+    parts.iter().map(|parts| parts[shared..].join("/")).collect()
+}
+
 /// A value as it is named. What is not a plain value is refused where it is read.
 pub(super) fn plain(value: &Value) -> String {
     match &value.kind {
@@ -86,5 +99,22 @@ pub(super) fn plain(value: &Value) -> String {
         ValueKind::Truth(true) => "on".to_owned(),
         ValueKind::Truth(false) => "off".to_owned(),
         other => other.name().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subjects_are_named_by_what_tells_them_apart() {
+        let named =
+            |paths: &[&str]| without_shared(&paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>());
+        let both = named(&["postgres/tokio-postgres/2pc", "postgres/tokio-postgres/saga"]);
+        assert_eq!(both, ["2pc", "saga"]);
+        // The shorter one keeps its last part.
+        let longer = named(&["postgres/sqlx", "postgres/sqlx/levels"]);
+        assert_eq!(longer, ["sqlx", "sqlx/levels"]);
+        assert_eq!(named(&["sqlite/rusqlite", "postgres/sqlx"]), ["sqlite/rusqlite", "postgres/sqlx"]);
     }
 }
