@@ -41,6 +41,15 @@ subject = "postgres/tokio-postgres"
 durability = "delayed"
 "#;
 
+/// A folder with `first.toml` and `second.toml`, which ask the same on SQLite.
+fn with_two_experiments() -> Workdir {
+    let workdir = Workdir::empty();
+    let first = FILE.split_once("[[variant]]\nname = \"PostgreSQL\"").unwrap().0;
+    fs::write(workdir.path("first.toml"), first).unwrap();
+    fs::write(workdir.path("second.toml"), first.replace("What does HTTP cost?", "And again?")).unwrap();
+    workdir
+}
+
 /// Folders of the trials of the only run that have ended, by name.
 pub(crate) fn ended(workdir: &Workdir) -> Vec<PathBuf> {
     let trials = workdir.runs().first().and_then(|run| fs::read_dir(run.join("trials")).ok());
@@ -250,27 +259,34 @@ fn ctrl_c_keeps_what_was_measured_and_names_the_command_that_goes_on() {
 
 #[test]
 fn several_experiments_run_one_after_the_other_and_all_are_checked_first() {
-    let workdir = Workdir::empty();
-    let on_sqlite = FILE.split_once("[[variant]]\nname = \"PostgreSQL\"").unwrap().0;
-    fs::write(workdir.path("first.toml"), on_sqlite).unwrap();
-    fs::write(workdir.path("second.toml"), on_sqlite.replace("tpcb", "tpcc")).unwrap();
-    fs::write(workdir.path("wrong.toml"), on_sqlite.replace("clients", "client")).unwrap();
+    let workdir = with_two_experiments();
+    let first = fs::read_to_string(workdir.path("first.toml")).unwrap();
+    fs::write(workdir.path("wrong.toml"), first.replace("clients", "client")).unwrap();
     workdir.run("experiment first.toml wrong.toml").refused(&["wrong.toml:10:", "client"]);
     assert!(workdir.runs().is_empty());
     let ran = workdir.run("experiment first.toml second.toml --out first.toml");
     ran.refused(&["not run: second.toml", "error: first.toml: "]);
-    let ran = workdir.run("experiment first.toml second.toml --blocks 1 --duration 200ms");
+    let ran = workdir.run("experiment first.toml second.toml --blocks 1 --duration 200ms --json");
     assert_eq!(ran.code(), 0, "{ran:?}");
-    let documents = workdir.runs().into_iter().map(|run| {
-        let text = fs::read_to_string(run.join("result.json")).unwrap();
-        serde_json::from_str::<Value>(&text).unwrap()
-    });
-    let mut workloads: Vec<String> = documents
-        .inspect(|document| assert_eq!(document["state"], "complete"))
-        .map(|document| document["trials"][0]["subject"].as_str().unwrap()[..4].to_owned())
-        .collect();
-    workloads.sort();
-    assert_eq!(workloads, ["tpcb", "tpcc"]);
+    let documents = serde_json::Deserializer::from_str(&ran.out).into_iter();
+    let documents: Vec<Value> = documents.collect::<Result<_, _>>().unwrap();
+    let questions: Vec<&Value> =
+        documents.iter().map(|document| &document["experiment"]["question"]).collect();
+    assert_eq!(questions, ["What does HTTP cost?", "And again?"]);
+    assert!(documents.iter().all(|document| document["state"] == "complete"), "{ran:?}");
+    assert_eq!(workdir.runs().len(), 2);
+}
+
+#[test]
+fn ctrl_c_in_one_of_several_experiments_runs_none_of_the_others() {
+    let workdir = with_two_experiments();
+    let run = workdir.start("experiment first.toml second.toml");
+    run.until("a trial has ended", || !ended(&workdir).is_empty());
+    run.signal(Signal::INT);
+    let ran = run.end();
+    assert_eq!(ran.code(), INTERRUPTED, "{ran:?}");
+    assert!(ran.err.contains("not run: second.toml"), "{ran:?}");
+    assert_eq!(workdir.runs().len(), 1);
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod e2e_interrupted;
 mod e2e_invalid;
 mod e2e_live;
 mod e2e_loads;
+mod e2e_own_load;
 mod e2e_parts;
 mod e2e_paths;
 mod e2e_plans;

@@ -305,7 +305,7 @@ fn what_a_dual_write_loses_under_a_kill_is_told_by_the_audit_over_both_stores() 
     };
     assert_eq!(
         (failed(&lost["audits"]), failed(&lost["ledger"])),
-        (vec![], vec!["credits".to_owned(), "money".to_owned()])
+        (vec![], vec!["credits".to_owned(), "targets".to_owned(), "money".to_owned()])
     );
 }
 

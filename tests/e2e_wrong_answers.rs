@@ -355,6 +355,29 @@ fn acknowledged_calls_are_looked_up_at_once_during_warm_up() {
     });
     let found = looked_up(&lying);
     assert_eq!(found["check"], "failed", "{found} {:?}", lying.ran);
+    // What each payment takes from the customer's balance is given back at once.
+    // So few, that no customer pays twice, whose balance would give it away.
+    let options = "--warmup 5s --duration 500ms --clients 2 --rate 3 --mix payment=100";
+    let lying = Lied::of_server("tpcc", options, |_, database| {
+        move |asked: &Asked, pass_on: &dyn Fn() -> Vec<u8>| {
+            let honest = pass_on();
+            if asked.path == "/tpcc/payment" {
+                let (_, body) = std::str::from_utf8(&honest).unwrap().split_once("\r\n\r\n").unwrap();
+                let paid: Value = serde_json::from_str(body).unwrap();
+                let body = asked.body();
+                let of = |value: &Value| value.as_i64().unwrap();
+                let store = rusqlite::Connection::open(&database).unwrap();
+                store.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
+                let back = "update customer set c_balance = c_balance + ?1 where c_w_id = ?2 and c_d_id = ?3 and c_id = ?4";
+                let customer =
+                    [&body["h_amount"], &body["c_w_id"], &body["c_d_id"], &paid["customer"]["c_id"]];
+                store.execute(back, customer.map(of)).unwrap();
+            }
+            Reply::Bytes(honest)
+        }
+    });
+    let found = looked_up(&lying);
+    assert_eq!(found["check"], "failed", "{found} {:?}", lying.ran);
     // Foods that are answered as inserted, or as removed, and are not.
     let undone = [
         ("bulk-insert=1", "POST", "201 Created", r#"{"inserted":50}"#, "no-such-food"),
@@ -435,4 +458,31 @@ fn what_is_written_after_the_last_answer_is_invalid_though_all_audits_pass_then(
     let [one] = failed[..] else { panic!("{failed:?}\n{:?}", lied.ran) };
     assert_eq!(one["name"], "last-answer", "{one}");
     assert!(one["violations"][0].as_str().unwrap().contains(" later"), "{one}");
+}
+
+/// A user who has no booking of an event is told to have one, which such an event allows only once.
+#[test]
+fn a_booking_that_is_declined_as_made_already_and_is_not_is_invalid() {
+    let reason = |lied: &Lied| {
+        let ledger = lied.document["trials"][0]["ledger"].as_array().unwrap();
+        ledger.iter().find(|found| found["name"] == "already-booked").cloned().unwrap_or_default()
+    };
+    let few = "--calls 200 --clients 2 --mix book=1 --users 3";
+    let honest = Lied::of("booking", few, |_, pass_on| Reply::Bytes(pass_on()));
+    let found = reason(&honest);
+    assert!(found["check"] == "passed" && found["stored"].as_u64() > Some(5), "{found} {:?}", honest.ran);
+    assert_eq!(honest.ran.code(), 0, "{:?}", honest.ran);
+    let limited = AtomicU64::new(0);
+    let lying = Lied::of("booking", "--calls 200 --clients 2 --mix book=1", move |asked, pass_on| {
+        let is_limited =
+            asked.method() == "POST" && asked.body()["event"].as_u64().unwrap().is_multiple_of(4);
+        if !is_limited || !limited.fetch_add(1, Ordering::Relaxed).is_multiple_of(3) {
+            return Reply::Bytes(pass_on());
+        }
+        let problem = r#"{"type":"urn:stackmark:problem:already-booked","title":"t","status":409,"detail":"d","applied":"no"}"#;
+        Reply::Bytes(answer("409 Conflict", "application/problem+json", problem))
+    });
+    let found = reason(&lying);
+    assert!(lying.ran.code() == 1 && found["check"] == "failed", "{found} {:?}", lying.ran);
+    assert!(found["sentence"].as_str().unwrap().contains("has no booking of event"), "{found}");
 }

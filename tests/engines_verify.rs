@@ -7,6 +7,8 @@ use crate::engines_languages::ours;
 use crate::engines_workdir::{Server, on};
 use rig::Engine;
 use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 fn read(text: &str) -> Value {
@@ -102,6 +104,68 @@ fn calls_that_are_only_said_to_be_durable_are_found() {
         let honest = found_of(server, &url, "durability", durable);
         assert_eq!(honest["check"], "passed", "{honest}");
     });
+}
+
+/// Set when this value goes.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A part of each call is stored before it, so that both are there in the end: nothing else is wrong.
+#[test]
+fn calls_of_which_a_part_is_seen_are_found() {
+    for (engine, name) in [(Engine::Postgres, "postgres"), (Engine::MariaDb, "mariadb")] {
+        on(engine, |server| {
+            let workdir = Workdir::empty();
+            let url = server.loaded(&workdir, "tpcb --golden", "in_parts");
+            let mut command = workdir.command(&format!("serve tpcb --db {url} --listen 127.0.0.1:0"));
+            command.env("STACKMARK_DB_PASSWORD", server.password());
+            let real = Running::start(command);
+            real.until("it listens", || real.out().ends_with('\n'));
+            let address = real.out().trim().strip_prefix("listening on http://").unwrap().to_owned();
+            let seen = |early: bool| {
+                let (address, begun) = (address.clone(), Arc::new(AtomicBool::new(false)));
+                let called = Arc::clone(&begun);
+                let url_of_it = listen(move |asked: &Asked| {
+                    called.fetch_or(asked.method() == "POST", Ordering::Relaxed);
+                    Reply::Bytes(forward(&address, &asked.whole()))
+                });
+                let plan = "--warmup 3s --duration 500ms --rate 20 --clients 2 --json";
+                let line = format!("run tpcb/{name} --url {url_of_it} --db {url} {plan}");
+                let over = AtomicBool::new(false);
+                let ran = std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        while early && !over.load(Ordering::Relaxed) {
+                            for change in ["+ 7", "- 7"].into_iter().filter(|_| begun.load(Ordering::Relaxed))
+                            {
+                                let set = format!(
+                                    "update pgbench_tellers set tbalance = tbalance {change} where tid = 1"
+                                );
+                                server.engine.client("in_parts", &set).unwrap();
+                                std::thread::sleep(Duration::from_millis(200));
+                            }
+                            std::thread::sleep(Duration::from_millis(10));
+                        }
+                    });
+                    let _over = Over(&over);
+                    server.run(&workdir, &line)
+                });
+                assert!(!ran.out.is_empty(), "{ran:?}");
+                let document = read(&ran.out);
+                let audits = document["trials"][0]["audits"].as_array().unwrap();
+                let audit = audits.iter().find(|audit| audit["name"] == "all-or-nothing");
+                audit.unwrap_or_else(|| panic!("{ran:?}")).clone()
+            };
+            let whole = seen(false);
+            assert_eq!(whole["check"], "passed", "{whole}");
+            let partial = seen(true);
+            assert_eq!(partial["check"], "failed", "{partial}");
+        });
+    }
 }
 
 /// Bookings are stored after a moment, and all of them before the run ends.

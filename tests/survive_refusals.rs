@@ -2,7 +2,9 @@
 //! left.
 
 use crate::workdir::{Ran, Workdir, until};
-use crate::{ENGINES, command_on, driver, loaded, run_on, trial_of, with_password};
+use crate::{
+    ENGINES, command_on, driver, loaded, run_on, start_on, trial_of, until_committed, with_password,
+};
 use rig::Engine;
 use sql::{DbUrl, Dialect, ServerUrl};
 use stackmark_tests::engines::{CONNECTIONS, Held, small};
@@ -249,6 +251,18 @@ fn tables_that_a_crash_empties_make_no_durable_run() {
         tier == "volatile" && detail.contains("not logged") && detail.contains("pgbench_accounts"),
         "{tier} {detail}"
     );
+    single("logged");
+    // And not one that they make so while it runs.
+    let workdir = Workdir::empty();
+    let line = "run tpcb/postgres --duration 2s --warmup 0s --clients 2 --json";
+    let running = start_on(&workdir, line, &url);
+    until_committed(&running, &workdir);
+    single("unlogged");
+    let ran = running.end();
+    let later = trial_of(&ran)["stack"]["durability"].clone();
+    assert_eq!(later["tier"], "volatile", "{later}");
+    let after = "after the last call these tables are not logged";
+    assert!(in_memory || later["detail"].as_str().unwrap().contains(after), "{later}");
     single("logged");
     // A table of someone else's next to ours says nothing of ours.
     let _ = server.ask("unlogged", "create unlogged table of_others (id int)");

@@ -98,6 +98,11 @@ impl Injected for Tpcb {
             &["account-branches", "ledger"],
         ),
         Injector::after(
+            "an account loses its filler, so that its row is shorter",
+            &["update pgbench_accounts set filler = null where aid = 1"],
+            &["account-branches"],
+        ),
+        Injector::after(
             "a teller moves to another branch",
             &["update pgbench_tellers set bid = 2 where tid = 1"],
             &["teller-branches"],

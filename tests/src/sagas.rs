@@ -423,6 +423,19 @@ pub const WRONGS: &[Wrong] = &[
         caught_by: &["account-entries", "ledger"],
     },
     Wrong {
+        what: "a credit was given to a neighbour, with its entry",
+        settled: true,
+        acts: [
+            &[],
+            &[
+                "update entry set account = 23",
+                "update account set balance = balance - 700 where id = 24",
+                "update account set balance = balance + 700 where id = 23",
+            ],
+        ],
+        caught_by: &["inbox-entries", "ledger"],
+    },
+    Wrong {
         what: "a transfer was returned and has arrived",
         settled: true,
         acts: [

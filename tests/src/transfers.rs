@@ -84,7 +84,7 @@ impl Injected for Transfers {
             &[
                 "update entry set account = 25 where amount > 0 and sequence = (select one from (select min(sequence) as one from entry) as first_one)",
             ],
-            &["account-entries", "entry-shape", "entry-transfers", "transfer-credits"],
+            &["account-entries", "entry-shape", "entry-transfers", "ledger", "transfer-credits"],
         ),
         Injector::after(
             "a transfer was declined although there was enough",

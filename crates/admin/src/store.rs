@@ -105,6 +105,16 @@ impl Store {
         rows().map_err(|source| self.0.unread(source))
     }
 
+    /// The rows of one query for each of several sets of parameters, over one connection.
+    pub fn rows_each(&self, sql: &str, params: &[Vec<i64>]) -> Result<Vec<Vec<Vec<Value>>>, Error> {
+        let rows = || {
+            let mut reader = self.0.reader()?;
+            let rows = params.iter().map(|params| reader.rows(sql, params, usize::MAX));
+            rows.collect::<Result<Vec<_>, _>>()
+        };
+        rows().map_err(|source| self.0.unread(source))
+    }
+
     /// All rows of a query about the engine itself; none of one that answers it for the sake of clients, if at all.
     fn of_engine(&self, sql: &str) -> Result<Vec<Vec<Value>>, Error> {
         let rows = || {

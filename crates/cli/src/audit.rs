@@ -56,14 +56,17 @@ pub(crate) fn audit<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<CommandOut
     if interrupt.requested() {
         bail!("interrupted before all audits had run");
     }
-    let stored = || trial::evidence::<W>(&urls).context("could not read what is stored");
     let ledger = match claims {
         Some(run) => {
-            let mut checks = W::ledger_checks(&run.before, &stored()?, &run.claims);
+            let checks = trial::ledger::<W>(&urls, &run.before, &run.claims);
+            let mut checks = checks.context("could not read what is stored")?;
             checks.iter_mut().for_each(unless_later);
             checks
         }
-        None if urls.len() > 1 => W::whole_checks(&size, &stored()?),
+        None if urls.len() > 1 => {
+            let stored = trial::evidence::<W>(&urls).context("could not read what is stored")?;
+            W::whole_checks(&size, &stored)
+        }
         None => Vec::new(),
     };
     let places: Vec<String> = urls.iter().map(place).collect();

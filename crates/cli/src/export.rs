@@ -149,7 +149,7 @@ impl<W: Driven> Drawn<W> {
             method: W::ENDPOINTS[at].method.name(),
             calls: self.counts[at],
             done: &self.done[at],
-            declines: kind.declines,
+            declines: kind.may_be_declined(),
         })
     }
 }

@@ -437,11 +437,10 @@ mod tests {
     const PLAIN: Kind = Kind {
         name: "a",
         headline: true,
-        declines: false,
+        declined_max: 0.0,
         pace: None,
         p90_max: None,
         deferred_p90_max: None,
-        declines_all: false,
         writes: true,
     };
 

@@ -304,7 +304,7 @@ impl<W: Workload> Source<W> {
     #[inline]
     fn check(&mut self, call: &W::Call, outcome: &W::Outcome) -> Result<(), &'static str> {
         W::check(call, outcome)?;
-        if W::verdict(outcome) == Verdict::Declined && !W::KINDS[W::kind(call)].declines {
+        if W::verdict(outcome) == Verdict::Declined && !W::KINDS[W::kind(call)].may_be_declined() {
             return Err("a call was declined that cannot be declined");
         }
         match self {

@@ -13,11 +13,10 @@ const fn kind(name: &'static str, headline: bool) -> Kind {
     Kind {
         name,
         headline,
-        declines: headline,
+        declined_max: if headline { 0.05 } else { 0.0 },
         pace: None,
         p90_max: None,
         deferred_p90_max: None,
-        declines_all: false,
         writes: true,
     }
 }

@@ -67,8 +67,7 @@ fn kind_tally(index: usize, kind: &Kind, totals: &Totals, span: &Span<'_>, defer
         facets: Vec::new(),
         name: kind.name.into(),
         headline: kind.headline,
-        declines: kind.declines,
-        declines_all: kind.declines_all,
+        declined_max: kind.declined_max,
         writes: kind.writes,
         limit: kind.p90_max.map(|max| Limit::new(max.0, p90)),
         tally: Tally {

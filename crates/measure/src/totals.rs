@@ -272,7 +272,7 @@ impl Totals {
             work: WorkSums::default(),
             clocked: ClockedSums::new(),
             committed: Times::new(kept),
-            declined: kind.declines.then(|| Times::new(kept)),
+            declined: kind.may_be_declined().then(|| Times::new(kept)),
         };
         Totals {
             kinds: kinds.iter().map(kind).collect(),

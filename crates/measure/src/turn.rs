@@ -54,7 +54,7 @@ pub(crate) fn measured(slices: &[Slice]) -> Vec<&Slice> {
 /// The moment in the measured slices, of the first of `kinds` that has one. Only kinds are looked at of which all calls may come to
 /// be declined.
 pub(crate) fn find(kinds: &[Kind], measured: &[&Slice]) -> Option<DeclineRise> {
-    let can = kinds.iter().enumerate().filter(|(_, kind)| kind.declines_all);
+    let can = kinds.iter().enumerate().filter(|(_, kind)| kind.may_all_be_declined());
     can.into_iter().find_map(|(kind, _)| {
         let counts = measured.iter().map(|slice| {
             let ended = &slice.kinds[kind];
@@ -163,14 +163,13 @@ mod tests {
     #[test]
     fn only_a_kind_that_may_be_declined_throughout_is_looked_at() {
         use crate::totals::EndedCalls;
-        let kind = |name, declines_all| Kind {
+        let kind = |name, declined_max| Kind {
             name,
             headline: true,
-            declines: true,
+            declined_max,
             pace: None,
             p90_max: None,
             deferred_p90_max: None,
-            declines_all,
             writes: true,
         };
         let ended = |declined| {
@@ -185,8 +184,8 @@ mod tests {
             ..Slice::empty(at, 2)
         };
         let slices: Vec<Slice> = (0..12).map(slice).collect();
-        let found = find(&[kind("read", false), kind("book", true)], &measured(&slices)).unwrap();
+        let found = find(&[kind("read", 0.5), kind("book", 1.0)], &measured(&slices)).unwrap();
         assert_eq!((found.kind, found.sides), (1, [0..6, 6..12]));
-        assert_eq!(find(&[kind("read", false), kind("list", false)], &measured(&slices)), None);
+        assert_eq!(find(&[kind("read", 0.5), kind("list", 0.0)], &measured(&slices)), None);
     }
 }

@@ -87,10 +87,9 @@ pub struct Kind {
     pub name: &'static str,
     /// Whether the headline rate counts this kind only (TPC-C: New-Order).
     pub headline: bool,
-    /// Whether a call of this kind may be declined as planned by the workload.
-    pub declines: bool,
-    /// Whether all calls of this kind may be: they are made to be declined, or repeat an earlier answer.
-    pub declines_all: bool,
+    /// Largest share of its calls that the workload plans to be declined, 0 to 1: 0 where none may be, 1 where all may be, since they
+    /// are made to be declined or repeat an earlier answer.
+    pub declined_max: f64,
     /// Whether a committed call of this kind has changed what is stored.
     pub writes: bool,
     /// Keying and think time when the workload's own pace is asked for.
@@ -103,6 +102,16 @@ pub struct Kind {
 }
 
 impl Kind {
+    /// Whether a call of this kind may be declined.
+    pub const fn may_be_declined(&self) -> bool {
+        self.declined_max > 0.0
+    }
+
+    /// Whether all calls of this kind may be.
+    pub const fn may_all_be_declined(&self) -> bool {
+        self.declined_max >= 1.0
+    }
+
     /// The same as a kind whose calls change nothing.
     pub const fn reading(self) -> Kind {
         Kind { writes: false, ..self }

@@ -162,11 +162,9 @@ pub struct KindTally {
     pub name: String,
     /// Whether the headline counts this kind alone.
     pub headline: bool,
-    /// Whether the workload plans for declined calls of this kind.
-    pub declines: bool,
-    /// Whether all of them may be: they are made to be declined, or say again what was said before.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub declines_all: bool,
+    /// Largest share of its calls that the workload plans to be declined, 0 to 1: 0 where none may be, 1 where all may be, since they
+    /// are made to be declined or repeat an earlier answer.
+    pub declined_max: f64,
     /// Whether its committed calls have changed what is stored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub writes: bool,
@@ -216,9 +214,6 @@ impl Trial {
     }
 }
 
-/// Share of a kind's calls that no workload plans to decline. Where many clients change few rows, a good part of the changes come too
-/// late.
-const PLANNED_MAX: f64 = 0.5;
 /// Standard errors beyond that share that are not chance.
 const PLANNED_SIGMAS: f64 = 5.0;
 /// So few are not a share.
@@ -226,14 +221,16 @@ const PLANNED_FEW: f64 = 10.0;
 
 impl KindTally {
     /// Calls that were declined though nothing was wrong with them: all declined calls of a kind that plans for none, and of
-    /// one that does where they are far more than any plan. Newer runs cannot have the latter: there each declined call
-    /// is held to what was drawn, and one without a reason is a defect.
+    /// one that does where they are more than planned, by more than chance.
     pub fn declined_beyond_plan(&self) -> u64 {
         let call_counts = self.tally.call_counts;
-        let planned = PLANNED_MAX * call_counts.started as f64;
-        let chance = PLANNED_SIGMAS * (planned * (1.0 - PLANNED_MAX)).sqrt();
-        let few = call_counts.declined as f64 <= (planned + chance).max(PLANNED_FEW);
-        if self.declines_all || self.declines && few { 0 } else { call_counts.declined }
+        if self.declined_max <= 0.0 {
+            return call_counts.declined;
+        }
+        let planned = self.declined_max * call_counts.started as f64;
+        let chance = PLANNED_SIGMAS * (planned * (1.0 - self.declined_max)).sqrt();
+        let is_planned = call_counts.declined as f64 <= (planned + chance).max(PLANNED_FEW);
+        if is_planned { 0 } else { call_counts.declined }
     }
 }
 

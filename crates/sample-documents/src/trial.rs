@@ -423,8 +423,7 @@ fn kind(
         facets,
         name: name.to_owned(),
         headline: name == "new-order",
-        declines: declined > 0,
-        declines_all: false,
+        declined_max: if declined > 0 { 0.05 } else { 0.0 },
         writes: true,
         limit: Some(Limit::new(p90_max_ns, classes[0].response.p90_ns)),
         tally: Tally {

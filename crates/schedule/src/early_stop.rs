@@ -116,11 +116,10 @@ mod tests {
         Kind {
             name,
             headline: false,
-            declines: false,
+            declined_max: 0.0,
             pace: None,
             p90_max: None,
             deferred_p90_max: None,
-            declines_all: false,
             writes: true,
         }
     }

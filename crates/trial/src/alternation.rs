@@ -124,7 +124,9 @@ pub(crate) fn alternate<W: Driven>(
     let last: Vec<LastAnswer> =
         groups.iter().map(|group| LastAnswer::prepare(&group.first.databases.urls())).collect();
     turns.take(&mut parties, seed)?;
-    let at_last: Vec<Option<AtLast<W>>> = last.into_iter().map(|last| last.read::<W>(true)).collect();
+    let at_last = last.into_iter().zip(&groups);
+    let at_last = at_last.map(|(last, group)| last.read::<W>(group.first.subject.how.style, true));
+    let at_last: Vec<Option<AtLast<W>>> = at_last.collect();
 
     for (at, ((group, watch), at_last)) in groups.iter().zip(turns.watches).zip(at_last).enumerate() {
         let (own, others) = parties.into_iter().partition(|party| party.group == at);
@@ -387,7 +389,7 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
         } else {
             Vec::new()
         };
-        closing.extend(self.lookups.and_then(Lookups::end));
+        closing.extend(self.lookups.into_iter().flat_map(Lookups::end));
         drop(self.target);
         let throttling =
             Throttling { server: self.server.as_ref().and_then(Server::throttling), ..Throttling::default() };

@@ -9,7 +9,9 @@ use crate::validate;
 use anyhow::Result;
 use deploy::announce;
 use result::{Check, LedgerCheck, Published, Settled, State, Trial};
+use sql::Dialect;
 use targets::Driven;
+use workload::unchecked_reasons;
 
 /// What is to be said of rows of earlier runs in the outbox that a relay is to work on.
 pub(crate) fn earlier<W: Driven>(job: &Job<'_, W>, before: &W::Evidence) -> Option<String> {
@@ -41,6 +43,8 @@ impl<W: Driven> Job<'_, W> {
             let (stored, audits) = own.evidence::<W>()?;
             trial.audits.extend(audits);
             trial.ledger = W::ledger_checks(before, &stored, claims);
+            // What it says of its store, it would say of these too.
+            trial.ledger.extend(W::reasons(claims, Dialect::Sqlite)?.as_ref().map(unchecked_reasons));
             trial.notes.push(Own::NOTE.into());
             return Ok(());
         }

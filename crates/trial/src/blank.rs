@@ -96,8 +96,15 @@ impl<W: Driven> Job<'_, W> {
         Ok(named.collect())
     }
 
-    /// Adds to plans from before the first call what has become of them by now.
-    pub(crate) fn note_later_plans(&self, plans: &mut [StatementPlan]) {
+    /// Adds to what was known before the first call what has become of it by now: tables that are no longer logged, and plans.
+    pub(crate) fn note_later(&self, durability: &mut result::Durability, plans: &mut [StatementPlan]) {
+        if self.audited
+            && durability.tier != Tier::Volatile
+            && let Ok(Some(why)) = self.databases.unlogged()
+        {
+            durability.tier = Tier::Volatile;
+            durability.detail = format!("after the last call {why}; before: {}", durability.detail);
+        }
         // An engine that is gone by now says nothing, and then no plan is known to have changed.
         let now = if plans.is_empty() { Vec::new() } else { self.plans().unwrap_or_default() };
         for plan in plans {

@@ -279,8 +279,8 @@ impl<W: Driven> Job<'_, W> {
         let last = holds.then(|| LastAnswer::prepare(&self.databases.urls()));
         let driven = W::drive(&plan, sampled, &inputs, &|| W::new_ledger(size), clock, &stop, &mut follow);
         let ended = Monotonic::start();
-        let at_last = last.and_then(|last| last.read::<W>(alone));
-        let at_once = lookups.and_then(Lookups::end);
+        let at_last = last.and_then(|last| last.read::<W>(self.subject.how.style, alone));
+        let at_once: Vec<_> = lookups.into_iter().flat_map(Lookups::end).collect();
         let Follow {
             watch,
             following,
@@ -497,8 +497,8 @@ impl<W: Driven> Job<'_, W> {
     pub(crate) fn put_measured(&self, trial: &mut Trial, measured: Measured<W>) -> W::Ledger {
         let Measured { trial: driven, observation, stack, server_failure, throttling } = measured;
         // The store was asked before the first call; the engine may be gone by now.
-        let result::Stack { durability, settings, mut plans, .. } = std::mem::take(&mut trial.stack);
-        self.note_later_plans(&mut plans);
+        let result::Stack { mut durability, settings, mut plans, .. } = std::mem::take(&mut trial.stack);
+        self.note_later(&mut durability, &mut plans);
         trial.stack = result::Stack { durability, settings, plans, ..described(stack) };
         fill::<W>(trial, &driven.totals, &driven.slices, driven.span);
         trial.warmup_s = (driven.warmed > self.plan.warmup).then(|| driven.warmed.as_secs_f64());

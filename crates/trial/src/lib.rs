@@ -21,6 +21,7 @@ mod last_answer;
 mod lock;
 mod lookups;
 mod merge;
+mod moments;
 mod own;
 mod parts;
 mod processes;
@@ -51,6 +52,6 @@ pub use runner::{FinishedRun, begin, resume};
 pub use settle::{Interval, finish, settle};
 pub use stored::{is_of_plan, machine_difference};
 pub use validate::{
-    After, Asking, after, audits, before, conformance, evidence, forbids, no_conformance, own_conformance,
-    reachable,
+    After, Asking, after, audits, before, conformance, evidence, forbids, ledger, no_conformance,
+    own_conformance, reachable,
 };

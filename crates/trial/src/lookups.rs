@@ -2,6 +2,7 @@
 
 use crate::closing::{PAUSES, SHOWN, of_answers, reference};
 use crate::job::Job;
+use crate::moments::Moments;
 use contract::conformance::{call_json, describe, short};
 use deploy::Route;
 use model::{CallWork, Doubt, Fault, Nanos, Session, Target};
@@ -28,6 +29,8 @@ pub(crate) struct Lookups<W: Driven> {
     pub(crate) over: Arc<AtomicBool>,
     follower: Option<Follower<W>>,
     thread: Option<JoinHandle<LookupCounts>>,
+    /// Of a store that can be looked at meanwhile.
+    moments: Option<Moments>,
 }
 
 /// Who looks up.
@@ -71,11 +74,12 @@ impl<W: Driven> Job<'_, W> {
             None if spare => (Arc::clone(target), &PAUSES[..]),
             None => return None,
         };
+        let moments = urls.first().filter(|_| sees_all).and_then(Moments::of::<W>);
         let (sampler, arriving) = Sampler::new();
         let over = Arc::new(AtomicBool::new(false));
         let (its_sampler, its_over) = (Arc::clone(&sampler), Arc::clone(&over));
         let follower = Follower { target, pauses, sampler: its_sampler, arriving, over: its_over };
-        Some(Lookups { sampler, over, follower: Some(follower), thread: None })
+        Some(Lookups { sampler, over, follower: Some(follower), thread: None, moments })
     }
 }
 
@@ -86,38 +90,43 @@ impl<W: Driven> Lookups<W> {
         let thread = std::thread::Builder::new().name("lookups".into());
         // Without a thread nothing is looked up, and nothing is said to have been.
         self.thread = thread.spawn(move || follower.run()).ok();
+        self.moments.iter_mut().for_each(|moments| moments.start(&self.over));
     }
 
-    /// What came of them; nothing where no call was looked up.
-    pub(crate) fn end(mut self) -> Option<Audit> {
+    /// What came of them; nothing where no call was looked up, and of moments nothing where there was none.
+    pub(crate) fn end(mut self) -> Vec<Audit> {
         self.over.store(true, Ordering::Relaxed);
-        let LookupCounts { calls, missing, shown, ended_by } =
-            self.thread.take()?.join().unwrap_or_else(|_| LookupCounts {
-                ended_by: Some("the thread that looks up has panicked".into()),
-                ..LookupCounts::default()
-            });
-        let (check, sentence) = match (calls, missing, ended_by) {
-            (0, _, None) => return None,
-            (0, _, Some(why)) => {
-                (Check::Inconclusive, format!("no acknowledged call was looked up at once ({why})"))
-            }
-            (_, 0, ended_by) => {
-                let early =
-                    ended_by.map_or_else(String::new, |why| format!(", until that ended early ({why})"));
-                let sentence = format!(
-                    "acknowledged calls looked up at once, during warm-up, and found: {calls} of {calls}{early}"
-                );
-                (Check::Passed, sentence)
-            }
-            _ => {
-                let sentence = format!(
-                    "acknowledged calls looked up at once, during warm-up, and not found: {missing} of {calls}"
-                );
-                (Check::Failed, sentence)
-            }
-        };
-        Some(of_answers("acknowledged-at-once", (check, sentence, shown), 0.0))
+        let looked_up = self.thread.take().and_then(looked_up);
+        let whole = self.moments.take().and_then(Moments::end);
+        looked_up.into_iter().chain(whole).collect()
     }
+}
+
+fn looked_up(thread: JoinHandle<LookupCounts>) -> Option<Audit> {
+    let LookupCounts { calls, missing, shown, ended_by } = thread.join().unwrap_or_else(|_| LookupCounts {
+        ended_by: Some("the thread that looks up has panicked".into()),
+        ..LookupCounts::default()
+    });
+    let (check, sentence) = match (calls, missing, ended_by) {
+        (0, _, None) => return None,
+        (0, _, Some(why)) => {
+            (Check::Inconclusive, format!("no acknowledged call was looked up at once ({why})"))
+        }
+        (_, 0, ended_by) => {
+            let early = ended_by.map_or_else(String::new, |why| format!(", until that ended early ({why})"));
+            let sentence = format!(
+                "acknowledged calls looked up at once, during warm-up, and found: {calls} of {calls}{early}"
+            );
+            (Check::Passed, sentence)
+        }
+        _ => {
+            let sentence = format!(
+                "acknowledged calls looked up at once, during warm-up, and not found: {missing} of {calls}"
+            );
+            (Check::Failed, sentence)
+        }
+    };
+    Some(of_answers("acknowledged-at-once", (check, sentence, shown), 0.0))
 }
 
 impl<W: Driven> Drop for Lookups<W> {

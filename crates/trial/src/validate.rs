@@ -16,7 +16,7 @@ use sql::audit::AuditOutcome;
 use sql::{DbUrl, SqliteUrl, Storage};
 use std::sync::atomic::AtomicBool;
 use targets::{Driven, TrialTarget};
-use workload::{Past, check_of, family_of};
+use workload::{Past, check_of, family_of, reasons_check};
 
 /// Random calls of the conformance before a run.
 const RANDOM_CALLS: u32 = 500;
@@ -382,6 +382,23 @@ pub fn after<W: Driven>(
     let asking = Asking { past, when: AuditWhen::AfterRun, threads: 0 };
     let mut audits = audits::<W>(&databases.parts(), asking, Some(before), interrupt)?;
     told_apart(&mut audits, audited_before);
-    let stored = evidence::<W>(&databases.urls())?;
-    Ok(After { audits, ledger: W::ledger_checks(before, &stored, claims) })
+    Ok(After { audits, ledger: ledger::<W>(&databases.urls(), before, claims)? })
+}
+
+/// What was acknowledged and declined against what is stored.
+///
+/// # Errors
+/// A store cannot be asked.
+pub fn ledger<W: Driven>(
+    urls: &[DbUrl],
+    before: &W::Evidence,
+    claims: &W::Claims,
+) -> Result<Vec<LedgerCheck>> {
+    let mut checks = W::ledger_checks(before, &evidence::<W>(urls)?, claims);
+    let Some(first) = urls.first() else { return Ok(checks) };
+    if let Some(reasons) = W::reasons(claims, first.dialect())? {
+        let rows = store(first).rows_each(&reasons.query, &reasons.params)?;
+        checks.push(reasons_check(&reasons, &rows));
+    }
+    Ok(checks)
 }

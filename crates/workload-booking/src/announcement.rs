@@ -168,7 +168,7 @@ const ANNOUNCED: Words = Words {
 };
 
 fn held(claims: &Claims, runs: &BTreeSet<u64>, announced: &[Stored], stored: &[Tally]) -> Vec<LedgerFinding> {
-    let mut findings: Vec<_> = claims.check_stored(Answered::Completed, announced, &ANNOUNCED).into();
+    let mut findings: Vec<_> = claims.keyed.check_stored(Answered::Completed, announced, &ANNOUNCED).into();
     let found = finding("announcements of stored bookings", "announcements");
     let booked = of_sort(stored, Sort::Bookings);
     findings.push(compared(found, runs, [announced, &booked], ["bookings", "announced"]));

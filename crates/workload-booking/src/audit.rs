@@ -37,6 +37,13 @@ pub fn stored_booking(dialect: Dialect) -> Result<String, CatalogueError> {
 
 const STORED_BOOKING: &str = "stored_booking";
 
+/// What a user has booked of a limited event.
+pub fn booking_of_user(dialect: Dialect) -> Result<String, CatalogueError> {
+    catalogue(dialect)?.text(BOOKING_OF_USER)
+}
+
+const BOOKING_OF_USER: &str = "booking_of_user";
+
 fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
     let canonical = Catalogue::parse(include_str!("../spec/sql/booking/audits.sql"))?;
     match dialect {
@@ -130,13 +137,14 @@ mod tests {
             let asked: Vec<&str> = GROUPS
                 .iter()
                 .flat_map(|group| group.audits.iter().map(About::query))
-                .chain([TALLIES, STORED_BOOKING])
+                .chain([TALLIES, STORED_BOOKING, BOOKING_OF_USER])
                 .collect();
             assert_eq!(asked.iter().collect::<BTreeSet<_>>().len(), asked.len(), "a query is asked twice");
             catalogue(dialect).unwrap().select(&asked).unwrap();
             let found = audits(dialect).unwrap().iter().map(|group| group.audits.len()).sum::<usize>();
-            assert_eq!(found, asked.len() - 2);
+            assert_eq!(found, asked.len() - 3);
             assert!(stored_booking(dialect).unwrap().contains("from booking"));
+            assert!(booking_of_user(dialect).unwrap().contains("limited_to = ?2"));
             assert!(tallies(dialect).unwrap().contains("from event"));
         }
     }

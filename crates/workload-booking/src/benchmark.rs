@@ -13,7 +13,7 @@ use sql::{Catalogue, Dialect, SqlForm, Value};
 use std::sync::Arc;
 use workload::keyed::Effect;
 use workload::{
-    Benchmark, ForeignDatabase, Inquiry, Look, Of, Parameter, Past, Registers, Rehearsal, Streams,
+    Benchmark, ForeignDatabase, Inquiry, Look, Of, Parameter, Past, Reasons, Registers, Rehearsal, Streams,
     input_checks, ledger_checks, message_checks,
 };
 
@@ -215,7 +215,7 @@ impl Benchmark for Bookings {
         if ![false, true].map(with_row).contains(&style) {
             return Vec::new();
         }
-        message_checks(outbox_findings(claims, runs, stored), ANNOUNCED, claims.complete)
+        message_checks(outbox_findings(claims, runs, stored), ANNOUNCED, claims.keyed.complete)
     }
 
     fn inquiries(_: &Cardinality, claims: &Claims, dialect: Dialect) -> Result<Vec<Inquiry>> {
@@ -230,7 +230,24 @@ impl Benchmark for Bookings {
             params: doubt.key.columns().to_vec(),
             told: |rows| if rows.is_empty() { "not done" } else { "booked" },
         };
-        Ok(claims.doubts.iter().map(inquiry).collect())
+        Ok(claims.keyed.doubts.iter().map(inquiry).collect())
+    }
+
+    fn reasons(claims: &Claims, dialect: Dialect) -> Result<Option<Reasons>> {
+        if claims.already.is_empty() {
+            return Ok(None);
+        }
+        let params = claims.already.iter().map(|&(event, user)| vec![event.into(), user.into()]);
+        Ok(Some(Reasons {
+            name: Decline::AlreadyBooked.name(),
+            query: audit::booking_of_user(dialect)?,
+            params: params.collect(),
+            missing: |params| match params {
+                [event, user] => format!("user {user} has no booking of event {event}"),
+                _ => unreachable!("an event and a user"),
+            },
+            doubts: claims.keyed.doubts.len() + claims.keyed.more_doubts as usize,
+        }))
     }
 
     fn is_fresh(stored: &Vec<Tally>, _size: &Cardinality) -> bool {
@@ -243,7 +260,12 @@ impl Benchmark for Bookings {
 
     fn ledger_checks(before: &Vec<Tally>, after: &Vec<Tally>, claims: &Claims) -> Vec<LedgerCheck> {
         // Workers are not places that must be there before.
-        ledger_checks("worker's keys", (0, 0), Some(audit_ledger(claims, before, after)), claims.complete)
+        ledger_checks(
+            "worker's keys",
+            (0, 0),
+            Some(audit_ledger(claims, before, after)),
+            claims.keyed.complete,
+        )
     }
 
     fn input_checks(ledger: &Ledger, _: &Cardinality, mix: Option<&Mix>) -> Vec<InputCheck> {
@@ -302,7 +324,7 @@ impl workload::MessageCheck<Bookings> for Announced {
     }
 
     fn checks(&self, claims: &Claims, stored: &Vec<Tally>) -> Vec<LedgerCheck> {
-        message_checks(self.findings(claims, stored), ANNOUNCED, claims.complete)
+        message_checks(self.findings(claims, stored), ANNOUNCED, claims.keyed.complete)
     }
 }
 

@@ -1,17 +1,45 @@
 //! What was sent and what was acknowledged: bounds for what must be stored, by worker, and the bookings in doubt one by one, as
 //! [`workload::keyed`] keeps them.
 
-use crate::{Booking, Bookings, Call, Outcome, Purpose};
+use crate::{Booking, Bookings, Call, Decline, Outcome, Purpose};
 use model::{Fault, LedgerFinding, Workload, total};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use workload::keyed::{Answered, Effect, Keyed, KeyedClaims, Stored, Sums, Words, finding};
 use workload::mixed;
+
+/// Declined bookings whose reason is looked up; of more it is a sample.
+const ALREADY_MAX: usize = 1_024;
 
 /// Kinds of call.
 pub(crate) const KINDS: usize = 4;
 
-/// What acknowledged and doubtful calls imply.
-pub type Claims = KeyedClaims;
+/// What acknowledged, doubtful and declined calls imply.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claims {
+    pub keyed: KeyedClaims,
+    /// Event and user of bookings that were declined because the user has one of the event, or of a sample of them; none while calls
+    /// are under way.
+    pub already: Vec<(u32, u32)>,
+}
+
+/// Users and events for which bookings were declined because there is one; of many those with the smallest hashes, so that each is as
+/// likely to be among them, whichever worker was told.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Already(BTreeSet<(i64, u32, u32)>);
+
+impl Already {
+    fn enter(&mut self, event: u32, user: u32) {
+        let pair = (mixed(i64::from(event), [user.into()]), event, user);
+        if self.0.len() >= ALREADY_MAX && self.0.last().is_some_and(|last| *last <= pair) {
+            return;
+        }
+        self.0.insert(pair);
+        if self.0.len() > ALREADY_MAX {
+            self.0.pop_last();
+        }
+    }
+}
 
 /// What a booking is summed as. Its key and what it is for are multiplied, as in the query `tallies`: a booking that is lost, or for
 /// another event, user or quantity, changes the sum, and so do two that have each other's.
@@ -26,6 +54,7 @@ pub(crate) const fn effect(booking: &Booking) -> Effect {
 pub struct Ledger {
     calls: [u64; KINDS],
     keyed: Keyed,
+    already: Already,
 }
 
 impl Ledger {
@@ -46,7 +75,11 @@ impl Ledger {
 
     /// What it implies about the store; not `complete` while calls are under way.
     pub fn claims(&self, complete: bool) -> Claims {
-        KeyedClaims::of(&self.keyed, complete)
+        let already = self.already.0.iter().filter(|_| complete);
+        Claims {
+            keyed: KeyedClaims::of(&self.keyed, complete),
+            already: already.map(|&(_, event, user)| (event, user)).collect(),
+        }
     }
 }
 
@@ -68,6 +101,9 @@ impl model::Ledger<Bookings> for Ledger {
             }
             // A defect says nothing about the store either: a wrong answer may have been applied.
             (_, Err(Fault::InDoubt(_) | Fault::Defect(_))) => self.keyed.doubt(effect),
+            (_, Ok(Outcome::Declined(Decline::AlreadyBooked))) => {
+                self.already.enter(booking.event, booking.user);
+            }
             // What was declined leaves nothing behind. Of a retried call that ends no doubt: the first one may still be under way.
             (_, Ok(_) | Err(_)) => {}
         }
@@ -76,11 +112,13 @@ impl model::Ledger<Bookings> for Ledger {
     fn absorb(&mut self, other: &Ledger) {
         self.calls.iter_mut().zip(&other.calls).for_each(|(mine, theirs)| *mine += theirs);
         self.keyed.absorb(&other.keyed);
+        other.already.0.iter().for_each(|&(_, event, user)| self.already.enter(event, user));
     }
 
     fn clear(&mut self) {
         self.calls = [0; KINDS];
         self.keyed.clear();
+        self.already.0.clear();
     }
 }
 
@@ -133,9 +171,9 @@ const BOOKED: Words = Words { names: ["bookings", "tickets", "keys"], calls: "bo
 /// lost since before the run are those of the bookings that came.
 pub fn audit(claims: &Claims, before: &[Tally], after: &[Tally]) -> Vec<LedgerFinding> {
     let mut findings: Vec<_> =
-        claims.check_stored(Answered::Completed, &of_sort(after, Sort::Bookings), &BOOKED).into();
+        claims.keyed.check_stored(Answered::Completed, &of_sort(after, Sort::Bookings), &BOOKED).into();
     let [old, new] = [before, after].map(|tallies| of_sort(tallies, Sort::Bookings));
-    findings.extend(claims.check_others("bookings of other runs", &old, &new, &BOOKED));
+    findings.extend(claims.keyed.check_others("bookings of other runs", &old, &new, &BOOKED));
     let sum = |tallies: &[Tally], sort: Sort| -> i64 {
         total(tallies.iter().filter(|tally| tally.sort == sort).map(|tally| tally.sums.amount))
     };

@@ -35,15 +35,14 @@ pub use sql::{
 #[derive(Debug, Clone, Copy)]
 pub struct Bookings;
 
-const fn kind(name: &'static str, declines: bool) -> Kind {
+const fn kind(name: &'static str, declined_max: f64) -> Kind {
     Kind {
         name,
         headline: true,
-        declines,
+        declined_max,
         pace: None,
         p90_max: None,
         deferred_p90_max: None,
-        declines_all: false,
         writes: true,
     }
 }
@@ -52,10 +51,10 @@ impl Workload for Bookings {
     const NAME: &'static str = "booking";
     /// All count for the headline. Once its event is sold out every booking is declined, and a client that has none has none to read.
     const KINDS: &'static [Kind] = &[
-        Kind { declines_all: true, ..kind("book", true) },
-        Kind { declines_all: true, ..kind("repeat", true) }.reading(),
-        Kind { declines_all: true, ..kind("booking-read", true) }.reading(),
-        kind("event-read", false).reading(),
+        kind("book", 1.0),
+        kind("repeat", 1.0).reading(),
+        kind("booking-read", 1.0).reading(),
+        kind("event-read", 0.0).reading(),
     ];
     const STATEMENTS: &'static [&'static str] = &sql::CLOCKED;
     type Call = Call;

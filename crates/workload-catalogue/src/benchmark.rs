@@ -3,7 +3,7 @@
 use crate::call::From;
 use crate::{
     Call, Cardinality, Claims, Data, Decline, Facts, Filter, FoodCatalogue, Inputs, Key, Ledger, List,
-    Loaded, Oracle, Order, Outcome, PAGE_SIZE, SCALE_MAX, Said, Stored, audit, input,
+    Loaded, Oracle, Order, Outcome, PAGE_SIZE, RowCounts, SCALE_MAX, Said, Stored, audit, input,
 };
 use anyhow::{Context, Result, bail};
 use model::Mix;
@@ -38,7 +38,7 @@ impl Benchmark for FoodCatalogue {
     const OF_INPUTS: &'static [&'static str] = &["food-versions", "row-counts"];
     type Context = Cardinality;
     type Evidence = Vec<Stored>;
-    type Knowledge = (Arc<Loaded>, Arc<Registers>);
+    type Knowledge = (Arc<Loaded>, Arc<Registers>, Arc<RowCounts>);
     type Claims = Claims;
 
     fn standard(scale: u32) -> Cardinality {
@@ -93,23 +93,25 @@ impl Benchmark for FoodCatalogue {
         size: &Cardinality,
         streams: &Streams<'_>,
         before: Option<&Vec<Stored>>,
-    ) -> (Arc<Loaded>, Arc<Registers>) {
+    ) -> (Arc<Loaded>, Arc<Registers>, Arc<RowCounts>) {
         let rows = u64::from(size.foods) + u64::from(size.categories);
         let fresh = before.is_some_and(|before| Self::is_fresh(before, size));
         let versions =
             if streams.lossy { Registers::none() } else { Registers::new(rows, fresh.then_some(1)) };
-        (Loaded::of(size), Arc::new(versions))
+        let counts = RowCounts::new(*size, fresh, streams.lossy);
+        (Loaded::of(size), Arc::new(versions), Arc::new(counts))
     }
 
     fn inputs(
         size: &Cardinality,
         streams: &Streams<'_>,
-        (loaded, versions): (Arc<Loaded>, Arc<Registers>),
+        (loaded, versions, counts): (Arc<Loaded>, Arc<Registers>, Arc<RowCounts>),
     ) -> impl Fn(u32) -> Inputs {
         let (size, Streams { seed, run, .. }) = (*size, *streams);
         let mix = streams.mix.cloned().unwrap_or_else(input::standard_mix);
         move |worker| {
-            Inputs::new(size, Arc::clone(&loaded), mix.clone(), seed, run, worker).remembering(&versions)
+            let inputs = Inputs::new(size, Arc::clone(&loaded), mix.clone(), seed, run, worker);
+            inputs.remembering(&versions).counting(&counts)
         }
     }
 

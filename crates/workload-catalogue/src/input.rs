@@ -5,6 +5,7 @@
 //! changes and removes; no one else touches them, so every answer about them is known beforehand.
 
 use crate::call::{From, List};
+use crate::counts::{Counted, RowCounts};
 use crate::ledger::KINDS;
 use crate::outcome::{Decline, Said};
 use crate::{
@@ -63,6 +64,10 @@ pub struct Inputs {
     versions: Option<Arc<Registers>>,
     /// What was known of the version of its row when the last call was drawn.
     drawn: Drawn,
+    /// How many rows there are; absent where answers are held to what this worker knows.
+    counts: Option<Arc<RowCounts>>,
+    /// What was known of that when the last call was drawn.
+    counted: Counted,
 }
 
 /// What a worker knows of the answer to a call that it has drawn.
@@ -200,6 +205,8 @@ impl Inputs {
             expected: Expected::Done,
             versions: None,
             drawn: Drawn::default(),
+            counts: None,
+            counted: Counted::default(),
         }
     }
 
@@ -207,6 +214,12 @@ impl Inputs {
     #[must_use]
     pub(crate) fn remembering(self, versions: &Arc<Registers>) -> Inputs {
         Inputs { versions: Some(Arc::clone(versions)), ..self }
+    }
+
+    /// The same, whose answers are held to how many rows calls of all workers have created and removed.
+    #[must_use]
+    pub(crate) fn counting(self, counts: &Arc<RowCounts>) -> Inputs {
+        Inputs { counts: Some(Arc::clone(counts)), ..self }
     }
 
     /// What a call is about to change of the version of a loaded row, or to read where that is 0.
@@ -521,11 +534,15 @@ impl model::Inputs<FoodCatalogue> for Inputs {
         debug_assert_eq!(FoodCatalogue::kind(&call), kind, "kinds have the numbers of the mix");
         self.expected = expected;
         self.drawn = self.drawn(&call);
+        self.counted = self.counts.as_ref().map(|counts| counts.draw(&call)).unwrap_or_default();
         call
     }
 
     fn check(&mut self, call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
         let of_version = self.check_version(call, &outcome.said);
+        let said = (call, &outcome.said);
+        let of_counts =
+            self.counts.as_ref().map_or(Ok(()), |counts| counts.check(&self.counted, &self.loaded, said));
         match (&outcome.said, self.expected) {
             (Said::Declined(why), _) => self.check_declined(call, *why)?,
             (_, Expected::Declined(_) | Expected::InUse) => {
@@ -533,7 +550,7 @@ impl model::Inputs<FoodCatalogue> for Inputs {
             }
             (said, _) => self.check_done(call, said)?,
         }
-        of_version
+        of_version.and(of_counts)
     }
 }
 

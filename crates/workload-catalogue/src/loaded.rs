@@ -39,7 +39,7 @@ impl Loaded {
     }
 
     /// Loaded foods that a filter lets through, at least.
-    fn foods(&self, filter: &Filter) -> u64 {
+    pub(crate) fn foods(&self, filter: &Filter) -> u64 {
         let Cardinality { foods, categories, .. } = self.size;
         match filter {
             Filter::All => foods.into(),

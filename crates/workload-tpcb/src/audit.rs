@@ -58,12 +58,18 @@ pub fn tallies(dialect: Dialect) -> Result<String, CatalogueError> {
     catalogue(dialect)?.text(TALLIES)
 }
 
+/// See [`workload::Benchmark::at_any_moment`].
+pub fn at_any_moment(dialect: Dialect) -> Result<String, CatalogueError> {
+    catalogue(dialect)?.text(AT_ANY_MOMENT)
+}
+
 /// The query whose one number is the scale of a database that someone else has made.
 pub fn scale(dialect: Dialect) -> Result<String, CatalogueError> {
     catalogue(dialect)?.text(SCALE)
 }
 
 const TALLIES: &str = "tallies";
+const AT_ANY_MOMENT: &str = "at_any_moment";
 const SCALE: &str = "scale";
 
 fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
@@ -142,7 +148,7 @@ const GROUPS: &[AuditSet<Context>] = &[
             Ask::shape(
                 "account_branches",
                 "initialization",
-                "each account belongs to its branch",
+                "each account belongs to its branch and has its filler",
                 &["account", "branch"],
             ),
             Ask::shape(
@@ -209,7 +215,7 @@ mod tests {
         let asked: Vec<&str> = GROUPS
             .iter()
             .flat_map(|group| group.prepare.iter().copied().chain(group.audits.iter().map(About::query)))
-            .chain([TALLIES, SCALE])
+            .chain([TALLIES, AT_ANY_MOMENT, SCALE])
             .collect();
         assert_eq!(asked.iter().collect::<BTreeSet<_>>().len(), asked.len(), "a query is asked twice");
         for dialect in [Dialect::Sqlite, Dialect::Postgres, Dialect::MySql] {

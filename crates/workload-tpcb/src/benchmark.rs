@@ -173,6 +173,10 @@ impl Benchmark for Tpcb {
         Ok(audit::tallies(dialect)?)
     }
 
+    fn at_any_moment(dialect: Dialect) -> Result<Option<String>> {
+        Ok(Some(audit::at_any_moment(dialect)?))
+    }
+
     fn evidence(rows: &[Vec<Value>]) -> Result<Vec<StoredTally>> {
         rows.iter()
             .map(|row| {

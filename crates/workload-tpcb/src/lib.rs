@@ -37,11 +37,10 @@ impl Workload for Tpcb {
     const KINDS: &'static [Kind] = &[Kind {
         name: "tpcb",
         headline: true,
-        declines: false,
+        declined_max: 0.0,
         pace: None,
         p90_max: None,
         deferred_p90_max: None,
-        declines_all: false,
         writes: true,
     }];
     const STATEMENTS: &'static [&'static str] = Stmt::NAMES;

@@ -170,6 +170,10 @@ impl Benchmark for Tpcc {
         Ok(Some(audit::totals(dialect)?))
     }
 
+    fn at_any_moment(dialect: Dialect) -> Result<Option<String>> {
+        Ok(Some(audit::at_any_moment(dialect)?))
+    }
+
     fn evidence(rows: &[Vec<Value>]) -> Result<Vec<StoredTally>> {
         rows.iter()
             .map(|row| {
@@ -233,15 +237,29 @@ impl Benchmark for Tpcc {
     }
 
     fn lookup(call: &Call, outcome: &Outcome) -> Option<Call> {
-        matches!((call, outcome), (Call::NewOrder(_), Outcome::Placed(_))).then(|| Self::closing(call))?
+        match (call, outcome) {
+            (Call::NewOrder(_), Outcome::Placed(_)) => Self::closing(call),
+            (Call::Payment(payment), Outcome::Paid(paid)) => Some(Call::OrderStatus(OrderStatus {
+                w_id: payment.c_w_id,
+                d_id: payment.c_d_id,
+                customer: Who::Id(paid.customer.c_id),
+            })),
+            _ => None,
+        }
     }
 
-    fn shows(_: &Call, outcome: &Outcome, later: &Outcome) -> Option<bool> {
-        match (outcome, later) {
-            (Outcome::Placed(placed), Outcome::Status(report)) if report.o_id == placed.o_id => {
+    fn shows(call: &Call, outcome: &Outcome, later: &Outcome) -> Option<bool> {
+        match (call, outcome, later) {
+            (_, Outcome::Placed(placed), Outcome::Status(report)) if report.o_id == placed.o_id => {
                 Some(report.o_entry_d == placed.o_entry_d)
             }
-            (Outcome::Placed(placed), Outcome::Status(report)) => Some(report.o_id > placed.o_id),
+            (_, Outcome::Placed(placed), Outcome::Status(report)) => Some(report.o_id > placed.o_id),
+            (Call::Payment(payment), Outcome::Paid(paid), Outcome::Status(report)) => {
+                let (now, paid) = (report.c_balance.0, paid.customer.c_balance.0);
+                // Of another balance it is not known which calls have been made meanwhile.
+                let unpaid = now == paid.saturating_add(payment.h_amount.0);
+                (now == paid || unpaid).then_some(!unpaid)
+            }
             _ => None,
         }
     }

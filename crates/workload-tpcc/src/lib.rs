@@ -79,15 +79,17 @@ mod facet {
     pub(super) const ORDER_STATUS_BY_NAME: usize = 3;
 }
 
+/// 1 % of the orders have an unused item (2.4.1.4) and are rolled back.
+const NEW_ORDER_DECLINED_MAX: f64 = 0.05;
+
 const fn kind_of(name: &'static str, keying: u64, think: u64, p90: u64) -> Kind {
     Kind {
         name,
         headline: false,
-        declines: false,
+        declined_max: 0.0,
         pace: Some(Pace { keying: Nanos::from_secs(keying), think_mean: Nanos::from_secs(think) }),
         p90_max: Some(Nanos::from_secs(p90)),
         deferred_p90_max: None,
-        declines_all: false,
         writes: true,
     }
 }
@@ -96,7 +98,7 @@ impl Workload for Tpcc {
     const NAME: &'static str = "tpcc";
     /// Keying and think times, and limits of the 90th percentile, from 5.2.5.7.
     const KINDS: &'static [Kind] = &[
-        Kind { headline: true, declines: true, ..kind_of("new-order", 18, 12, 5) },
+        Kind { headline: true, declined_max: NEW_ORDER_DECLINED_MAX, ..kind_of("new-order", 18, 12, 5) },
         kind_of("payment", 3, 12, 5),
         kind_of("order-status", 2, 10, 5).reading(),
         // 2.7.2.2: queued within 5 s, done within 80 s.

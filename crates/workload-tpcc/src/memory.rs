@@ -414,10 +414,15 @@ impl Memory {
             self.known.stocks.declined(*drawn, None);
         }
         // 2.4.2.3: it is rolled back, and its number is given to the next one.
-        self.known.queues[district(call.w_id, call.d_id)].drawn.fetch_sub(1, Ordering::SeqCst);
+        let queue = &self.known.queues[district(call.w_id, call.d_id)];
+        let numbered = self.check_number(queue, unused.o_id);
+        queue.drawn.fetch_sub(1, Ordering::SeqCst);
         if let Some(balances) = &self.known.balances {
             balances.declined(self.balance);
         }
+        let is_next = self.known.is_lossy() || unused.o_id > self.highest[call.d_id as usize - 1];
+        ensure(is_next, "an order number is not above those before it")?;
+        numbered?;
         self.known.loaded.as_ref().map_or(Ok(()), |loaded| loaded.check_unused(call, unused))
     }
 

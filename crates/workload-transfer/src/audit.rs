@@ -33,6 +33,11 @@ pub fn tallies(dialect: Dialect) -> Result<String, CatalogueError> {
     catalogue(dialect)?.text(TALLIES)
 }
 
+/// See [`workload::Benchmark::at_any_moment`].
+pub fn at_any_moment(dialect: Dialect) -> Result<String, CatalogueError> {
+    catalogue(dialect)?.text(AT_ANY_MOMENT)
+}
+
 /// See [`workload::Benchmark::totals`].
 pub fn totals(dialect: Dialect) -> Result<String, CatalogueError> {
     catalogue(dialect)?.text(TOTALS)
@@ -40,6 +45,7 @@ pub fn totals(dialect: Dialect) -> Result<String, CatalogueError> {
 
 const TALLIES: &str = "tallies";
 const TOTALS: &str = "totals";
+const AT_ANY_MOMENT: &str = "at_any_moment";
 
 /// What became of transfers that were pending at first, as [`workload::Settling`] describes.
 pub fn settlement(dialect: Dialect) -> Result<String, CatalogueError> {
@@ -209,12 +215,13 @@ mod tests {
             };
             let asked: Vec<&str> = of
                 .flat_map(|group| group.audits.iter().map(About::query))
-                .chain([TALLIES, TOTALS, SETTLEMENT, STORED_TRANSFER])
+                .chain([TALLIES, TOTALS, AT_ANY_MOMENT, SETTLEMENT, STORED_TRANSFER])
                 .collect();
             assert_eq!(asked.iter().collect::<BTreeSet<_>>().len(), asked.len(), "a query is asked twice");
             catalogue(dialect).unwrap().select(&asked).unwrap();
             let found = audits(dialect).unwrap().iter().map(|group| group.audits.len()).sum::<usize>();
-            assert_eq!(found, asked.len() - 4);
+            assert_eq!(found, asked.len() - 5);
+            assert!(at_any_moment(dialect).unwrap().contains(&format!("* {OPENING}")));
             assert!(stored_transfer(dialect).unwrap().contains("select state"));
             assert!(settlement(dialect).unwrap().contains("from transfer"));
             assert!(tallies(dialect).unwrap().contains("from entry"));

@@ -174,6 +174,10 @@ impl Benchmark for Transfers {
         Ok(Some(audit::totals(dialect)?))
     }
 
+    fn at_any_moment(dialect: Dialect) -> Result<Option<String>> {
+        Ok(Some(audit::at_any_moment(dialect)?))
+    }
+
     fn evidence(rows: &[Vec<Value>]) -> Result<Vec<Tally>> {
         let tally = |row: &Vec<Value>| {
             let row: Option<Vec<i64>> = row.iter().map(Value::int).collect();

@@ -197,7 +197,10 @@ impl Inputs {
             self.size.shards > 1 && self.size.is_across(transfer.source, transfer.target)
         };
         let possible = match (call, outcome) {
-            (Call::Transfer { transfer, .. }, Outcome::Moved { .. }) if later(transfer) => true,
+            (Call::Transfer { purpose, transfer }, Outcome::Moved { balance, .. }) if later(transfer) => {
+                let before = (*purpose != Purpose::Retry).then(|| balance.saturating_add(transfer.amount));
+                balances.can_hold(&account, before)
+            }
             (Call::ReadAccount { .. }, Outcome::Balance { balance }) => {
                 balances.done(account, Some(*balance))
             }
@@ -234,6 +237,9 @@ impl model::Inputs<Transfers> for Inputs {
     /// What is answered to a key again, and read about a transfer, is what was answered first.
     fn check(&mut self, call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
         self.check_balances(call, outcome)?;
+        if self.size.shards == 1 && matches!(outcome, Outcome::Moved { state: State::Pending, .. }) {
+            return Err("a transfer within one store is answered as if it was on its way to another");
+        }
         let key = match call {
             Call::Transfer { transfer, .. } => transfer.key,
             Call::ReadTransfer { key, .. } => *key,
@@ -375,7 +381,10 @@ mod tests {
         }
         let mut inputs = Inputs::new(Cardinality::tiny(), 1, 1, 0, None);
         while inputs.draw() != call {}
-        assert_eq!(inputs.check(&call, &Outcome::Moved { state: State::Pending, balance: 7 }), Ok(()));
+        let pending = Outcome::Moved { state: State::Pending, balance: 7 };
+        assert!(inputs.check(&call, &pending).unwrap_err().contains("within one store"));
+        inputs.size.shards = 2;
+        assert_eq!(inputs.check(&call, &pending), Ok(()));
         for right in [State::Pending, State::Completed, State::Refunded] {
             assert_eq!(inputs.check(&read, &found(right)), Ok(()));
         }
@@ -513,6 +522,7 @@ mod tests {
         for state in [State::Pending, State::Completed] {
             let (mut inputs, call, Transfer { source, target, amount, .. }) =
                 remembering(two, Purpose::Across);
+            assert_eq!(inputs.check(&call, &Outcome::Moved { state, balance: 100 }), UNMADE);
             assert_eq!(inputs.check(&call, &Outcome::Moved { state, balance: 100 - amount }), Ok(()));
             for (id, other) in [(source, 100 - amount), (target, 100 + amount)] {
                 assert_eq!(reads(&mut inputs, id, 100), Ok(()));

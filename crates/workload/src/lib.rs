@@ -20,7 +20,10 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 pub use blocks::Blocks;
-pub use checks::{check_of, family_of, input_checks, ledger_checks, message_checks, whole_checks};
+pub use checks::{
+    check_of, family_of, input_checks, ledger_checks, message_checks, reasons_check, unchecked_reasons,
+    whole_checks,
+};
 pub use mixed::{PRIME, mixed};
 pub use parameters::{Chosen, Of, Parameter, parameter, resized, sized, values};
 pub use registers::{Drawn, Registers};
@@ -208,6 +211,11 @@ pub trait Benchmark:
     fn totals(_dialect: Dialect) -> Result<Option<String>> {
         Ok(None)
     }
+    /// A query of what breaks a condition that holds at any moment, also while calls are made, since each of them is done whole or not at
+    /// all. It is asked about ten times a second. Nothing where there is no such query.
+    fn at_any_moment(_dialect: Dialect) -> Result<Option<String>> {
+        Ok(None)
+    }
     /// What the store reports.
     ///
     /// # Errors
@@ -253,6 +261,10 @@ pub trait Benchmark:
     /// apart what single calls have done; bounds hold all doubts together in any case.
     fn inquiries(_size: &Self::Extent, _claims: &Self::Claims, _dialect: Dialect) -> Result<Vec<Inquiry>> {
         Ok(Vec::new())
+    }
+    /// Of calls that were declined for something that is stored: how a store is asked for it. Nothing where no call was.
+    fn reasons(_claims: &Self::Claims, _dialect: Dialect) -> Result<Option<Reasons>> {
+        Ok(None)
     }
     /// What must hold over all stores together, whatever has run on them, where no single store can tell.
     fn whole_checks(_size: &Self::Extent, _stored: &Self::Evidence) -> Vec<LedgerCheck> {
@@ -413,6 +425,21 @@ pub struct Inquiry {
     pub params: Vec<i64>,
     /// What the rows of its answer mean.
     pub told: fn(&[Vec<Value>]) -> &'static str,
+}
+
+/// What the first store is asked about calls that were declined, or a sample of them, for something that it must contain.
+#[derive(Debug, Clone)]
+pub struct Reasons {
+    /// The name of the check: that of the reason.
+    pub name: &'static str,
+    /// Has rows if the reason of a call is there.
+    pub query: String,
+    /// Its parameters, by call.
+    pub params: Vec<Vec<i64>>,
+    /// What is not there of a call, by its parameters.
+    pub missing: fn(&[i64]) -> String,
+    /// Calls in doubt. An engine may show a change before it has flushed it, and lose it when it is killed.
+    pub doubts: usize,
 }
 
 /// What is known of what happened to a database before.

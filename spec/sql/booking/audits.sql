@@ -95,3 +95,9 @@ order by 1, 2, 3
 select quantity
 from booking
 where run = ?1 and worker = ?2 and sequence = ?3
+
+-- What user ?2 has booked of event ?1, which is limited.
+-- name: booking_of_user
+select quantity
+from booking
+where event = ?1 and limited_to = ?2

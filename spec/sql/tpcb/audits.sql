@@ -109,7 +109,7 @@ having count(*) > 0
 -- name: account_branches
 select aid, bid
 from pgbench_accounts
-where bid is null or aid <= (bid - 1) * ?2 or aid > bid * ?2
+where bid is null or aid <= (bid - 1) * ?2 or aid > bid * ?2 or filler is null
 
 -- name: teller_branches
 select tid, bid
@@ -230,3 +230,10 @@ order by 1, 2
 -- name: scale
 select count(*)
 from pgbench_branches
+
+-- Not an audit: what breaks a condition that holds at any moment, also while calls are made.
+-- name: at_any_moment
+select 1
+from (select sum(tbalance) as in_tellers from pgbench_tellers) as t
+cross join (select sum(bbalance) as in_branches from pgbench_branches) as b
+where in_tellers <> in_branches

@@ -88,6 +88,14 @@ from transfer
 where state <> 2
 group by run, worker
 union all
+select 14, run, worker, count(*), cast(sum(amount) as signed),
+  cast(sum(
+    (sequence + 1) * 48271 % 2147483647 * ((source * 16807 + account * 69621 + amount * 40692) % 2147483647) % 2147483647
+  ) as signed)
+from entry
+where amount > 0 and account <> source
+group by run, worker
+union all
 select sort, run, worker, transfers, units, mixed
 from forgotten
 union all

@@ -39,11 +39,10 @@ impl Workload for Toy {
     const KINDS: &'static [Kind] = &[Kind {
         name: "post",
         headline: true,
-        declines: false,
+        declined_max: 0.0,
         pace: None,
         p90_max: None,
         deferred_p90_max: None,
-        declines_all: false,
         writes: true,
     }];
     const STATEMENTS: &'static [&'static str] = sql::Stmt::NAMES;

@@ -179,20 +179,26 @@ pub(super) fn outcome_mix(trial: &Trial) -> Option<Rule> {
     if call_counts.due == 0 {
         return None;
     }
-    let mut beyond = trial.kinds.iter().filter(|kind| kind.declines && kind.declined_beyond_plan() > 0);
+    let mut beyond =
+        trial.kinds.iter().filter(|kind| kind.declined_max > 0.0 && kind.declined_beyond_plan() > 0);
     if let Some(kind) = beyond.next() {
         let call_counts = kind.tally.call_counts;
         return bad(
             format!(
-                "{} of {} were declined, far more than the workload plans for: the calls were not done",
+                "{} of {} were declined, and the workload plans for {} at most: the calls were not done",
                 figures::percent(share(call_counts.declined, call_counts.started)),
-                kind.name
+                kind.name,
+                figures::percent(kind.declined_max)
             ),
             "correct the server that declines them, and run again",
         );
     }
-    let unplanned: u64 =
-        trial.kinds.iter().filter(|kind| !kind.declines).map(|kind| kind.tally.call_counts.declined).sum();
+    let unplanned: u64 = trial
+        .kinds
+        .iter()
+        .filter(|kind| kind.declined_max <= 0.0)
+        .map(|kind| kind.tally.call_counts.declined)
+        .sum();
     let mut odd = Vec::new();
     if share(unplanned, call_counts.started) > UNPLANNED_MAX {
         odd.push(format!(
@@ -225,7 +231,7 @@ pub(super) fn outcome_mix(trial: &Trial) -> Option<Rule> {
     let planned: Vec<String> = trial
         .kinds
         .iter()
-        .filter(|kind| kind.declines)
+        .filter(|kind| kind.declined_max > 0.0)
         .map(|kind| {
             let call_counts = kind.tally.call_counts;
             format!("{} of {}", figures::percent(share(call_counts.declined, call_counts.started)), kind.name)
@@ -290,11 +296,11 @@ mod tests {
 
     #[test]
     fn orders_that_are_all_declined_are_no_result_and_not_served() {
-        let words = "100.0 % of new-order were declined, far more than the workload plans for";
+        let words = "100.0 % of new-order were declined, and the workload plans for 5.0 % at most";
         after(decline_all, "outcome-mix", Bad, words);
         let planned = |trial: &mut Trial| {
             decline_all(trial);
-            trial.kinds[0].declines_all = true;
+            trial.kinds[0].declined_max = 1.0;
         };
         after(planned, "outcome-mix", result::Severity::Ok, "which the workload plans for");
         let mut trial = sample_documents::open_trial().trials.remove(0);

@@ -166,3 +166,33 @@ fn rows_of_other_runs_stay_as_they_are() {
     // Of claims that are not complete a run may be missing.
     assert_eq!(found(false, &[], &[new]), None);
 }
+
+#[test]
+fn what_was_declined_as_booked_already_is_kept_and_of_many_a_sample() {
+    let told = |users: std::ops::Range<u32>| {
+        let mut ledger = Ledger::new();
+        ledger.post(&Call::of(booking(0, 1)), &SOLD_OUT);
+        for user in users {
+            let asked = Call::of(Booking { user, ..booking(user, 1) });
+            ledger.post(&asked, &Ok(Outcome::Declined(Decline::AlreadyBooked)));
+        }
+        ledger
+    };
+    let few = told(5..7);
+    let mut users: Vec<(u32, u32)> = few.claims(true).already;
+    users.sort_unstable();
+    assert_eq!(users, [(1, 5), (1, 6)]);
+    assert_eq!(few.claims(false).already, [], "each second of a run");
+    // One worker of many calls, and one of few.
+    let mut all = Ledger::new();
+    all.absorb(&told(0..9_000));
+    all.absorb(&told(9_000..10_000));
+    let kept = all.claims(true).already;
+    let of_few = kept.iter().filter(|(_, user)| *user >= 9_000).count();
+    assert!(kept.len() == ALREADY_MAX && (60..150).contains(&of_few), "{of_few}");
+    let mut turned = told(9_000..10_000);
+    turned.absorb(&told(0..9_000));
+    assert_eq!(turned.claims(true).already, kept);
+    all.clear();
+    assert_eq!(all, Ledger::new());
+}

@@ -1,5 +1,6 @@
 use super::*;
-use crate::Oracle;
+use crate::outcome::Listed;
+use crate::{Oracle, RowCounts};
 use model::Inputs as _;
 
 fn inputs(size: Cardinality, seed: u64, run: u64, worker: u32) -> Inputs {
@@ -32,7 +33,8 @@ fn workers_expect_what_a_right_service_answers() {
     for (at, run) in declined.iter_mut().enumerate() {
         let versions = versions(size, (at == 0).then_some(1));
         let number = [1, 2, 1][at];
-        let worker = |worker| inputs(size, 1, number, worker).remembering(&versions);
+        let counts = Arc::new(RowCounts::new(size, at == 0, false));
+        let worker = |worker| inputs(size, 1, number, worker).remembering(&versions).counting(&counts);
         let mut workers: Vec<Inputs> = (0..4).map(worker).collect();
         for number in 0..2_000 {
             let worker = &mut workers[number % 4];
@@ -150,7 +152,8 @@ fn caught(answer: impl Fn(&mut Oracle, &Call) -> Outcome) -> &'static str {
 fn caught_from(opening: Option<i64>, answer: impl Fn(&mut Oracle, &Call) -> Outcome) -> &'static str {
     let size = Cardinality::tiny();
     let (mut oracle, inputs) = (Oracle::new(size), inputs(size, 1, 1, 0));
-    let mut inputs = inputs.remembering(&versions(size, opening));
+    let counts = Arc::new(RowCounts::new(size, opening.is_some(), false));
+    let mut inputs = inputs.remembering(&versions(size, opening)).counting(&counts);
     for _ in 0..20_000 {
         let call = inputs.draw();
         let outcome = answer(&mut oracle, &call);
@@ -200,6 +203,26 @@ fn a_service_that_answers_wrongly_is_caught_at_work() {
         _ => oracle.answer(call),
     });
     assert!(unfiltered.starts_with("a food"), "{unfiltered}");
+    // From a cache that another row has made stale.
+    for opening in [Some(1), None] {
+        let stale = caught_from(opening, |oracle, call| match (call, oracle.answer(call).said) {
+            (_, Said::Foods(listed)) => {
+                // What is on a page that is not full says how many there are.
+                let more = u64::from(listed.count == PAGE_SIZE && oracle.foods.len() > 110);
+                let total = listed.total.map(|total| total + more);
+                Outcome::of(Said::Foods(Listed { total, ..listed }))
+            }
+            (_, said) => Outcome::of(said),
+        });
+        assert_eq!(stale, "there are other rows than calls have created and removed");
+        let stale = caught_from(opening, |oracle, call| match oracle.answer(call).said {
+            Said::Categories { count, digest } if oracle.categories.len() > 4 => {
+                Outcome::of(Said::Categories { count: count + 1, digest })
+            }
+            said => Outcome::of(said),
+        });
+        assert_eq!(stale, "there are other rows than calls have created and removed");
+    }
     let unsorted = caught(|oracle, call| match call {
         Call::Foods(list @ List { order: Order::Kcal, from: From::Page(_), .. }) => {
             oracle.answer(&Call::Foods(List { order: Order::Name, ..*list }))

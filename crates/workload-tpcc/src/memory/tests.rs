@@ -442,3 +442,18 @@ fn where_what_was_acknowledged_may_be_lost_an_order_may_come_twice() {
     });
     assert_eq!(twice, Ok(()));
 }
+
+/// 2.4.3.5: the terminal shows the number that the order would have got.
+#[test]
+fn an_order_that_is_declined_has_the_number_of_the_next() {
+    let numbered = |change: fn(u32) -> u32| {
+        told(&fresh(), 100, move |at, _, outcome| {
+            if let (Outcome::Unused(unused), true) = (outcome, at > 1_000) {
+                unused.o_id = change(unused.o_id);
+            }
+        })
+    };
+    assert_eq!(numbered(|o_id| o_id), Ok(()));
+    assert_eq!(numbered(|_| 1), Err("an order number is not above those before it"));
+    assert_eq!(numbered(|o_id| o_id + 1_000_000), Err("an order has a higher number than there are orders"));
+}

@@ -3,7 +3,7 @@
 use super::{Ledger, Sort, Tally};
 use crate::OPENING;
 use model::{LedgerFinding, total};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use workload::keyed::{Answered, KeyedClaims, Stored, Sums, Words, finding};
 
 /// What acknowledged and doubtful calls imply.
@@ -66,11 +66,46 @@ pub(crate) fn over_all(money: i64, stored: &[Tally]) -> Vec<LedgerFinding> {
         same(stored, Sort::AcceptedKeys, Sort::Debits, "debits"),
         // Money that is returned is a credit too.
         same(stored, Sort::AcceptedKeys, Sort::Credits, "credits"),
+        targets_paid(stored),
         none_pending(stored),
         same(stored, Sort::Settled, Sort::Received, "received"),
         same(stored, Sort::Refunded, Sort::Refused, "refused"),
         same_money(money, stored),
     ]
+}
+
+/// Each transfer whose money was not returned has paid its target, and no other account.
+fn targets_paid(after: &[Tally]) -> LedgerFinding {
+    let mut sums: BTreeMap<(i64, i64), [Sums; 3]> = BTreeMap::new();
+    for tally in after {
+        let at = match tally.sort {
+            Sort::Accepted => 0,
+            // Those that are pending are a finding of their own.
+            Sort::Refunded | Sort::Pending => 1,
+            Sort::Paid => 2,
+            _ => continue,
+        };
+        sums.entry((tally.run, tally.worker)).or_default()[at].absorb(&tally.sums);
+    }
+    let mut found = finding("targets", "rows");
+    for ((_, worker), [accepted, unpaid, paid]) in sums {
+        let kept = Sums {
+            count: accepted.count.saturating_sub(unpaid.count),
+            amount: accepted.amount.saturating_sub(unpaid.amount),
+            mixed: accepted.mixed.saturating_sub(unpaid.mixed),
+        };
+        found.low = found.low.saturating_add(kept.count);
+        found.high = found.high.saturating_add(kept.count);
+        found.stored = found.stored.saturating_add(paid.count);
+        if kept != paid {
+            found.violations.push(format!(
+                "worker {worker}: {} transfers of {} units in all were not returned, and {} of {} units have paid their targets or \
+                 other accounts, which are not the same",
+                kept.count, kept.amount, paid.count, paid.amount
+            ));
+        }
+    }
+    found
 }
 
 /// Nothing is on its way between stores.

@@ -34,6 +34,8 @@ pub enum Sort {
     DeclinedAcross,
     /// Those of [`Sort::Accepted`], with the checksum of entries, which is that of sequences alone.
     AcceptedKeys,
+    /// Entries that give money to another account than it came from, with the checksum of transfers.
+    Paid,
 }
 
 impl Sort {
@@ -52,6 +54,7 @@ impl Sort {
             Sort::Received => "received",
             Sort::Refused => "refused",
             Sort::DeclinedAcross => "declined between stores",
+            Sort::Paid => "paid",
         }
     }
 
@@ -70,6 +73,7 @@ impl Sort {
             11 => Some(Sort::Refused),
             12 => Some(Sort::DeclinedAcross),
             13 => Some(Sort::AcceptedKeys),
+            14 => Some(Sort::Paid),
             _ => None,
         }
     }

@@ -35,6 +35,7 @@ fn stored(made: &[(u32, i64)], declined: &[(u32, i64)]) -> Vec<Tally> {
         tally(Sort::Credits, sums(made)),
         Tally { sort: Sort::Accounts, run: 0, worker: 0, sums: accounts },
         tally(Sort::AcceptedKeys, sums(made)),
+        tally(Sort::Paid, sums(made)),
     ]
 }
 
@@ -124,6 +125,18 @@ fn entries_and_money_are_held_to_the_transfers() {
         missing,
         ["worker 4: 1 transfers of 10 units in all are accepted, and there are 0 debits of 0 units"]
     );
+    // The credit was given to a neighbour: all counts and amounts are right.
+    let other = found(|after| after[6].sums.mixed += 1);
+    assert!(other.len() == 1 && other[0].contains("have paid their targets or other accounts"), "{other:?}");
+    // Money that was returned has paid no one.
+    let returned = found(|after| {
+        let sums = after[0].sums;
+        after.push(Tally { sort: Sort::Refunded, ..after[0] });
+        after.push(Tally { sort: Sort::Refused, ..after[0] });
+        after[6].sums = Sums::default();
+        assert_eq!(sums.count, 1);
+    });
+    assert!(returned.iter().all(|what| !what.contains("have paid")), "{returned:?}");
     let gone = found(|after| after[4].sums.amount -= 10);
     assert_eq!(gone, ["accounts were opened with 2400000 units in all and hold 2399990"]);
 }
@@ -173,7 +186,7 @@ fn what_inputs_draw_is_kept_by_a_right_bank() {
     let tally = |sort, worker: u32, sums| Tally { sort, run: 9, worker: worker.into(), sums };
     let mut after: Vec<Tally> =
         sums.iter().map(|((sort, worker), sums)| tally(*sort, *worker, *sums)).collect();
-    for sort in [Sort::Debits, Sort::Credits, Sort::AcceptedKeys] {
+    for sort in [Sort::Debits, Sort::Credits, Sort::AcceptedKeys, Sort::Paid] {
         after.extend(
             sums.iter().filter(|(of, _)| of.0 == Sort::Accepted).map(|(of, sums)| tally(sort, of.1, *sums)),
         );

@@ -37,22 +37,21 @@ pub(crate) const LOOK: usize = 0;
 pub(crate) const TAKE: usize = 1;
 const BODY: &[u8] = br#"{"take":1}"#;
 
-const fn kind(name: &'static str, declines: bool) -> Kind {
+const fn kind(name: &'static str, declined_max: f64) -> Kind {
     Kind {
         name,
         headline: true,
-        declines,
+        declined_max,
         pace: None,
         p90_max: None,
         deferred_p90_max: None,
-        declines_all: false,
         writes: true,
     }
 }
 
 impl Workload for Foods {
     const NAME: &'static str = "foods";
-    const KINDS: &'static [Kind] = &[kind("look", false), kind("take", true)];
+    const KINDS: &'static [Kind] = &[kind("look", 0.0), kind("take", 1.0)];
     type Call = Call;
     type Outcome = Outcome;
     type Inputs = Looks;

@@ -48,21 +48,19 @@ impl Workload for Toy {
         Kind {
             name: "plain",
             headline: true,
-            declines: true,
+            declined_max: 0.05,
             pace: Some(Pace { keying: Nanos::from_millis(20), think_mean: Nanos::from_millis(60) }),
             p90_max: None,
             deferred_p90_max: None,
-            declines_all: false,
             writes: true,
         },
         Kind {
             name: "later",
             headline: false,
-            declines: false,
+            declined_max: 0.0,
             pace: None,
             p90_max: None,
             deferred_p90_max: Some(Nanos::from_secs(80)),
-            declines_all: false,
             writes: true,
         },
     ];

@@ -137,6 +137,7 @@ const TAMPERED: &[(&str, &[&str])] = &[
     ("update pgbench_accounts set abalance = null where aid = 1", &["balance-sums", "missing-balances"]),
     ("update pgbench_accounts set bid = 2 where aid = 1", &["account-branches"]),
     ("update pgbench_accounts set bid = null where aid = 1", &["account-branches"]),
+    ("update pgbench_accounts set filler = null where aid = 1", &["account-branches"]),
     ("update pgbench_tellers set bid = 2 where tid = 1", &["teller-branches"]),
     ("update pgbench_history set aid = 999 where rowid = 1", &["account-history", "history-references"]),
     ("update pgbench_history set tid = null where rowid = 1", &["history-references", "teller-history"]),
