@@ -56,14 +56,20 @@ fn statements_are_counted_at_a_private_postgresql() {
     );
 }
 
-/// What a rule of `verify` finds of a server on a database, of which what `/about` says is changed.
-fn found_of(server: &Server, url: &str, rule: &str, say: fn(&mut Value)) -> Value {
-    let workdir = Workdir::empty();
-    let mut command = workdir.command(&format!("serve tpcb --db {url} --listen 127.0.0.1:0 --pool 4"));
+/// A server of ours for a workload, with its options, on a database; and its address.
+fn serving(server: &Server, workdir: &Workdir, workload: &str, url: &str) -> (Running, String) {
+    let mut command = workdir.command(&format!("serve {workload} --db {url} --listen 127.0.0.1:0"));
     command.env("STACKMARK_DB_PASSWORD", server.password());
     let real = Running::start(command);
     real.until("it listens", || real.out().ends_with('\n'));
     let address = real.out().trim().strip_prefix("listening on http://").unwrap().to_owned();
+    (real, address)
+}
+
+/// What a rule of `verify` finds of a server on a database, of which what `/about` says is changed.
+fn found_of(server: &Server, url: &str, rule: &str, say: fn(&mut Value)) -> Value {
+    let workdir = Workdir::empty();
+    let (_real, address) = serving(server, &workdir, "tpcb --pool 4", url);
     let lying = listen(move |asked: &Asked| {
         let answer = forward(&address, &asked.whole());
         Reply::Bytes(if asked.path == "/about" { changed(&answer, say) } else { answer })
@@ -122,11 +128,7 @@ fn calls_of_which_a_part_is_seen_are_found() {
         on(engine, |server| {
             let workdir = Workdir::empty();
             let url = server.loaded(&workdir, "tpcb --golden", "in_parts");
-            let mut command = workdir.command(&format!("serve tpcb --db {url} --listen 127.0.0.1:0"));
-            command.env("STACKMARK_DB_PASSWORD", server.password());
-            let real = Running::start(command);
-            real.until("it listens", || real.out().ends_with('\n'));
-            let address = real.out().trim().strip_prefix("listening on http://").unwrap().to_owned();
+            let (_real, address) = serving(server, &workdir, "tpcb", &url);
             let seen = |early: bool| {
                 let (address, begun) = (address.clone(), Arc::new(AtomicBool::new(false)));
                 let called = Arc::clone(&begun);
@@ -175,11 +177,7 @@ fn calls_that_are_stored_a_moment_after_their_answer_are_found() {
         on(engine, |server| {
             let workdir = Workdir::empty();
             let url = server.loaded(&workdir, "booking --golden", "belated");
-            let mut command = workdir.command(&format!("serve booking --db {url} --listen 127.0.0.1:0"));
-            command.env("STACKMARK_DB_PASSWORD", server.password());
-            let real = Running::start(command);
-            real.until("it listens", || real.out().ends_with('\n'));
-            let address = real.out().trim().strip_prefix("listening on http://").unwrap().to_owned();
+            let (_real, address) = serving(server, &workdir, "booking", &url);
             let looked_up = |late: bool| {
                 let address = address.clone();
                 let url_of_it = listen(move |asked: &Asked| {

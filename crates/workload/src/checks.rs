@@ -60,7 +60,7 @@ pub fn reasons_check(reasons: &Reasons, rows: &[Vec<Vec<Value>>]) -> LedgerCheck
                 if more.is_empty() { String::new() } else { format!("; so it is with {} more", more.len()) };
             let why = match check {
                 Check::Inconclusive => {
-                    format!(". The booking may be one of {doubts} in doubt that was lost again")
+                    format!(". It may be one of {doubts} calls in doubt, which was lost again")
                 }
                 _ => String::new(),
             };
