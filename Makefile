@@ -30,7 +30,7 @@ bench: toolchain ## what the harness itself costs, and how it stands beside othe
 drill: build ## 346 faults and 68 power cuts under load: is the data right? half an hour; needs PostgreSQL, MariaDB, Kafka, Go; root for power cuts
 	scripts/drill.sh "$(STACKMARK)"
 
-soak: toolchain ## five minutes for each server of what does it no good: is it there afterwards, and has it grown?
+soak: toolchain ## stress test of five minutes for each server: does it still answer, and has its memory grown?
 	STACKMARK_SOAK_S=300 "$(CARGO)" test --release --locked --workspace --test survive languages -- --nocapture
 
 lint: toolchain ## formatting, lints, and links in the documentation of the code

@@ -13,7 +13,8 @@ planted=$(mktemp -d)
 trap 'rm -rf "$planted"' EXIT
 
 # The server as it is here, and one commit later with the spin.
-cp -r "$(dirname "$0")/../servers/go" "$planted"
+servers=$(dirname "$0")/../servers
+cp -r "$servers/go" "$servers/sql" "$planted"
 git -C "$planted" init --quiet --initial-branch main
 commit() {
   git -C "$planted" add --all

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use workload::{Benchmark, Streams};
 use workload_booking::{Bookings, Decline as Unbooked, Outcome as Booked, Purpose as Booking};
 use workload_catalogue::{
-    Call as Asked, Cardinality as Catalogue, Filter, FoodCatalogue, From as Start, Listed, Outcome, Said,
+    Call as Asked, Cardinality as Catalogue, Filter, FoodCatalogue, From as Start, Listed, Outcome, Reply,
 };
 use workload_tpcb::Tpcb;
 use workload_transfer::{
@@ -289,7 +289,7 @@ fn tickets_of_bookings_are_what_is_left() {
 
 /// A list of nothing.
 fn empty(outcome: &mut Outcome) {
-    if let Said::Foods(listed) = &mut outcome.said {
+    if let Reply::Foods(listed) = &mut outcome.reply {
         *listed = Listed { total: listed.total.map(|_| 0), ..Listed::default() };
     }
 }
@@ -332,7 +332,7 @@ fn lists_of_the_catalogue_show_what_was_loaded() {
             needs_store: false,
             what: "there are fewer foods in all than were loaded",
             change: |_, call, outcome| {
-                if let (Asked::Foods(list), Said::Foods(listed)) = (call, &mut outcome.said)
+                if let (Asked::Foods(list), Reply::Foods(listed)) = (call, &mut outcome.reply)
                     && matches!((list.filter, list.from), (Filter::All, Start::Page(1)))
                 {
                     listed.total = listed.total.map(|_| 59);
@@ -344,7 +344,7 @@ fn lists_of_the_catalogue_show_what_was_loaded() {
             needs_store: false,
             what: "a category is missing",
             change: |_, _, outcome| {
-                if let Said::Categories { count, .. } = &mut outcome.said {
+                if let Reply::Categories { count, .. } = &mut outcome.reply {
                     *count = 2;
                 }
             },

@@ -1,13 +1,13 @@
 //! Audits bite: for each audit someone who does what it forbids, driven by the real load generator, and caught by the
-//! audits as the command line runs them. An audit without a saboteur does not count, and fails a test here.
+//! audits as the command line runs them. An audit without a fault injector does not count, and fails a test here.
 
 use drive::Trial;
 use sql::Dialect;
 use stackmark_tests::bad_inputs::{BadInputs, INPUTS};
-use stackmark_tests::bite::{self, SEED, SHAPE_CALLS, TWIN, all, assert_none, judged, sabotaged};
+use stackmark_tests::bite::{self, SEED, SHAPE_CALLS, TWIN, all, assert_none, judged, run_faulty};
 use stackmark_tests::calls::drive;
 use stackmark_tests::fault_injectors::{EXACT, SHAPE};
-use stackmark_tests::sabotage::{Deaf, ForMisdrawn, Misdrawn, MisdrawnInputs, MisdrawnLedger};
+use stackmark_tests::faulty::{Deaf, ForMisdrawn, Misdrawn, MisdrawnInputs, MisdrawnLedger};
 use stackmark_tests::store::Store;
 use stackmark_tests::test_engines::OnSqlite;
 use std::collections::BTreeSet;
@@ -18,8 +18,8 @@ use workload_tpcc::{Cardinality, Claims, Ledger};
 const INPUT_CALLS: u64 = 60_000;
 
 #[test]
-fn each_saboteur_is_caught_by_the_audits_that_it_offends_and_by_no_others() {
-    bite::exact_saboteurs_are_caught::<OnSqlite>();
+fn each_fault_injector_is_caught_by_the_audits_that_it_offends_and_by_no_others() {
+    bite::exact_fault_injectors_are_caught::<OnSqlite>();
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn work_that_is_not_the_standard_s_shows_in_the_shape_of_the_data() {
     let mut cases = vec![TWIN];
     cases.extend(SHAPE);
     assert_none(&all(&cases, |injector| {
-        let found = sabotaged::<OnSqlite>(&standard(), injector, SHAPE_CALLS);
+        let found = run_faulty::<OnSqlite>(&standard(), injector, SHAPE_CALLS);
         assert_eq!(found.not_told(), BTreeSet::new(), "{}: too few calls", injector.what);
         judged(injector, &found)
     }));
@@ -70,7 +70,7 @@ fn bad_inputs_are_caught_by_the_items_that_they_offend_and_by_no_others() {
 }
 
 #[test]
-fn no_audit_is_without_a_saboteur_and_no_saboteur_names_an_audit_that_is_not_there() {
+fn no_audit_is_without_a_fault_injector_and_no_fault_injector_names_an_audit_that_is_not_there() {
     let audits = audit::audits(Dialect::Sqlite).unwrap();
     let ledger = Claims::default().audit(&[], &[]).unwrap();
     let stored: BTreeSet<String> = audits
@@ -108,6 +108,6 @@ fn what_no_audit_can_see_is_left_to_conformance_which_does() {
 }
 
 #[test]
-fn saboteurs_behind_a_server_are_caught_too_and_after_a_crash() {
-    bite::saboteurs_behind_a_server_are_caught::<OnSqlite>();
+fn fault_injectors_behind_a_server_are_caught_too_and_after_a_crash() {
+    bite::fault_injectors_behind_a_server_are_caught::<OnSqlite>();
 }

@@ -55,7 +55,7 @@ fn what_no_audit_can_see_is_left_to_conformance_which_does() {
     bite::what_no_audit_sees_does_not_conform::<OnPostgres>();
 }
 
-/// Races in the other combinations of route and isolation; and saboteurs, driven as on SQLite. That the audits of this engine
+/// Races in the other combinations of route and isolation; and fault injectors, driven as on SQLite. That the audits of this engine
 /// catch changed rows is a test of `admin`.
 mod extended {
     use super::*;
@@ -68,13 +68,13 @@ mod extended {
     }
 
     #[test]
-    fn each_saboteur_is_caught_by_the_audits_that_it_offends_and_by_no_others() {
-        bite::exact_saboteurs_are_caught::<OnPostgres>();
+    fn each_fault_injector_is_caught_by_the_audits_that_it_offends_and_by_no_others() {
+        bite::exact_fault_injectors_are_caught::<OnPostgres>();
     }
 
     #[test]
     fn work_that_is_not_the_standard_s_shows_in_the_shape_of_the_data() {
-        bite::shape_saboteurs_are_caught::<OnPostgres>();
+        bite::shape_fault_injectors_are_caught::<OnPostgres>();
     }
 
     #[test]
@@ -83,7 +83,7 @@ mod extended {
     }
 
     #[test]
-    fn saboteurs_behind_a_server_are_caught_too_and_after_a_crash() {
-        bite::saboteurs_behind_a_server_are_caught::<OnPostgres>();
+    fn fault_injectors_behind_a_server_are_caught_too_and_after_a_crash() {
+        bite::fault_injectors_behind_a_server_are_caught::<OnPostgres>();
     }
 }

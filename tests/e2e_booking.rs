@@ -103,7 +103,7 @@ fn an_outbox_is_published_and_held_to_what_was_booked() {
         let document =
             run(&workdir, &format!("run booking/sqlite/{route}/outbox --polling 100ms --batch 50 {line}"));
         let (published, checks) = published(&document);
-        // One outside the measured interval is published too.
+        // One outside the window is published too.
         assert!(booked(&document) > 0 && published["messages"] == booked(&document), "{published}");
         assert_eq!((&published["sink"], &published["duplicates"]), (&json!("file"), &json!(0)));
         assert!(published["lag"]["max_ns"].as_u64().unwrap() > 0, "{published}");
@@ -334,13 +334,15 @@ fn what_is_said_of_an_outbox_that_is_not_there_is_refused() {
 fn rates_before_and_after_the_last_ticket_are_not_averaged() {
     let workdir = Workdir::empty();
     let line = "run booking --json --warmup 0s --duration 12s --rate 400 --arrivals constant --events 1";
-    let document = run(&workdir, &format!("{line} --quantity 1 --stock 1200"));
+    let document = run(&workdir, &format!("{line} --quantity 1 --stock 1100"));
     let trial = &document["trials"][0];
     let turn = &trial["turn"];
-    assert_eq!((&turn["kind"], &turn["declined_after"]), (&json!("book"), &json!(1.0)));
+    assert_eq!(turn["kind"], "book");
+    // Of the slice in which the last ticket is sold a part is before it.
+    assert!(turn["declined_after"].as_f64().is_some_and(|share| share > 0.85), "{turn}");
     let from_s = turn["from_s"].as_f64().unwrap();
     assert!((4.0..=7.5).contains(&from_s), "{turn}");
-    // Of 400 calls all are committed before, and about half of them afterwards.
+    // The tickets last for 5.5 s. Of 400 calls all are committed before, and about half of them afterwards.
     let rate = trial["headline"]["value"]["value"].as_f64().unwrap();
     let after = turn["committed_after_per_s"].as_f64().unwrap();
     assert!((380.0..=420.0).contains(&rate) && (170.0..=230.0).contains(&after), "{rate} {turn}");

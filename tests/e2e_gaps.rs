@@ -1,6 +1,6 @@
 //! Time that is lost while a trial runs: it is told of, and what it makes of the number.
 
-use crate::e2e_workdir::{Workdir, until};
+use crate::e2e_workdir::{Workdir, signal_to, until};
 use measure::Monotonic;
 use model::{Clock, Nanos};
 use rustix::process::Signal;
@@ -66,11 +66,9 @@ fn a_time_without_any_answer_is_told_and_weakens_the_number() {
     let run = workdir.start(line);
     run.until("calls are committed", || workdir.has_committed());
     let (clock, server) = (Monotonic::start(), run.server());
-    rustix::process::kill_process(rustix::process::Pid::from_raw(server as i32).unwrap(), Signal::STOP)
-        .unwrap();
+    signal_to(server, Signal::STOP);
     until("a second and a half is over", || clock.now() > Nanos::from_millis(1_500));
-    rustix::process::kill_process(rustix::process::Pid::from_raw(server as i32).unwrap(), Signal::CONT)
-        .unwrap();
+    signal_to(server, Signal::CONT);
     let silent_max = clock.now().as_secs_f64() + 2.0;
     let ran = run.end();
     assert_eq!(ran.code(), 0, "{ran:?}");

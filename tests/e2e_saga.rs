@@ -88,7 +88,7 @@ fn a_saga_between_two_files_is_settled_by_a_relay_that_is_watched() {
         }
         let processes = trial["processes"].as_array().unwrap();
         assert!(processes.iter().any(|process| process["roles"][0] == "relay"), "{processes:?}");
-        // What was accepted in the measured interval was settled, each with its time, and the backlog is known each second.
+        // What was accepted in the window was settled, each with its time, and the backlog is known each second.
         let crossed = trial["kinds"].as_array().unwrap().iter().find(|kind| kind["name"] == "cross-transfer");
         let accepted = crossed.unwrap()["tally"]["call_counts"]["committed"].as_u64().unwrap();
         let settlement = &trial["settled"]["settlement"];

@@ -1,6 +1,8 @@
 //! Sides that make calls in turn, on one copy of the data: each has accounts of its own, and what is stored is held to all of them.
 
-use crate::e2e_workdir::{Ran, Workdir, kill, parse, so_far};
+use crate::e2e_workdir::{Ran, Workdir, kill, parse, signal_to, so_far, until};
+use measure::Monotonic;
+use model::{Clock, Nanos};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -188,6 +190,48 @@ fn a_server_that_ends_in_its_turn_fails_its_trial_and_the_other_side_is_audited(
     assert!(comparison["ratio"].is_null(), "{comparison}");
     let sentence = comparison["sentence"].as_str().unwrap();
     assert!(sentence.starts_with("No ratio: through HTTP is invalid (the server "), "{sentence}");
+}
+
+#[test]
+fn a_comparison_ends_when_it_is_precise_or_when_its_time_is_up() {
+    let workdir = Workdir::loaded();
+    let ended = |more: &str| {
+        let line = format!("{BOTH} --no-control --duration 600ms --warmup 0s --json {more}");
+        let ran = workdir.run(&line);
+        assert_eq!(ran.code(), 0, "{ran:?}");
+        let document = parse(&ran.out);
+        let blocks = list(&document["trials"]).len() / 2;
+        // From three groups of rounds on there is an interval.
+        assert!(ran.err.matches("so far: through HTTP ").count() + 3 > blocks, "{ran:?}");
+        (blocks, document["notes"].to_string(), document["experiment"]["blocks_planned"].as_u64())
+    };
+    let (blocks, notes, planned) = ended("--time 2m --precision 50%");
+    assert!(blocks >= 5 && notes.contains(&format!("It ended after {blocks} blocks, when every")), "{notes}");
+    assert_eq!(planned, Some(blocks as u64), "blocks that were not needed are not missing");
+    let (blocks, notes, _) = ended("--time 9s --precision 0.1%");
+    assert!(notes.contains(&format!("The time was up after {blocks} blocks")), "{notes}");
+}
+
+/// A server that is stopped for longer than two turns is stopped when a round of its own closes.
+#[test]
+fn calls_that_outlast_their_round_are_counted_for_their_side_and_said() {
+    let workdir = Workdir::loaded();
+    let run = workdir.start(&format!("{BOTH} --no-control --blocks 1 --duration 6s --warmup 0s"));
+    run.until("both sides have had turns", || has_had_turns(&workdir));
+    let server = run.server();
+    signal_to(server, Signal::STOP);
+    let clock = Monotonic::start();
+    until("both sides have had a turn", || clock.now() > Nanos::from_secs(6));
+    signal_to(server, Signal::CONT);
+    let ran = run.end();
+    let document = workdir.document();
+    assert_eq!(document["state"], "complete", "{ran:?}");
+    for trial in list(&document["trials"]) {
+        let is_direct = trial["subject"] == "tpcc/sqlite/rusqlite";
+        let notes = trial["notes"].to_string();
+        assert_eq!(notes.contains("to end after it: the next turn began later"), !is_direct, "{notes}");
+        assert_eq!((list(&trial["rounds"]).len(), &orders(trial)["check"]), (4, &"passed".into()));
+    }
 }
 
 #[test]

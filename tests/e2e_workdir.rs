@@ -351,7 +351,7 @@ impl Running {
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_raw(self.pid().cast_signed()).unwrap(), signal).unwrap();
+        signal_to(self.pid(), signal);
     }
 
     /// Processes that it has started and that are alive.
@@ -412,7 +412,11 @@ pub(crate) fn is_alive(pid: u32) -> bool {
 }
 
 pub(crate) fn kill(pid: u32) {
-    kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).unwrap();
+    signal_to(pid, Signal::KILL);
+}
+
+pub(crate) fn signal_to(pid: u32, signal: Signal) {
+    kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
 }
 
 #[track_caller]

@@ -1,4 +1,4 @@
-//! A server that answers wrongly shows in the call counts, and never in the throughput.
+//! A server with wrong responses shows in the call counts, and never in the throughput.
 
 use crate::e2e_impostor::{Asked, Reply, answer, before, changed, forward};
 use crate::e2e_workdir::{Ran, Workdir, parse};
@@ -250,7 +250,7 @@ fn what_no_answer_gives_away_shows_when_the_data_is_compared_with_them() {
     }
 }
 
-/// What was answered wrongly once is not forgotten because the same question is not answered again.
+/// What had a wrong answer once is not forgotten because the same question is not answered again.
 #[test]
 fn a_server_that_answers_a_closing_question_wrongly_and_then_no_more_is_found() {
     const CALLS: u64 = 300;

@@ -37,7 +37,8 @@ fn assert_passed(line: &str) {
     let faults = drill["faults"].as_array().unwrap();
     assert!(faults.iter().all(|fault| fault["failures"].as_array().unwrap().is_empty()), "{drill:#}");
     assert!(faults.iter().all(|fault| fault["first_commit_s"].as_f64().is_some()), "{drill:#}");
-    // Transfers that begin in a shard that was struck had no answer while it was away, but for those that were about to have one.
+    assert!(faults.iter().all(|fault| fault["calls"].get("defects").is_none()), "{drill:#}");
+    // Transfers that begin in a shard that was struck had no answer while it was unavailable, but for those that were about to have one.
     let mut shards = 0;
     for fault in faults {
         let shard = fault["component"].as_str().unwrap().strip_prefix("shard-");

@@ -1,4 +1,4 @@
-//! The `stackmark` binary on PostgreSQL and MariaDB as a user meets it: every subject of the list, databases of other kits
+//! The `stackmark` binary on PostgreSQL and MariaDB as a user meets it: every subject of the list, databases of other tools
 //! and of pgbench, private engines, what they are told and held to.
 //!
 //! One program, so that each engine is started and loaded once.

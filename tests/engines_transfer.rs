@@ -103,9 +103,9 @@ fn is_refused(server: &Server) {
     };
     refused(&other("large", "--scale 4"), "shard-1 does not hold its part");
     refused(&other("seeded", "--scale 2 --seed 2"), "loaded with the seed 1");
-    refused(&with(&server.database("nowhere")), "shard-1");
+    refused(&with(&server.database("nowhere")), "there is nothing in database");
     let gone = with(&server.url("whole_1")).rsplit_once(':').map(|(start, _)| format!("{start}:1/whole_1"));
-    refused(&gone.unwrap(), "shard-1");
+    refused(&gone.unwrap(), "could not reach");
 }
 
 #[test]
@@ -116,6 +116,55 @@ fn transfers_between_two_stores_on_postgresql_are_sound() {
 #[test]
 fn stores_that_do_not_belong_together_are_refused() {
     on(Engine::Postgres, is_refused);
+}
+
+/// A coordinator ends when all parts of a transfer are prepared, and then one of the stores is not there: what is prepared in the other
+/// stays so, whatever comes next, until the store that has the decision is back.
+#[test]
+fn what_is_prepared_is_not_decided_while_a_store_is_down() {
+    on(Engine::Postgres, |server| {
+        let workdir = Workdir::empty();
+        let both = loaded(server, &workdir, "undecided");
+        let client =
+            |database: &str, text: &str| server.engine.client(database, text).unwrap().trim().to_owned();
+        let serve = "serve transfer --engine postgres --adapter tokio-postgres/2pc --pool 1";
+        let mut command = workdir.command(&format!("{serve} {both} --listen 127.0.0.1:0"));
+        command.env("STACKMARK_DB_PASSWORD", server.password()).env(targets::ENDS_BETWEEN_PHASES, "1");
+        let serving = Running::start(command);
+        let url = address(&serving);
+        let crossing =
+            "--mix cross-transfer=1 --clients 1 --warmup 0s --duration 300s --drain 1s --settle 1s";
+        let subject = "transfer/postgres/axum+tokio-postgres/2pc";
+        let load = started(server, &workdir, &format!("run {subject} --url {url} {both} {crossing} --json"));
+        load.until("transfers are made", || {
+            client("undecided_0", "select count(*) from transfer").parse::<u32>().is_ok_and(|made| made > 20)
+        });
+        serving.signal(Signal::USR1);
+        assert_eq!(serving.end().status.code(), None);
+        load.signal(Signal::INT);
+        load.end_anyhow();
+        let names = ["undecided_0", "undecided_1"].map(|name| client(name, "select current_database()"));
+        let prepared = || {
+            let of =
+                |name: &String| format!("select count(*) from pg_prepared_xacts where database = '{name}'");
+            names.each_ref().map(|name| client("postgres", &of(name)))
+        };
+        // The part of the target; the commit of the source's is the decision.
+        let left = prepared();
+        assert!(left.contains(&"1".to_owned()), "{left:?}");
+        let again = format!("run transfer/postgres/tokio-postgres/2pc {both} {SHORT} --json");
+        for (store, name) in names.iter().enumerate() {
+            let allow = |is: bool| format!("alter database \"{name}\" allow_connections {is}");
+            client("postgres", &allow(false));
+            server.run(&workdir, &again).refused(&[&format!("undecided_{store}")]);
+            assert_eq!(prepared(), left, "without shard-{store}");
+            client("postgres", &allow(true));
+        }
+        let ran = server.run(&workdir, &again);
+        assert_good(&ran, &parse(&ran.out));
+        assert_eq!(prepared(), ["0", "0"]);
+        server.done(&workdir, &format!("audit transfer {both}"));
+    });
 }
 
 mod extended {

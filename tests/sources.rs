@@ -4,7 +4,7 @@ use stackmark_tests::repository;
 use stackmark_tests::sources::{
     LINES_MAX, LONG_FILES, dead_links, leaks, length_violation, privilege_violations,
 };
-use stackmark_tests::wording::{avoided, sentences};
+use stackmark_tests::wording::{avoided, avoided_words, sentences};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -116,6 +116,42 @@ fn avoided_phrases_are_not_used() {
     let read = texts.iter().filter(|(path, _)| is_read(path));
     assert_none(&read.flat_map(|(path, text)| avoided(path, text)).collect::<Vec<_>>());
     assert_eq!(avoided(Path::new("a.rs"), "\"it is\\\n    void: no\"").len(), 1);
+}
+
+/// Pages, contracts, schemas, experiments, and what the program prints.
+#[test]
+fn avoided_words_are_not_used_in_texts_for_users() {
+    let is_read = |path: &Path| {
+        let is = |ending: &str| path.extension().is_some_and(|extension| extension == ending);
+        // Decisions are records of their day.
+        let is_page = is("md") && !path.starts_with("docs/decisions");
+        let is_spec = path.starts_with("spec") && (is("json") || is("yaml"));
+        let is_experiment = path.starts_with("experiments") && is("toml");
+        let others = ["Makefile", "crates/cli/src/live/page.html", "tests/snapshots/sentences.txt"];
+        is_page || is_spec || is_experiment || others.iter().any(|other| path == Path::new(other))
+    };
+    let texts = texts();
+    let read: Vec<&(PathBuf, String)> = texts.iter().filter(|(path, _)| is_read(path)).collect();
+    assert!(read.len() > 60, "{}", read.len());
+    let found = |path: &Path, text: &str| avoided_words(path, text);
+    assert_none(&read.iter().flat_map(|(path, text)| found(path, text)).collect::<Vec<_>>());
+    assert_eq!(found(Path::new("a.md"), "Nobody knows\nOUR kit; ourselves, {us}, busy, us-1").len(), 4);
+}
+
+/// At most 20 words of a dialect per 1,000 lines of each crate (`scripts/dialect.sh` prints all of them).
+#[test]
+fn crates_are_in_plain_english() {
+    let script = repository::root().join("scripts/dialect.sh");
+    let ran = std::process::Command::new("sh").arg(script).output().expect("a shell is there");
+    let printed = String::from_utf8(ran.stdout).expect("it is text");
+    assert!(ran.status.success() && printed.lines().count() > 30, "{printed}");
+    let share = |line: &str| line.split_whitespace().next().and_then(|share| share.parse::<f64>().ok());
+    let many: Vec<String> = printed
+        .lines()
+        .filter(|line| share(line).is_none_or(|share| share >= 20.0))
+        .map(str::to_owned)
+        .collect();
+    assert_none(&many);
 }
 
 /// Every sentence that the program may print, in one file: a change of words shows up there.

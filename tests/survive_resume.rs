@@ -47,7 +47,7 @@ fn engine_pid(trial: &Value) -> u64 {
     engine["pid"].as_u64().unwrap()
 }
 
-/// What a counter of the engine grew by in the measured interval.
+/// What a counter of the engine grew by in the window.
 fn gauge(trial: &Value, name: &str) -> f64 {
     let gauges = trial["engine"]["gauges"].as_array().unwrap();
     gauges.iter().find(|gauge| gauge["name"] == name).unwrap()["total"].as_f64().unwrap()

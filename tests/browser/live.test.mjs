@@ -137,7 +137,7 @@ describe("a run that is watched", () => {
   });
 
   test("rate, response time, failures and calls in flight are told, and change", () => {
-    assert.ok(measured().length > 3, "the measured interval was seen");
+    assert.ok(measured().length > 3, "the window was seen");
     const { what, tiles, title } = measured().at(-1);
     assert.equal(what, "tpcc/sqlite/rusqlite");
     assert.match(tiles.rate, /^[\d,]+(\.\d+)?\s+new orders\/min$/);

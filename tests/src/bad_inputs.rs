@@ -1,6 +1,6 @@
 //! Inputs that are not the standard's, and what must notice: for each item of the input audit at least one.
 
-use crate::sabotage::Change;
+use crate::faulty::Change;
 use workload_tpcc::{Call, Cardinality, NewOrder, Payment, Who};
 
 /// Inputs that are not the standard's.

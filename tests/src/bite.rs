@@ -1,10 +1,10 @@
-//! Saboteurs at work on an engine, and what the audits say of what they leave behind. Each check is a promise of every
+//! Fault injectors at work on an engine, and what the audits say of what they leave behind. Each check is a promise of every
 //! engine; it fails with what was not caught, or caught by audits that it should not concern.
 
 use crate::calls::{drive_tpcc, drive_trusting, runtime};
 use crate::fault_injectors::{EXACT, FaultInjector, SHAPE, UNSEEN};
+use crate::faulty::{FaultyTarget, Trick};
 use crate::lies::DEFECTS;
-use crate::sabotage::{SabotagedTarget, Trick};
 use crate::served::Served;
 use crate::store::{Store, StoreFindings};
 use crate::tamper::Tampering;
@@ -16,7 +16,7 @@ use workload_tpcc::{Call, Cardinality, Claims, Ledger, Stmt, StoredTally};
 
 /// The seed of all inputs here.
 pub const SEED: u64 = 7;
-/// Calls that are enough for every exact saboteur on tiny data.
+/// Calls that are enough for every exact fault injector on tiny data.
 pub const EXACT_CALLS: u64 = 1_200;
 /// Calls after which every audit of the shape can tell, on data of the standard's size.
 pub const SHAPE_CALLS: u64 = 4_600;
@@ -25,22 +25,22 @@ pub const SHAPE_CALLS: u64 = 4_600;
 pub const TWIN: FaultInjector =
     FaultInjector { what: "nothing is wrong", trick: Trick::None, workers: 1, caught_by: &[] };
 
-fn target<B: TestEngine>(store: &Store, trick: Trick) -> SabotagedTarget<B::Opener> {
-    SabotagedTarget::with(store, B::opener(&store.place(), trick.statements(B::DIALECT)), trick)
+fn target<B: TestEngine>(store: &Store, trick: Trick) -> FaultyTarget<B::Opener> {
+    FaultyTarget::with(store, B::opener(&store.place(), trick.statements(B::DIALECT)), trick)
 }
 
-/// Drives a saboteur on a store, and looks at what is left.
+/// Drives a fault injector on a store, and looks at what is left.
 ///
 /// # Panics
 /// When the trial fails.
-pub fn sabotaged<B: TestEngine>(store: &Store, injector: &FaultInjector, calls: u64) -> StoreFindings {
+pub fn run_faulty<B: TestEngine>(store: &Store, injector: &FaultInjector, calls: u64) -> StoreFindings {
     let before = store.tallies();
     let trial = drive_trusting(store, target::<B>(store, injector.trick), injector.workers, calls, SEED);
     assert_eq!(trial.failure, None, "{}", injector.what);
     store.find(&before, &Claims::of(&trial.ledger, true))
 }
 
-/// What a saboteur was not caught by, or should not have been, in one sentence.
+/// What a fault injector was not caught by, or should not have been, in one sentence.
 pub fn judged(injector: &FaultInjector, found: &StoreFindings) -> Option<String> {
     let expected: BTreeSet<String> = injector.caught_by.iter().map(|name| (*name).to_owned()).collect();
     let failed = found.failed();
@@ -76,12 +76,12 @@ pub fn assert_none(wrong: &[String]) {
 ///
 /// # Panics
 /// With those for whom that is not so.
-pub fn exact_saboteurs_are_caught<B: TestEngine>() {
+pub fn exact_fault_injectors_are_caught<B: TestEngine>() {
     let twins = [1, 4].map(|workers| FaultInjector { workers, ..TWIN });
     let cases: Vec<FaultInjector> = twins.into_iter().chain(EXACT.iter().copied()).collect();
     assert_none(&all(&cases, |injector| {
         let store = B::store(Cardinality::tiny());
-        judged(injector, &sabotaged::<B>(&store, injector, EXACT_CALLS))
+        judged(injector, &run_faulty::<B>(&store, injector, EXACT_CALLS))
     }));
 }
 
@@ -98,14 +98,14 @@ fn misshapen(call: Call) -> Call {
 ///
 /// # Panics
 /// When that is not so.
-pub fn shape_saboteurs_are_caught<B: TestEngine>() {
+pub fn shape_fault_injectors_are_caught<B: TestEngine>() {
     let engine = B::ENGINE.expect("a file is quickly copied");
     let store = Store::alone_on(engine, Cardinality::standard(2));
     let honest = FaultInjector { workers: 4, ..TWIN };
-    let found = sabotaged::<B>(&store, &honest, SHAPE_CALLS);
+    let found = run_faulty::<B>(&store, &honest, SHAPE_CALLS);
     assert_eq!((judged(&honest, &found), found.not_told()), (None, BTreeSet::new()));
     let found =
-        sabotaged::<B>(&store, &FaultInjector { trick: Trick::Instead(misshapen), ..honest }, SHAPE_CALLS);
+        run_faulty::<B>(&store, &FaultInjector { trick: Trick::Instead(misshapen), ..honest }, SHAPE_CALLS);
     let expected: BTreeSet<String> =
         SHAPE.iter().flat_map(|injector| injector.caught_by).map(|name| (*name).to_owned()).collect();
     assert_eq!(found.failed(), expected);
@@ -138,7 +138,7 @@ pub fn what_no_audit_sees_does_not_conform<B: TestEngine>() {
     let cases: Vec<(&str, Trick)> = honest.into_iter().chain(unseen).collect();
     assert_none(&all(&cases, |&(what, trick)| {
         let store = B::store(Cardinality::tiny());
-        let found = sabotaged::<B>(&store, &FaultInjector { what, trick, ..TWIN }, EXACT_CALLS).failed();
+        let found = run_faulty::<B>(&store, &FaultInjector { what, trick, ..TWIN }, EXACT_CALLS).failed();
         if !found.is_empty() {
             return Some(format!("{what}: {found:?} see it now; say so in the tables"));
         }
@@ -156,7 +156,7 @@ pub fn what_no_audit_sees_does_not_conform<B: TestEngine>() {
     }));
 }
 
-/// A trial through HTTP with a saboteur behind the server. Gives what the store had before, and what was claimed.
+/// A trial through HTTP with a fault injector behind the server. Gives what the store had before, and what was claimed.
 fn behind_a_server<B: TestEngine>(store: &Store, trick: Trick) -> (Vec<StoredTally>, Ledger) {
     let before = store.tallies();
     let served = Served::start(target::<B>(store, trick), store.size, 4);
@@ -170,7 +170,7 @@ fn behind_a_server<B: TestEngine>(store: &Store, trick: Trick) -> (Vec<StoredTal
 ///
 /// # Panics
 /// With the first for which that is not so.
-pub fn saboteurs_behind_a_server_are_caught<B: TestEngine>() {
+pub fn fault_injectors_behind_a_server_are_caught<B: TestEngine>() {
     for (stmt, measure) in [
         (Stmt::InsertNewOrder, "ledger: orders placed"),
         (Stmt::InsertHistory, "ledger: payments"),

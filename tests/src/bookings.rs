@@ -21,7 +21,7 @@ macro_rules! of_first {
 
 impl Injected for Bookings {
     const SIZE: Cardinality = Cardinality::tiny();
-    const CALLS: u32 = 700;
+    const CALLS: u32 = 850;
     const MIX_CALLS: u64 = 1_500;
     const CONFORMED: [u32; 2] = [40, 30];
     const CONSTRAINT: [&'static str; 2] = ["event", "event_available_check"];

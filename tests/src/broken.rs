@@ -428,7 +428,7 @@ pub const SERVERS: &[Broken] = &[
         SERVER,
         ("{self.options.get('synchronous', 'full')}\")", "{'full' if self.pool.empty() else 'off'}\")"),
         DURABILITY,
-        " calls, one after the other",
+        ", one after the other, to a server that says",
     ),
     broken(
         "a connection is closed that is idle for a second after a call",

@@ -3,7 +3,7 @@
 
 mod shape;
 
-use crate::sabotage::{Edit, Edits, Trick, spelled};
+use crate::faulty::{Edit, Edits, Trick, spelled};
 use crate::tamper::Tampering;
 use model::Cents;
 use sql::Dialect;

@@ -180,7 +180,7 @@ impl Behind {
     /// # Panics
     /// When it gives none.
     pub async fn number(&mut self, query: &str) -> i64 {
-        let why = "the saboteur's own query";
+        let why = "the fault injector's own query";
         match self {
             Behind::Sqlite(connection) => connection.query_row(query, [], |row| row.get(0)).expect(why),
             Behind::Postgres(connected) => {
@@ -196,7 +196,7 @@ impl Behind {
     /// # Panics
     /// When the engine refuses one.
     pub async fn act(&mut self, statements: &[String]) {
-        let why = "the saboteur's own statements";
+        let why = "the fault injector's own statements";
         if statements.is_empty() {
             return;
         }

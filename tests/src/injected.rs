@@ -3,9 +3,9 @@
 
 use crate::bite;
 use crate::calls::{drive, runtime};
+use crate::faulty::spelled;
 use crate::loaded_db::{DrivenDb, Edit, LoadedDb, LoadedDbTarget, RowChange};
 use crate::routes::{PATIENT, Route, vouched};
-use crate::sabotage::spelled;
 use crate::served::Served;
 use crate::tamper::Tampering;
 use crate::test_engines::TestEngine;

@@ -1,7 +1,7 @@
 //! Those whom an answer gives away, or the schema, while the trial runs.
 
 use crate::fault_injectors::TWICE;
-use crate::sabotage::{Edit, Trick};
+use crate::faulty::{Edit, Trick};
 use workload_tpcc::{Call, Outcome, Placed, Stmt, Unused, Who, order_total};
 
 /// What is wrong, how it is made so, and words of the failure on SQLite, PostgreSQL and MariaDB.

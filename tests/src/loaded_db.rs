@@ -1,8 +1,8 @@
 //! A freshly loaded database of any workload, on any engine, and what vouches for it.
 
 use crate::bite;
+use crate::faulty::spelled;
 use crate::fixture_db::{FixtureDb, asked, audited, execute, rows};
-use crate::sabotage::spelled;
 use crate::store::{plan, retrying};
 use crate::tamper::{TamperedOpener, Tampering};
 use crate::test_engines::TestEngine;
@@ -188,7 +188,7 @@ impl<W: Benchmark> DrivenDb<W> {
 }
 
 impl<W: Benchmark + SqlForm> LoadedDb<W> {
-    /// The sessions that users have, in a form, with edits of their `statements` and a saboteur in their connections.
+    /// The sessions that users have, in a form, with edits of their `statements` and a fault injector in their connections.
     ///
     /// # Panics
     /// When an edit does not fit its statement.

@@ -1,4 +1,4 @@
-//! The engines on which saboteurs are set to work, through the connections that users have.
+//! The engines on which fault injectors are set to work, through the connections that users have.
 
 use crate::calls::runtime;
 use crate::store::Store;

@@ -38,7 +38,7 @@ fn main() {
         let template = folder.url("tpcb.db");
         load_bank(&template, size);
         let texts = workload_tpcb::catalogue(Dialect::Sqlite).expect("kept valid by a test");
-        let bench = Bench { folder: &folder, template, texts, name: format!("tpcb, {BRANCHES} branches") };
+        let bench = Setup { folder: &folder, template, texts, name: format!("tpcb, {BRANCHES} branches") };
         bench.run::<workload_tpcb::Tpcb, _, _>(
             workload_tpcb::SqlTarget::new,
             workload_tpcb::SqlTarget::new,
@@ -51,7 +51,7 @@ fn main() {
         let template = folder.url("tpcc.db");
         let _ = load_file(&template, WAREHOUSES);
         let texts = workload_tpcc::catalogue(Dialect::Sqlite).expect("kept valid by a test");
-        let bench = Bench { folder: &folder, template, texts, name: format!("tpcc, {WAREHOUSES} warehouse") };
+        let bench = Setup { folder: &folder, template, texts, name: format!("tpcc, {WAREHOUSES} warehouse") };
         let c_load = workload_tpcc::Data::c_load_of(LOAD_SEED);
         bench.run::<workload_tpcc::Tpcc, _, _>(
             workload_tpcc::SqlTarget::new,
@@ -68,14 +68,14 @@ fn is_asked_for(name: &str) -> bool {
     asked.peek().is_none() || asked.any(|asked| asked == name)
 }
 
-struct Bench<'a> {
+struct Setup<'a> {
     folder: &'a Folder,
     template: SqliteUrl,
     texts: Vec<String>,
     name: String,
 }
 
-impl Bench<'_> {
+impl Setup<'_> {
     fn run<W: Workload, P: Target<W>, G: Target<W>>(
         &self,
         plain: impl Fn(SqliteOpener<Monotonic>, Monotonic) -> P,

@@ -1,6 +1,6 @@
 //! Problem documents (RFC 9457) and what they mean to a worker.
 
-use model::{Conflict, DefectKind, Doubt, Fault, Refusal, Said};
+use model::{Conflict, DefectKind, Doubt, EngineMessage, Fault, Refusal};
 use serde::Deserialize;
 use std::borrow::Cow;
 
@@ -69,7 +69,7 @@ fn refusal(reason: &str, words: &str) -> Refusal {
         "no-session" => Refusal::NoSession,
         "queue-full" => Refusal::QueueFull,
         "unreachable" => Refusal::Unreachable,
-        "unwritable" => Refusal::Unwritable(Said::of(words)),
+        "unwritable" => Refusal::Unwritable(EngineMessage::of(words)),
         _ => Refusal::Shedding,
     }
 }

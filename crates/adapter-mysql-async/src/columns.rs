@@ -60,7 +60,7 @@ fn whole(value: &Value) -> Option<i64> {
     }
 }
 
-/// A decimal as the whole number of its last digit. A whole number has none behind the point: another kit may keep whole
+/// A decimal as the whole number of its last digit. A whole number has none behind the point: another tool may keep whole
 /// units of money in such a column, which is what the statements add decimals to.
 #[inline]
 fn decimal(value: &Value, digits: u32) -> Option<i64> {

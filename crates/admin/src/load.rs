@@ -190,7 +190,7 @@ struct Load<'a> {
 
 /// Why a load ended early: what was said, and while doing what; or an error that says it itself.
 enum LoadFailure {
-    Said(&'static str, Cause),
+    While(&'static str, Cause),
     Told(Error),
 }
 
@@ -200,7 +200,7 @@ trait While<T> {
 
 impl<T> While<T> for Result<T, Cause> {
     fn when(self, doing: &'static str) -> Result<T, LoadFailure> {
-        self.map_err(|cause| LoadFailure::Said(doing, cause))
+        self.map_err(|cause| LoadFailure::While(doing, cause))
     }
 }
 
@@ -418,10 +418,10 @@ impl Load<'_> {
         match ended {
             _ if signals.stopped() => self.stopped(),
             LoadFailure::Told(error) => error,
-            LoadFailure::Said(_, cause) if cause.kind == CauseKind::Full => {
+            LoadFailure::While(_, cause) if cause.kind == CauseKind::Full => {
                 Error::Full { place, written: signals.rows.load(Ordering::Relaxed) }
             }
-            LoadFailure::Said(doing, cause) => match self.engine.failed(doing, cause) {
+            LoadFailure::While(doing, cause) => match self.engine.failed(doing, cause) {
                 Error::Failed { doing, source, .. } => Error::Failed { doing, place, source },
                 error => error,
             },

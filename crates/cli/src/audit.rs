@@ -24,7 +24,7 @@ struct Audited {
     loaded_by: String,
     scale: u32,
     scale_unit: &'static str,
-    /// What is different in a database of another kit.
+    /// What is different in a database of another tool.
     notes: Vec<String>,
     audits: Vec<Audit>,
     ledger: Vec<LedgerCheck>,

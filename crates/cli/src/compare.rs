@@ -167,7 +167,7 @@ pub(crate) fn compare<W: Driven>(
     experiment.precision = args.precision;
     if args.time.is_some() && args.precision.is_none() && args.plan.duration.is_some() {
         bail!(
-            "--time decides how long each side is measured\nhint: leave --duration out, or say with --precision what to go on for"
+            "--time decides how long each side is measured\nhint: leave --duration out, or give --precision"
         );
     }
     if args.precision.is_some() || args.time.is_some() {

@@ -5,7 +5,7 @@ use crate::outcome::{CommandOutcome, RunTerms};
 use crate::ui::Ui;
 use anyhow::{Result, bail};
 use deploy::Interrupt;
-use result::words::seconds;
+use result::text::seconds;
 use result::{RunKind, State, Trial};
 use schedule::plan::{Experiment, Suspicion};
 use schedule::{Interleaved, confirm, trial_name};
@@ -42,7 +42,7 @@ pub(crate) fn begin<W: Driven>(experiment: Experiment, out: &Path, ui: &Ui) -> R
     let suspicion = Suspicion { suspect: likely.what, change: change.words, ratio_min, ratio_max };
     let planned = Experiment {
         name: format!("{}-confirm", base.subject),
-        question: Some(format!("Does {} set the throughput of {}?", likely.what.words(), base.subject)),
+        question: Some(format!("Does {} limit the throughput of {}?", likely.what.words(), base.subject)),
         control: false,
         variants: vec![base, change.variant],
         suspicion: Some(suspicion),

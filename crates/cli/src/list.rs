@@ -78,11 +78,7 @@ pub(crate) fn list(args: &args::List, ui: &Ui) -> Result<CommandOutcome> {
     for (protocol, engine) in [("PostgreSQL", "postgres"), ("MySQL", "mariadb")] {
         let speaks = Product::ALL.into_iter().filter(|product| product.protocol() == protocol);
         let names: Vec<&str> = speaks.map(Product::name).collect();
-        writeln!(
-            text,
-            "not tried by us: subjects of {engine} on {}, by --db (docs/clusters.md)",
-            names.join(", ")
-        )?;
+        writeln!(text, "untested: subjects of {engine} on {}, by --db (docs/clusters.md)", names.join(", "))?;
     }
     ui.data(&text);
     Ok(CommandOutcome::Good)

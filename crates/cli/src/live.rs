@@ -19,7 +19,7 @@ use anyhow::Result;
 use hub::{Doing, Hub, Wants};
 use measure::Monotonic;
 use model::{Clock, Nanos};
-use result::words::seconds;
+use result::text::seconds;
 use result::{Document, Experiment};
 use snapshot::{Pulse, Shown};
 use std::cell::Cell;

@@ -10,7 +10,7 @@ use deploy::Interrupt;
 use deploy::database::LoadOptions;
 use deploy::subjects;
 use deploy::{Database, Databases};
-use result::words::seconds;
+use result::text::seconds;
 use serde_json::json;
 use sql::Dialect;
 use targets::Driven;

@@ -14,7 +14,7 @@ use sql::DbUrl;
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use targets::Driven;
-use trial::{ClockOffset, Folder, Given, Job, PartOfRun, Seat, SharedPlan, reach};
+use trial::{ClockOffset, Folder, Job, PartOfRun, PartResults, Seat, SharedPlan, reach};
 use workload::Of;
 
 /// Fails where the calls of a run cannot be made by several processes.
@@ -76,7 +76,7 @@ struct PartRun<W: Driven> {
 }
 
 /// What is to be done there.
-struct Wanted<'a, W: Driven> {
+struct PartRequest<'a, W: Driven> {
     subject: &'static Subject,
     shared: &'a SharedPlan<W>,
     data: &'a DataArgs,
@@ -89,8 +89,8 @@ struct Wanted<'a, W: Driven> {
 }
 
 impl<W: Driven> PartRun<W> {
-    fn of(wanted: Wanted<'_, W>, ui: &Ui) -> Result<PartRun<W>> {
-        let Wanted { subject, shared, data, lock, sessions, out, name } = wanted;
+    fn of(request: PartRequest<'_, W>, ui: &Ui) -> Result<PartRun<W>> {
+        let PartRequest { subject, shared, data, lock, sessions, out, name } = request;
         let Data { stores, named, existing, chosen, asked } = Data::<W>::of(data, &[subject])?;
         let Some(mut databases) = existing else {
             bail!("no database is named\nhint: give --db with the database of the plan");
@@ -175,7 +175,7 @@ pub(crate) fn part<W: Driven>(
         server.about().admits(plan.workers).map_err(anyhow::Error::msg)?;
     }
     let place = PartRun::of(
-        Wanted {
+        PartRequest {
             subject,
             shared: &shared,
             data: &args.data,
@@ -250,11 +250,11 @@ pub(crate) fn merge<W: Driven>(
     let interrupt = Interrupt::listen()?;
     let kinds: Vec<&str> = W::KINDS.iter().map(|kind| kind.name).collect();
     let gates = Gate::parse_all(&args.slo, &kinds)?;
-    let given = Given::<W>::of(&args.parts)?;
+    let given = PartResults::<W>::of(&args.parts)?;
     check_url(subject, args.url.as_deref())?;
     let plan = given.plan.plan.clone();
     let place = PartRun::of(
-        Wanted {
+        PartRequest {
             subject,
             shared: &given.plan,
             data: &args.data,

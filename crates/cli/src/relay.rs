@@ -91,7 +91,7 @@ pub(crate) fn relay<W: Driven>(args: &args::Relay, ui: &Ui) -> Result<CommandOut
     let stores = Stores::of(&args.db, None)?;
     let urls = stores.urls(None)?;
     if args.keep_keys < KEEP_MIN {
-        bail!("--keep-keys is 1s or longer: who asks for a transfer again does so within moments");
+        bail!("--keep-keys is 1s or longer: a client without a response repeats its transfer");
     }
     let first = urls.first().context("a relay works on the stores of --db")?;
     let subject = subjects::relayed(W::NAME, first.dialect(), args.adapter.as_deref())?;

@@ -27,7 +27,7 @@ use std::path::Path;
 use std::time::Duration;
 use targets::Driven;
 use trial::Folder;
-use trial::{Before, Job, MachineLock, Own, SharedPlan, reach};
+use trial::{Before, Job, MachineLock, ServerAdmin, SharedPlan, reach};
 use workload::{CLIENTS, LOAD_SEED, amount};
 
 /// How many times as long as planned a warm-up gets at most, by default.
@@ -149,7 +149,7 @@ struct Asked<W: Driven> {
     gates: Vec<Gate>,
     data: Data<W>,
     /// The server that loads its own data.
-    own: Option<Own>,
+    own: Option<ServerAdmin>,
     scale: u32,
     plan: drive::Plan,
     spec: Spec,
@@ -167,7 +167,7 @@ impl<W: Driven> Asked<W> {
         let kinds: Vec<&str> = W::KINDS.iter().map(|kind| kind.name).collect();
         let gates = Gate::parse_all(&args.slo, &kinds)?;
         let data = Data::<W>::of(&args.data, &[subject])?;
-        let own = args.url.as_deref().filter(|_| data.named.is_empty()).and_then(Own::of);
+        let own = args.url.as_deref().filter(|_| data.named.is_empty()).and_then(ServerAdmin::of);
         if args.checks.require_audit && args.url.is_some() && data.named.is_empty() && own.is_none() {
             ui.remark(
                 "--require-audit cannot be met: the data behind --url is not audited\nhint: give --db with the database behind \
@@ -281,7 +281,7 @@ fn is_split_alike(server: &About, shards: u32) -> Result<()> {
     }
 }
 
-/// A subject that answers wrongly, or data that is wrong from the start, is not measured.
+/// A subject that fails conformance, or data that is wrong from the start, is not measured.
 fn refuse(
     conformance: &Conformance,
     forbidden: Option<&Audit>,

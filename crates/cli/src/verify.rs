@@ -20,7 +20,7 @@ use sql::DbUrl;
 use std::cell::RefCell;
 use std::fmt::Write;
 use targets::Driven;
-use trial::{Folder, Own, reach};
+use trial::{Folder, ServerAdmin, reach};
 use workload::Chosen;
 
 /// What the server writes to standard error, in the folder of the run.
@@ -260,7 +260,7 @@ fn running<W: Driven>(
             })
         }
     };
-    let own = if named.is_empty() { Own::of(url) } else { None };
+    let own = if named.is_empty() { ServerAdmin::of(url) } else { None };
     if let Some(own) = &own {
         ui.doing("the server loads its data");
         own.load::<W>(&W::tiny_over(shards), W::GOLDEN_LOAD_SEED)?;

@@ -46,7 +46,7 @@ pub struct Conformance {
     pub rejected: u32,
 }
 
-/// The first call that was answered wrongly.
+/// The first call with a wrong answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
 #[error("{} call {number}, {kind} {}: {what}", .origin.name(), short(call))]
 pub struct Disagreement {

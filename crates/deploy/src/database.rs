@@ -5,7 +5,7 @@ use crate::interrupt::Interrupt;
 use crate::reporter::Reporter;
 use admin::{Contents, Found, LoadPlan, LoadProgress, LoadRecord, Loaded, store};
 use anyhow::{Context, Result, bail};
-use result::words::seconds;
+use result::text::seconds;
 use sql::{ColumnInfo, DbUrl, Dialect, Value};
 use targets::{Driven, place};
 use workload::{CLIENTS, LOAD_SEED, Look, amount};
@@ -19,7 +19,7 @@ pub struct Database<W: Driven> {
     pub seed: u64,
     /// What its record says.
     pub contents: Contents,
-    /// What is different about it when another kit has loaded it.
+    /// What is different about it when another tool has loaded it.
     pub tool_notes: Vec<String>,
 }
 
@@ -128,7 +128,7 @@ impl<W: Driven> Database<W> {
         Ok(Database { url, size, seed, contents, tool_notes: Vec::new() })
     }
 
-    /// A database that another kit has loaded: what it is, and whether a run is possible.
+    /// A database that another tool has loaded: what it is, and whether a run is possible.
     fn of_another_kit(
         url: DbUrl,
         what: &str,
@@ -173,12 +173,12 @@ impl<W: Driven> Database<W> {
         Database { url, size, seed: LOAD_SEED, contents, tool_notes: Vec::new() }
     }
 
-    /// Whether another kit has loaded it.
+    /// Whether another tool has loaded it.
     pub fn is_foreign(&self) -> bool {
         self.contents.tables.is_empty()
     }
 
-    /// Checksum of the loaded rows; nothing where another kit has loaded them.
+    /// Checksum of the loaded rows; nothing where another tool has loaded them.
     pub fn checksum(&self) -> Option<String> {
         (!self.is_foreign()).then(|| format!("{:016x}", self.contents.checksum()))
     }

@@ -238,7 +238,7 @@ impl<W: Driven> Databases<W> {
         self.each[0].seed
     }
 
-    /// Whether another kit has loaded them.
+    /// Whether another tool has loaded them.
     pub fn is_foreign(&self) -> bool {
         self.each[0].is_foreign()
     }
@@ -252,7 +252,7 @@ impl<W: Driven> Databases<W> {
         self.each.iter().map(|database| store(&database.url).bytes()).sum()
     }
 
-    /// Checksum of the loaded rows; of several the checksums of each in their order. Nothing where another kit has loaded
+    /// Checksum of the loaded rows; of several the checksums of each in their order. Nothing where another tool has loaded
     /// them.
     pub fn checksum(&self) -> Option<String> {
         let each: Option<Vec<String>> = self.each.iter().map(Database::checksum).collect();

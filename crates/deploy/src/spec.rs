@@ -48,7 +48,7 @@ const CHECKPOINT_TIMEOUT: &str = "checkpoint_timeout";
 /// PostgreSQL's own range of `checkpoint_timeout`.
 const CHECKPOINT_MIN_S: u32 = 30;
 const CHECKPOINT_MAX_S: f64 = 86_400.0;
-/// Times `checkpoint_timeout` that a measured interval lasts, so that two checkpoints begin in it although each begins a
+/// Times `checkpoint_timeout` that a window lasts, so that two checkpoints begin in it although each begins a
 /// little late.
 const PERIODS: f64 = 2.5;
 const CHECKPOINTS_IN_MIN: Nanos = Nanos::from_secs(75);

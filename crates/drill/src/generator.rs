@@ -60,6 +60,7 @@ impl LoadOrder {
             skew: None,
             begin: None,
             lossy: true,
+            outlasts_keys: false,
         }
     }
 }

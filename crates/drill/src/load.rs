@@ -188,7 +188,8 @@ impl<W: Driven> Load<W> {
             Sorted::Answered(Verdict::Declined) => &mut self.calls.declined,
             Sorted::Failed(Fault::Conflict(_)) => &mut self.calls.conflicts,
             Sorted::Failed(Fault::Refused(_)) => &mut self.calls.refused,
-            Sorted::Failed(Fault::InDoubt(_) | Fault::Defect(_)) => &mut self.calls.in_doubt,
+            Sorted::Failed(Fault::InDoubt(_)) => &mut self.calls.in_doubt,
+            Sorted::Failed(Fault::Defect(_)) => &mut self.calls.defects,
         };
         *count += 1;
         let (kind, store) = (W::kind(call), W::shard(&self.size, call));

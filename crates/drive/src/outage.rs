@@ -31,7 +31,7 @@ pub struct Outage {
 }
 
 impl Outage {
-    /// The same for a result, on the clock of a measured interval that opened at `opens`.
+    /// The same for a result, on the clock of a window that opened at `opens`.
     pub fn within(&self, opens: Nanos) -> result::Outage {
         let at = |moment: Nanos| moment.as_secs_f64() - opens.as_secs_f64();
         result::Outage {
@@ -211,7 +211,7 @@ fn loss(fault: &Fault) -> Option<Loss> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::Said;
+    use model::EngineMessage;
 
     const LOST: Result<(), Fault> = Err(Fault::InDoubt(Doubt::ConnectionLost));
     const NOBODY: Result<(), Fault> = Err(Fault::Refused(Refusal::Unreachable));
@@ -276,8 +276,10 @@ mod tests {
 
     #[test]
     fn a_time_without_writes_lasts_from_its_first_refused_call_to_its_last() {
-        let full: Result<(), Fault> = Err(Fault::Refused(Refusal::Unwritable(Said::of("disk is full"))));
-        let read_only: Result<(), Fault> = Err(Fault::Refused(Refusal::Unwritable(Said::of("read-only"))));
+        let full: Result<(), Fault> =
+            Err(Fault::Refused(Refusal::Unwritable(EngineMessage::of("disk is full"))));
+        let read_only: Result<(), Fault> =
+            Err(Fault::Refused(Refusal::Unwritable(EngineMessage::of("read-only"))));
         let outages = Outages::default();
         // Calls that only read complete meanwhile.
         let notes =

@@ -329,16 +329,16 @@ impl Simulation {
             }));
         }
         let latest = START + plan.warmup_longest();
-        let mut desk = Collecting { collector, timeline, latest };
+        let mut collecting = Collecting { collector, timeline, latest };
         let mut last = START;
         world.run(tasks, || {
             last = world.now();
-            desk.warm_on(last, &control, || last >= START + self.settles_after);
-            desk.collector.collect();
+            collecting.warm_on(last, &control, || last >= START + self.settles_after);
+            collecting.collector.collect();
         });
         crate::crew::finish(tape);
-        let warmed = desk.timeline.warmup;
-        let collected = desk.collector.finish(control.closes());
+        let warmed = collecting.timeline.warmup;
+        let collected = collecting.collector.finish(control.closes());
         let opened = *target.opened.lock();
         Simulated { collected, control, opened, warmed, lasted: last - START }
     }

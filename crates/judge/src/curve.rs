@@ -158,7 +158,7 @@ fn saturated(trials: &[&Trial]) -> String {
     }
 }
 
-/// Who was full in a trial, in a few words; `no one` where nothing was.
+/// What was saturated in a trial, in a few words; `unknown` where nothing was.
 pub fn who(trial: &Trial) -> &'static str {
     match trial.rules.iter().find(|rule| rule.name == "saturation") {
         None => "not judged",
@@ -169,7 +169,7 @@ pub fn who(trial: &Trial) -> &'static str {
         Some(Rule { saturated: Some(Suspect::CommitFlush), .. }) if saturation::disk(trial).is_some() => {
             "a busy disk"
         }
-        Some(rule) => rule.saturated.map_or("nobody", Suspect::who),
+        Some(rule) => rule.saturated.map_or("unknown", Suspect::who),
     }
 }
 
@@ -189,12 +189,12 @@ fn knee_of_clients(points: &[Point]) -> Option<Knee> {
     } else {
         format!("no throughput measured is higher than that of {}", clients(point.load))
     };
-    let surely = points[at + 1..].iter().any(|beyond| {
+    let faster = points[at + 1..].iter().any(|beyond| {
         let low = beyond.rate.and_then(|rate| rate.low);
         low.zip(rate.high).is_some_and(|(low, high)| low > high)
     });
-    let check = match (surely, rate.low.is_some()) {
-        (_, false) => "with one block nothing tells whether a larger load was surely faster",
+    let check = match (faster, rate.low.is_some()) {
+        (_, false) => "one block does not show whether a larger load was faster",
         (true, _) => "a larger load was significantly faster, but by less",
         (false, _) => "no larger load was significantly faster",
     };

@@ -82,7 +82,7 @@ pub fn waits_line(trial: &Trial) -> Option<String> {
     (!rows.is_empty()).then(|| rows.join(", "))
 }
 
-/// Name, unit and sum of each gauge over the measured interval, as it is shown.
+/// Name, unit and sum of each gauge over the window, as it is shown.
 pub fn gauges(trial: &Trial) -> Vec<[String; 4]> {
     let Some(engine) = &trial.engine else { return Vec::new() };
     let known = engine.gauges.iter().filter_map(|gauge| Some((gauge, gauge.total?)));

@@ -2,7 +2,7 @@
 //!
 //! Thousands have commas, and units are joined by no-break spaces; formats that want plain ones replace them.
 
-pub use result::words::capital;
+pub use result::text::capital;
 use result::{FingerprintDifference, Interval, Step};
 
 /// Between a number and its unit.

@@ -152,7 +152,7 @@ pub fn gathered<T>(all: impl IntoIterator<Item = T>, same: impl Fn(&T, &T) -> bo
     found
 }
 
-/// Planned length of the measured interval: `60 s`; `10,000 calls, 60 s at most`.
+/// Planned length of the window: `60 s`; `10,000 calls, 60 s at most`.
 pub fn measured_words(plan: &Plan) -> String {
     let most = figures::seconds(plan.measured_s);
     let calls = plan.calls.map(|calls| format!("{}, {most} at most", figures::counted(calls, "call")));

@@ -22,7 +22,6 @@ mod clock;
 mod clocked;
 mod collector;
 mod compare;
-mod filled;
 mod intervals;
 mod knee;
 mod latencies;
@@ -37,6 +36,7 @@ mod student;
 mod tape;
 mod timeline;
 mod totals;
+mod trial_facts;
 mod turn;
 mod usl;
 
@@ -49,7 +49,6 @@ pub use compare::{
     BLOCKS_MIN, Better, Comparison, Terms, Verdict, blocks_to_tell, compare, group_ratios,
     minimum_detectable_effect, ratio_to_base,
 };
-pub use filled::{deferred, fill, quantiles};
 pub use intervals::{RateInterval, mean_interval, rate_interval};
 pub use knee::{KNEE_BEYOND, KNEE_SHARE, knee};
 pub use latencies::{BEYOND_MIN, Latencies, Summary};
@@ -62,4 +61,5 @@ pub use steady::{Steadiness, steadiness};
 pub use tape::{Moments, Tape};
 pub use timeline::{Phase, Timeline, Window};
 pub use totals::{Backlog, EndedCalls, KindTotals, Times, TimesKept, Totals, WorkSums};
+pub use trial_facts::{deferred, fill, quantiles};
 pub use usl::{Estimate, LOADS_MIN, LoadRates, UslFit, usl};

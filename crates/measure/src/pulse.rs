@@ -36,7 +36,7 @@ pub struct Gap {
 }
 
 impl Gap {
-    /// The same for a result, on the clock of a measured interval that opened at `opens`.
+    /// The same for a result, on the clock of a window that opened at `opens`.
     pub fn within(&self, opens: Nanos) -> result::Gap {
         let duration_s = self.length.as_secs_f64();
         result::Gap {

@@ -248,7 +248,7 @@ fn of_many_variants(rounds: Rounds) {
         keeps_its_word(machine, Plan { blocks, control: true, variants }, 0.003, rounds);
     }
     keeps_its_word(QUIET, Plan { blocks: 8, control: false, variants: 5 }, 0.0, rounds);
-    // The saboteur: each variant judged as if it were alone.
+    // The fault injector: each variant judged as if it were alone.
     let mut random = Random::stream(33, &[]);
     let plan = Plan { blocks: 8, control: true, variants: 5 };
     let single = Terms { comparisons: 1, ..plan.terms() };
@@ -279,7 +279,7 @@ fn on_a_machine_that_slows_down(rounds: Rounds) {
         let pairs = simulate(SLOWS, Plan { blocks, control: false, variants: 1 }, rounds);
         assert!(pairs.covered > 0.945 && pairs.alarmed < 0.05 + chance, "{blocks} blocks: {pairs:?}");
     }
-    // The saboteur: never changing places finds a difference that is none.
+    // The fault injector: never changing places finds a difference that is none.
     let mut random = Random::stream(32, &[]);
     let terms = Terms { better: Better::Higher, margin: 0.02, comparisons: 1 };
     let worse = (0..2_000).filter(|_| {

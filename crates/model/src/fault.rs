@@ -50,40 +50,40 @@ pub enum Refusal {
     /// Nothing answers at the address.
     Unreachable,
     /// The engine cannot take writes now: disk full, read-only. With its own words.
-    Unwritable(Said),
+    Unwritable(EngineMessage),
 }
 
 impl Refusal {
     /// The engine cannot take writes, and gave no reason.
-    pub const UNWRITABLE: Refusal = Refusal::Unwritable(Said(""));
+    pub const UNWRITABLE: Refusal = Refusal::Unwritable(EngineMessage(""));
 }
 
 /// An engine's own words, for people: two of them are always equal, so that a fault is the same fault in
-/// another language. Kept once each for as long as the process lives, and no more than [`SAID_MAX`] of them.
+/// another language. Kept once each for as long as the process lives, and no more than [`ENGINE_MESSAGE_MAX`] of them.
 #[derive(Debug, Clone, Copy)]
-pub struct Said(&'static str);
+pub struct EngineMessage(&'static str);
 
 /// Different words that are kept; later ones are dropped.
-pub const SAID_MAX: usize = 64;
+pub const ENGINE_MESSAGE_MAX: usize = 64;
 /// Bytes that are kept of each at most.
 const WORDS_MAX: usize = 300;
 
-impl Said {
+impl EngineMessage {
     /// Keeps an engine's message, in one line and without control characters.
-    pub fn of(words: &str) -> Said {
+    pub fn of(words: &str) -> EngineMessage {
         static KEPT: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
         let words = &words.trim()[..words.trim().floor_char_boundary(WORDS_MAX)];
         let words = words.replace(char::is_control, " ");
         let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = kept.iter().find(|known| **known == words) {
-            return Said(known);
+            return EngineMessage(known);
         }
-        if kept.len() == SAID_MAX {
-            return Said("");
+        if kept.len() == ENGINE_MESSAGE_MAX {
+            return EngineMessage("");
         }
         let words: &'static str = words.leak();
         kept.push(words);
-        Said(words)
+        EngineMessage(words)
     }
 
     /// The words; empty where there were none.
@@ -93,13 +93,13 @@ impl Said {
     }
 }
 
-impl PartialEq for Said {
-    fn eq(&self, _: &Said) -> bool {
+impl PartialEq for EngineMessage {
+    fn eq(&self, _: &EngineMessage) -> bool {
         true
     }
 }
 
-impl Eq for Said {}
+impl Eq for EngineMessage {}
 
 /// Why it is unknown whether the call was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,7 +148,7 @@ impl fmt::Display for Conflict {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Refusal::Unwritable(Said(words)) if !words.is_empty() => words,
+            Refusal::Unwritable(EngineMessage(words)) if !words.is_empty() => words,
             Refusal::NoSession => "no session became free in time",
             Refusal::QueueFull => "queue full",
             Refusal::Shedding => "shedding load",

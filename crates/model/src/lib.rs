@@ -25,7 +25,7 @@ use std::future::Future;
 
 pub use caught::{DRIVER_PANICKED, caught, panic_message};
 pub use erased::{AnySession, AnyTarget};
-pub use fault::{Conflict, Defect, DefectKind, Doubt, Fault, Refusal, SAID_MAX, Said};
+pub use fault::{Conflict, Defect, DefectKind, Doubt, ENGINE_MESSAGE_MAX, EngineMessage, Fault, Refusal};
 pub use http_options::{Connections, HttpOptions, Transport};
 pub use key::Key;
 pub use ledger::LedgerFinding;

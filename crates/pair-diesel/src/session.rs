@@ -59,7 +59,7 @@ impl<E: Engine, K: Clock> Transactions<E, K> {
                 // What stopped the body tells more than the roll-back that follows it.
                 let _ = self.roll_back();
                 Err(match stop {
-                    Stop::Said(error) => E::fault(&error, false),
+                    Stop::Failed(error) => E::fault(&error, false),
                     Stop::Fault(fault) => fault,
                 })
             }

@@ -24,14 +24,14 @@ pub(crate) enum BodyEnd {
 #[derive(Debug)]
 pub(crate) enum Stop {
     /// What Diesel says, which each engine reads in its own way.
-    Said(Error),
+    Failed(Error),
     /// What we say.
     Fault(Fault),
 }
 
 impl From<Error> for Stop {
     fn from(error: Error) -> Stop {
-        Stop::Said(error)
+        Stop::Failed(error)
     }
 }
 

@@ -49,7 +49,7 @@ impl Suspect {
             Suspect::Writer => "SQLite's one writer",
             Suspect::Lock => "row locks",
             Suspect::Limit => "a CPU limit",
-            Suspect::OfferedLoad | Suspect::Unknown => "nobody",
+            Suspect::OfferedLoad | Suspect::Unknown => "unknown",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What trials of two subjects say about each other.
 
-use super::words::capital;
+use super::text::capital;
 use super::{AdjustedRatio, Interval};
 use serde::{Deserialize, Serialize};
 

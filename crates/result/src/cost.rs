@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One process over the measured interval, an engine with all its children.
+/// One process over the window, an engine with all its children.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Process {
@@ -49,7 +49,7 @@ pub struct Limits {
     pub cpu: Option<f64>,
     /// Memory; `null` for no limit.
     pub memory_bytes: Option<u64>,
-    /// How often it met its limit of processors in the measured interval; `null` where that could not be read.
+    /// How often it met its limit of processors in the window; `null` where that could not be read.
     pub throttling: Option<Throttling>,
 }
 
@@ -82,7 +82,7 @@ impl Process {
     }
 }
 
-/// What the kernel's own threads that write data back and keep journals used within the measured interval, for whomever on
+/// What the kernel's own threads that write data back and keep journals used within the window, for whomever on
 /// this machine: no process is charged for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -106,13 +106,13 @@ impl Writeback {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WritebackSample {
-    /// Seconds from the start of the measured interval; negative in the warm-up.
+    /// Seconds from the start of the window; negative in the warm-up.
     pub t_s: f64,
     /// CPU cores used.
     pub cores_busy: f64,
 }
 
-/// What the whole machine did in the measured interval, for whomever: what charts of others argue from. None of it is put down
+/// What the whole machine did in the window, for whomever: what charts of others argue from. None of it is put down
 /// to a process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -131,7 +131,7 @@ pub struct MachineWide {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MachineWideSample {
-    /// Seconds from the start of the measured interval; negative in the warm-up.
+    /// Seconds from the start of the window; negative in the warm-up.
     pub t_s: f64,
     /// As in [`MachineWide`].
     pub context_switches_per_s: f64,
@@ -141,7 +141,7 @@ pub struct MachineWideSample {
     pub merged_requests_per_s: Option<f64>,
 }
 
-/// The device under the database over the measured interval, as the system counts it.
+/// The device under the database over the window, as the system counts it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Disk {
@@ -181,7 +181,7 @@ worded! {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessSample {
-    /// Seconds from the start of the measured interval; negative in the warm-up.
+    /// Seconds from the start of the window; negative in the warm-up.
     pub t_s: f64,
     /// CPU cores used since the sample before: 1.5 is one and a half.
     pub cores_busy: f64,

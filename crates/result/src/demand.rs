@@ -3,7 +3,7 @@
 use super::Tally;
 use serde::{Deserialize, Serialize};
 
-/// Calls that were due, taken up and left waiting in the measured interval, of all kinds together.
+/// Calls that were due, taken up and left waiting in the window, of all kinds together.
 /// `backlog_before + offered = accepted + backlog_after`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -167,6 +167,14 @@ pub struct DrillCalls {
     pub refused: u64,
     /// Of which no one was told whether they happened.
     pub in_doubt: u64,
+    /// That ended with an error which no fault explains; whether they happened is not known.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub defects: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 impl std::ops::AddAssign for DrillCalls {
@@ -177,6 +185,7 @@ impl std::ops::AddAssign for DrillCalls {
         self.conflicts += other.conflicts;
         self.refused += other.refused;
         self.in_doubt += other.in_doubt;
+        self.defects += other.defects;
     }
 }
 

@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Engine {
-    /// The ends of the steps, in seconds from the start of the measured interval; negative in the warm-up.
+    /// The ends of the steps, in seconds from the start of the window; negative in the warm-up.
     pub t_s: Vec<f64>,
     /// Its counters and levels.
     pub gauges: Vec<Gauge>,
     /// What its sessions did and waited for, the most first.
     pub waits: Vec<Wait>,
-    /// Looks at its sessions in the measured interval that stand behind the waits.
+    /// Looks at its sessions in the window that stand behind the waits.
     pub samples: u64,
     /// The statements that took the most time, where the engine counts them.
     pub statements: Vec<Statement>,
-    /// Who else ran statements in the database within the measured interval; `None` where that is not known.
+    /// Who else ran statements in the database within the window; `None` where that is not known.
     pub other_sessions: Option<Vec<String>>,
     /// Seconds of the watch in which the engine did not answer, or not in time.
     pub missing_s: f64,
@@ -31,7 +31,7 @@ pub const DEAD_ROWS: &str = "dead rows";
 const PAGES_READ: &str = "buffer reads";
 
 impl Engine {
-    /// Bytes of log written in the measured interval, where the engine counts them.
+    /// Bytes of log written in the window, where the engine counts them.
     pub fn log_bytes(&self) -> Option<f64> {
         LOG_WRITTEN.iter().find_map(|name| self.gauge(name)?.total)
     }
@@ -41,7 +41,7 @@ impl Engine {
         self.gauge(DEAD_ROWS)?.total
     }
 
-    /// Pages that it had to read in the measured interval because they were not in its buffers, where it counts them.
+    /// Pages that it had to read in the window because they were not in its buffers, where it counts them.
     pub fn pages_read(&self) -> Option<f64> {
         self.gauge(PAGES_READ)?.total
     }
@@ -73,7 +73,7 @@ pub struct Gauge {
     pub unit: String,
     /// Whether it counts or stands.
     pub kind: GaugeKind,
-    /// Over the measured interval: what a counter grew by, the mean of a level; `null` where it is not known.
+    /// Over the window: what a counter grew by, the mean of a level; `null` where it is not known.
     pub total: Option<f64>,
     /// A value a step: of a counter its growth a second, of a level its value; `null` where it is not known.
     pub values: Vec<Option<f64>>,
@@ -96,13 +96,13 @@ pub enum GaugeKind {
 pub struct Wait {
     /// Its name, as the engine has it: `LWLock:WALWrite`, `Lock:transactionid`; `running` for work on a processor.
     pub name: String,
-    /// Share of the sampled session time of the measured interval, 0 to 1; waiting for the client is none of it.
+    /// Share of the sampled session time of the window, 0 to 1; waiting for the client is none of it.
     pub share: f64,
     /// Sessions in it on average, a step; `null` where no one looked.
     pub sessions: Vec<Option<f64>>,
 }
 
-/// A statement and what the engine spent on it in the measured interval.
+/// A statement and what the engine spent on it in the window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
@@ -116,7 +116,7 @@ pub struct Statement {
     pub rows: u64,
 }
 
-/// How the committed calls of the measured interval shared durable commits, in a style in which they can. Calls that the
+/// How the committed calls of the window shared durable commits, in a style in which they can. Calls that the
 /// engine reads for without a commit of that kind are none of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -161,7 +161,7 @@ pub struct Refused {
 #[serde(deny_unknown_fields)]
 pub struct Outage {
     pub missing: Missing,
-    /// When the first session found it gone, in seconds from the start of the measured interval; negative in the warm-up.
+    /// When the first session found it gone, in seconds from the start of the window; negative in the warm-up.
     pub from_s: f64,
     /// When the next call completed, or when the last was refused for want of writes; `null` if none did until the end.
     pub to_s: Option<f64>,

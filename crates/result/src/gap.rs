@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Gap {
     pub kind: GapKind,
-    /// Where it begins, in seconds from the start of the measured interval; negative in the warm-up. Time in which the
+    /// Where it begins, in seconds from the start of the window; negative in the warm-up. Time in which the
     /// machine slept does not count in it, so such a gap is a point of the time line.
     pub from_s: f64,
     /// Its length in seconds; of a step of the clock by how much it was set, negative for backwards.
     pub duration_s: f64,
 }
 
-/// Times of the measured interval in which no call completed.
+/// Times of the window in which no call completed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Silence {
     /// The longest, in seconds.
     pub longest_s: f64,
-    /// When it began, in seconds from the start of the measured interval.
+    /// When it began, in seconds from the start of the window.
     pub from_s: f64,
     /// Shorter ones, in seconds, are what distances between calls at random moments come to.
     pub long_s: f64,
@@ -40,7 +40,7 @@ pub enum GapKind {
 }
 
 impl Gap {
-    /// Seconds of the measured interval, of `measured_s`, that are missing from it, or as good as missing. A sleep counts
+    /// Seconds of the window, of `measured_s`, that are missing from it, or as good as missing. A sleep counts
     /// whole, because what woke up after it is not what went to sleep.
     pub fn missing_s(&self, measured_s: f64) -> f64 {
         match self.kind {

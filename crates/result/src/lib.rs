@@ -51,9 +51,9 @@ mod setting;
 mod speed;
 mod stage;
 mod tally;
+pub mod text;
 mod trial;
 mod turn;
-pub mod words;
 
 use serde::{Deserialize, Serialize};
 

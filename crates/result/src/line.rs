@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShortLine {
-    /// Where each slice begins, in seconds from the start of the measured interval, negative in the warm-up; and where the
+    /// Where each slice begins, in seconds from the start of the window, negative in the warm-up; and where the
     /// last one ends.
     pub edges_s: Vec<f64>,
     /// One entry a kind, in the order of [`super::Trial::kinds`].

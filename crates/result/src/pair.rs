@@ -1,6 +1,6 @@
 //! A comparison as what it is: an experiment of two variants.
 
-use super::words::capital;
+use super::text::capital;
 use super::{
     Block, BlockTrial, Comparison, Experiment, Metric, Party, Side, Spent, Trial, Variant, VariantState,
 };

@@ -15,7 +15,7 @@ pub struct LoadPart {
     pub host: Option<String>,
     /// Its clients.
     pub clients: u32,
-    /// Calls that were due in its measured interval.
+    /// Calls that were due in its window.
     pub due: u64,
     /// Its committed calls per second, of all kinds.
     pub rate_per_s: f64,
@@ -27,7 +27,7 @@ pub struct LoadPart {
     pub clock_offset_ms: Option<f64>,
     /// Half the shortest round trip in which that was measured, in milliseconds: the offset is right to this.
     pub clock_error_ms: Option<f64>,
-    /// Seconds from the first measured interval that opened to its own, by the clock of the database, or by its own where the
+    /// Seconds from the first window that opened to its own, by the clock of the database, or by its own where the
     /// offset was not measured.
     pub opened_s: Option<f64>,
 }

@@ -17,7 +17,7 @@ pub enum Problem<'a> {
     },
     /// The engine took no writes for a while: the disk was full, or it had been made read-only.
     LackedWrites,
-    /// The subject answers wrongly.
+    /// The subject fails conformance.
     Conformance(&'a Conformance),
     /// The stored data is wrong.
     Audit(&'a Audit),
@@ -83,7 +83,7 @@ impl Problem<'_> {
             Problem::Failed { defects: [first, ..], .. } => format!("calls broke the contract: {first}"),
             Problem::Failed { .. } => "it failed".to_owned(),
             Problem::LackedWrites => "the engine took no writes for a while".to_owned(),
-            Problem::Conformance(found) => format!("it answers wrongly: {}", found.sentence),
+            Problem::Conformance(found) => format!("it failed conformance: {}", found.sentence),
             Problem::Audit(audit) => format!("the audit `{}` failed: {}", audit.full_name(), audit.sentence),
             Problem::Ledger(found) => format!("the audit of `{}` failed: {}", found.name, found.sentence),
             Problem::Input(input) => format!("the share of `{}` among its inputs is wrong", input.name),

@@ -119,7 +119,7 @@ pub struct Plan {
     pub generator_threads: u32,
     /// When calls become due.
     pub arrivals: Arrivals,
-    /// The stages that the measured interval is made of; empty where its rate is one.
+    /// The stages that the window is made of; empty where its rate is one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<Stage>,
     /// Which kinds of call were asked for, and how many of each, in the order of reports; empty where that was left to the
@@ -134,12 +134,12 @@ pub struct Plan {
     /// How long it may get where it goes on until the engine has settled, in seconds; nothing where it may not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup_max_s: Option<f64>,
-    /// Planned length of the measured interval in seconds.
+    /// Planned length of the window in seconds.
     pub measured_s: f64,
-    /// Set where the measured interval is in several parts, between which other subjects made calls on the same data.
+    /// Set where the window is in several parts, between which other subjects made calls on the same data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<Rounds>,
-    /// So many calls were to be made in the measured interval, which ends with them if that is earlier; nothing where any
+    /// So many calls were to be made in the window, which ends with them if that is earlier; nothing where any
     /// number was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<u64>,
@@ -155,7 +155,7 @@ pub struct Plan {
     pub deferred: bool,
 }
 
-/// The rounds of a measured interval.
+/// The rounds of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rounds {
@@ -294,7 +294,7 @@ pub struct Data {
     pub mount_options: Option<String>,
     /// Whether the engine is on another machine, by its address.
     pub remote: bool,
-    /// Checksum of the loaded rows; `null` if another kit loaded them.
+    /// Checksum of the loaded rows; `null` if another tool loaded them.
     pub checksum: Option<String>,
     /// The kit that loaded them, with its version: `stackmark 0.1.0`.
     pub loaded_by: String,
@@ -302,7 +302,7 @@ pub struct Data {
     pub hottest_rows: Option<u64>,
     /// Whether foreign keys are declared; `null` where it is not known.
     pub references: Option<bool>,
-    /// In what the tables of another kit differ from ours, one sentence each.
+    /// In what the tables of another tool differ from ours, one sentence each.
     pub tool_notes: Vec<String>,
     /// What each store holds at the start, in order, where there are several; the figures above are of all of them. Empty where
     /// there is one.
@@ -326,7 +326,7 @@ pub struct StoreData {
     pub rows: u64,
     /// Its bytes on disk; `null` where the engine does not report.
     pub bytes: Option<u64>,
-    /// Checksum of its loaded rows; `null` if another kit loaded them.
+    /// Checksum of its loaded rows; `null` if another tool loaded them.
     pub checksum: Option<String>,
 }
 
@@ -355,7 +355,7 @@ pub struct Machine {
     pub smt: Option<String>,
     /// When memory comes in huge pages unasked: `always`, `madvise`, `never`; `null` where it is not known.
     pub huge_pages: Option<String>,
-    /// Share of CPU time, 0 to 1, that the hypervisor gave to others during the measured interval.
+    /// Share of CPU time, 0 to 1, that the hypervisor gave to others during the window.
     pub steal_share: Option<f64>,
     /// Share of CPU time, 0 to 1, taken by processes that are no part of the trial; without what the kernel's writeback
     /// and journals took where [`super::Trial::writeback`] tells it.

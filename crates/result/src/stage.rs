@@ -3,7 +3,7 @@
 use super::{CallCounts, Quantiles};
 use serde::{Deserialize, Serialize};
 
-/// A part of the measured interval as it was asked for.
+/// A part of the window as it was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
@@ -31,7 +31,7 @@ impl Stage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StageTally {
-    /// When it began, in seconds from the beginning of the measured interval.
+    /// When it began, in seconds from the beginning of the window.
     pub t_s: f64,
     /// What was asked for.
     pub stage: Stage,

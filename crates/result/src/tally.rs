@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Tally {
     /// Where every due call went.
     pub call_counts: CallCounts,
-    /// Calls that committed in the measured interval, whenever they were due, a second.
+    /// Calls that committed in the window, whenever they were due, a second.
     pub rate_per_s: Interval,
     /// Times, one entry for each class of outcome that occurred.
     pub latency: Vec<Latency>,
@@ -54,7 +54,7 @@ impl Interval {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallCounts {
-    /// Calls that became due in the measured interval.
+    /// Calls that became due in the window.
     pub due: u64,
     /// Calls that a worker began.
     pub started: u64,
@@ -372,7 +372,7 @@ impl Budget {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Slice {
-    /// Where it begins, in seconds from the start of the measured interval; negative in the warm-up.
+    /// Where it begins, in seconds from the start of the window; negative in the warm-up.
     pub t_s: f64,
     /// How long it is in seconds.
     pub duration_s: f64,

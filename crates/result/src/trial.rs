@@ -26,13 +26,13 @@ pub struct Trial {
     pub data: Data,
     /// The machine it ran on.
     pub machine: Machine,
-    /// Real length of the warm-up in seconds, where it went on until the engine had settled; where the measured interval is in
+    /// Real length of the warm-up in seconds, where it went on until the engine had settled; where the window is in
     /// rounds, of all times in which nothing was counted. See [`Trial::warmed_s`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup_s: Option<f64>,
-    /// Real length of the measured interval in seconds.
+    /// Real length of the window in seconds.
     pub measured_s: f64,
-    /// The parts of the measured interval, where it has several, in their order.
+    /// The parts of the window, where it has several, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<Round>,
     /// The number to remember.
@@ -41,7 +41,7 @@ pub struct Trial {
     pub overall: Tally,
     /// What was asked for and what was left waiting; `null` before the first call.
     pub demand: Option<Demand>,
-    /// Each stage of the measured interval, where it has any.
+    /// Each stage of the window, where it has any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageTally>,
     /// Each kind of call, in the order of reports.
@@ -109,7 +109,7 @@ pub struct Trial {
     pub notes: Vec<String>,
 }
 
-/// A part of a measured interval, between which other subjects made calls.
+/// A part of a window, between which other subjects made calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Round {
@@ -140,7 +140,7 @@ impl Trial {
         self.warmup_s.unwrap_or(self.plan.warmup_s)
     }
 
-    /// Calls of all kinds that committed in the measured interval, whenever they were due: what costs are divided by.
+    /// Calls of all kinds that committed in the window, whenever they were due: what costs are divided by.
     pub fn committed(&self) -> f64 {
         match &self.turn {
             Some(turn) => turn.committed as f64,
@@ -336,7 +336,7 @@ impl Headline {
 #[serde(deny_unknown_fields)]
 pub struct Deferred {
     pub kind: String,
-    /// Calls queued in the measured interval.
+    /// Calls queued in the window.
     pub queued: u64,
     pub done: u64,
     /// Of these, not done because they failed.
@@ -406,11 +406,11 @@ pub struct Settled {
 pub struct Settlement {
     /// The kind of the calls: `cross-transfer`.
     pub kind: String,
-    /// From when they were acknowledged, in the measured interval, until they had come to their end; to 0.1 ms.
+    /// From when they were acknowledged, in the window, until they had come to their end; to 0.1 ms.
     pub times: Quantiles,
     /// Of these, undone in the end.
     pub undone: u64,
-    /// What had been acknowledged and had not come to its end, after each second of the measured interval.
+    /// What had been acknowledged and had not come to its end, after each second of the window.
     pub backlog: Vec<u64>,
 }
 

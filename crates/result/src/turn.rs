@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turn {
-    /// The end of the time before it, in seconds from the start of the measured interval.
+    /// The end of the time before it, in seconds from the start of the window.
     pub from_s: f64,
     /// The begin of the time after it.
     pub to_s: f64,

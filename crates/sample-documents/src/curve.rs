@@ -20,8 +20,8 @@ pub fn sweep() -> Document {
         let mut trial = slim(1.0);
         trial.plan.clients = load as u32;
         let idle = format!(
-            "no observed resource was saturated (generator 0.1 of 8 cores): this is the speed of {load} clients, not a \
-             maximum throughput"
+            "no observed resource was saturated (generator 0.1 of 8 cores): throughput is limited by {load} clients \
+             and is not a maximum"
         );
         judged(&mut trial, load >= 4.0, &idle);
         // No two trials are alike.

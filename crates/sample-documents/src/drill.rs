@@ -56,12 +56,13 @@ fn fault(component: &str, action: FaultAction, after_s: f64, first_commit_s: f64
         first_commit_s: Some(first_commit_s),
         longest_s: first_commit_s + 0.05,
         calls: DrillCalls {
-            started: committed + refused + 2,
+            started: committed + refused + 3,
             committed,
             declined: 0,
             conflicts: 0,
             refused,
             in_doubt: 2,
+            defects: 1,
         },
         line,
         without_answer: [

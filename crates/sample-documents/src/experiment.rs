@@ -1,8 +1,8 @@
 //! A sample experiment: what embedding the database gives, twelve variants in five blocks. Every verdict occurs in it, one
 //! variant is invalid and one never started.
 
+use super::checks;
 use super::trial::{direct, document, engine_trial, through_http};
-use super::vouchers;
 use judge::rules;
 use measure::{Better, Terms};
 use result::{
@@ -152,7 +152,7 @@ pub fn experiment() -> Document {
             variants[*index].trials[block] = Some(trials.len());
             let mut trial = trial_of(&sketches[*index], block, *index);
             if *index == INVALID && block >= 3 {
-                vouchers::fail(&mut trial.audits);
+                checks::fail(&mut trial.audits);
             }
             trials.push(trial);
         }
@@ -277,7 +277,7 @@ fn comparison(
         sentence: format!("{} {words}.", sketch.name),
     };
     if let (true, Some(effect)) = (words.is_empty(), comparison.effect()) {
-        comparison.sentence = format!("{}.", result::words::capital(&effect));
+        comparison.sentence = format!("{}.", result::text::capital(&effect));
     }
     comparison
 }

@@ -160,7 +160,7 @@ fn comparison(metric: &Metric, variants: &[Variant], trials: &[Trial], index: us
         sentence: "Inconclusive at ±2.0 %.".to_owned(),
     };
     if let (Verdict::Better | Verdict::Worse, Some(effect)) = (comparison.verdict, comparison.effect()) {
-        comparison.sentence = format!("{}.", result::words::capital(&effect));
+        comparison.sentence = format!("{}.", result::text::capital(&effect));
     }
     comparison
 }

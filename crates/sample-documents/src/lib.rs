@@ -2,6 +2,7 @@
 //! budgets sum, percentiles follow from the spectrum, clients = rate × response time.
 
 mod busy;
+mod checks;
 mod clocked;
 mod comparison;
 mod curve;
@@ -11,7 +12,6 @@ mod groups;
 mod history;
 mod shape;
 mod trial;
-mod vouchers;
 
 pub use busy::busy_trial;
 pub use comparison::{compared, compared_mut, comparison, in_turn, redraw, two_metrics};

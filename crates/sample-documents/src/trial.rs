@@ -1,7 +1,7 @@
 //! Sample trials.
 
+use super::checks;
 use super::shape::{Hump, quantiles, spectrum};
-use super::vouchers;
 use model::random::Random;
 use result::{
     AllDue, Arrivals, Budget, CallCounts, CallWork, Check, Class, Data, Deferred, Demand, Disk, Document,
@@ -33,7 +33,7 @@ pub fn long_trial() -> Document {
 /// The same with a failed audit and a defect.
 pub fn failed_trial() -> Document {
     let mut trial = direct(1.0, 60);
-    vouchers::fail(&mut trial.audits);
+    checks::fail(&mut trial.audits);
     trial.state = State::Failed;
     trial.failure = Some("a defect ended the trial after 41 s".to_owned());
     trial.defects = vec!["new-order: total 120.04 is not the sum of its lines".to_owned()];
@@ -202,7 +202,7 @@ pub(super) fn document(id: &str, kind: RunKind, trials: Vec<Trial>) -> Document 
     }
 }
 
-/// A direct trial; `pace` scales its speed, `seconds` is the measured interval.
+/// A direct trial; `pace` scales its speed, `seconds` is the window.
 pub(super) fn direct(pace: f64, seconds: u32) -> Trial {
     make("tpcc/sqlite/rusqlite", stack(), pace, seconds, 0.0)
 }
@@ -327,11 +327,11 @@ fn make(subject: &str, stack: Stack, pace: f64, seconds: u32, http_ns: f64) -> T
         overall,
         kinds,
         settled: None,
-        audits: vouchers::audits(),
-        ledger: vouchers::ledger(new_orders, payments),
-        inputs: vouchers::inputs(committed),
-        conformance: vouchers::conformance(),
-        rules: vouchers::rules(),
+        audits: checks::audits(),
+        ledger: checks::ledger(new_orders, payments),
+        inputs: checks::inputs(committed),
+        conformance: checks::conformance(),
+        rules: checks::rules(),
         ..Trial::default()
     }
 }

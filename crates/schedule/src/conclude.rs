@@ -6,7 +6,7 @@ use crate::inconclusive::Inconclusive;
 use crate::metric::Measured;
 use crate::plan::{Arm, Criterion, Experiment};
 use measure::{Observed, ObservedBlock, Terms};
-use result::words::capital;
+use result::text::capital;
 use result::{
     AdjustedRatio, Block, BlockTrial, Comparison, Interval, Noise, Party, Side, SpeedProbe, State, Trial,
     VariantState, Verdict,

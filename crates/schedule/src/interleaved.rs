@@ -7,7 +7,7 @@ use crate::plan::{Arm, BLOCKS_BEFORE_LOOKS, Experiment, Variant};
 use crate::{CompletedTrials, Next, PlannedTrial, Schedule};
 use anyhow::{Result, bail};
 use measure::Design;
-use result::words::seconds;
+use result::text::seconds;
 use result::{Comparison, Document, RunKind, Setting, Spent, State, Trial, VariantState};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

@@ -14,7 +14,7 @@ use anyhow::{Result, bail};
 use judge::search::{self, SearchEnd};
 use measure::Totals;
 use model::Nanos;
-use result::words::seconds;
+use result::text::seconds;
 use result::{Document, RunKind, Search, Step, Trial};
 use serde::{Deserialize, Serialize};
 use workload::Benchmark;

@@ -55,7 +55,7 @@ impl Objective {
             "{} takes {needed:.0} calls to know, and {} at about {per_s:.0} calls/s give {have:.0}\nhint: use --duration \
              {:.0}s or longer",
             name(limit),
-            result::words::seconds(measured.as_secs_f64()),
+            result::text::seconds(measured.as_secs_f64()),
             seconds.ceil()
         ))
     }

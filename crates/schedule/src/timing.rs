@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use deploy::Spec;
 use measure::BLOCKS_MIN;
 use model::Nanos;
-use result::words::seconds;
+use result::text::seconds;
 
 /// Blocks of a plan that is made to fit a time, where that is long enough.
 const BLOCKS: u32 = 5;
@@ -108,14 +108,14 @@ impl Experiment {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::plan::{Criterion, Variant};
     use deploy::{EngineOptions, RelayOptions};
     use sql::Dialect;
 
     /// A subject directly and through HTTP, in turn or not.
-    fn pair(in_turn: bool) -> Experiment {
+    pub(crate) fn pair(in_turn: bool) -> Experiment {
         let variant = |name: &str, subject: &str, base| Variant {
             name: name.into(),
             subject: subject.into(),

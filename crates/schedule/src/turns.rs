@@ -5,7 +5,7 @@ use anyhow::Result;
 use deploy::{Spec, subjects};
 use drive::{Arrivals, Rounds};
 use model::Nanos;
-use result::words::capital;
+use result::text::capital;
 
 /// Length of the window of a round: shorter than the time in which the speed of a machine wanders, some ten seconds, and long enough
 /// to count thousands of calls.
@@ -151,6 +151,61 @@ fn why_whole(variant: &Variant) -> Result<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::timing::tests::pair;
+    use deploy::EngineOptions;
+    use drive::{RatePerSecond, Stage};
+    use sql::Dialect;
+
+    /// What is noted of a pair whose variants are changed.
+    fn why(change: impl Fn(&mut Experiment)) -> String {
+        let mut experiment = pair(false);
+        change(&mut experiment);
+        experiment.alternate().unwrap();
+        let is_whole = |variant: &Variant| variant.plan.rounds.is_none();
+        assert_eq!(experiment.variants.iter().all(is_whole), !experiment.notes.is_empty());
+        assert_eq!(experiment.variants.iter().any(is_whole), !experiment.notes.is_empty());
+        experiment.notes.concat()
+    }
+
+    #[test]
+    fn whole_trials_have_their_reason() {
+        assert_eq!(why(|_| {}), "");
+        let both = |change: fn(&mut Variant), reason: &str| {
+            let found = why(|experiment| experiment.variants.iter_mut().for_each(change));
+            assert!(found.contains(reason), "{found}");
+            // Of one of them it is a reason for both.
+            let found = why(|experiment| change(&mut experiment.variants[1]));
+            assert!(found.contains(reason), "{found}");
+        };
+        both(|variant| variant.plan.arrivals = Arrivals::Paced, "clients that think between their calls");
+        let rate = RatePerSecond(100.0);
+        let stage = move || Stage { length: Nanos::from_secs(12), from: rate, to: rate };
+        let staged = why(|experiment| {
+            experiment.variants.iter_mut().for_each(|variant| variant.plan.stages = vec![stage()]);
+        });
+        assert!(staged.contains("the rate changes with time"), "{staged}");
+        both(|variant| variant.plan.calls = Some(100), "the window ends with a number of calls");
+        both(|variant| variant.through_checkpoints = true, "checkpoints of its own");
+        both(|variant| variant.whole = true, "whole trials were asked for");
+        let over_two = |experiment: &mut Experiment, style: &str| {
+            experiment.workload = "transfer".into();
+            for (variant, how) in experiment.variants.iter_mut().zip(["rusqlite", "axum+rusqlite"]) {
+                variant.subject = format!("transfer/sqlite/{how}{style}");
+                variant.spec = Spec::of_wishes(Dialect::Sqlite, 2, &[], &EngineOptions::default());
+            }
+        };
+        let settles = why(|experiment| over_two(experiment, "/saga"));
+        assert!(settles.contains("what calls leave to be done later"), "{settles}");
+        let crosses = why(|experiment| over_two(experiment, ""));
+        assert!(crosses.contains("calls over several stores"), "{crosses}");
+        let rare = why(|experiment| experiment.criteria[0].metric = "new-order.p99.9".into());
+        assert!(rare.contains("the p99.9 is of rare events"), "{rare}");
+        let apart = why(|experiment| {
+            experiment.variants[1].spec =
+                Spec::of_wishes(Dialect::Postgres, 1, &[], &EngineOptions::default());
+        });
+        assert!(apart.contains("their engines or their data differ"), "{apart}");
+    }
 
     #[test]
     fn rounds_are_an_even_number_of_short_windows() {

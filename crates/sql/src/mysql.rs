@@ -1,7 +1,7 @@
 //! What every MySQL adapter shares: what an error number means, and what an acknowledged commit survives.
 
 use crate::{ServerUrl, encryption};
-use model::{Conflict, DefectKind, Doubt, Durability, Fault, OpenError, Refusal, Said, Tier};
+use model::{Conflict, DefectKind, Doubt, Durability, EngineMessage, Fault, OpenError, Refusal, Tier};
 
 /// The setting of a private MariaDB that makes it a Galera cluster of so many nodes, all of which have all data.
 pub const GALERA: &str = "stackmark.galera";
@@ -167,11 +167,11 @@ pub fn fault(code: u16, at_commit: bool, message: &str) -> Fault {
         // Read-only: ER_OPTION_PREVENTS_STATEMENT, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, ER_OPEN_AS_READONLY,
         // ER_READ_ONLY_MODE, ER_INNODB_READ_ONLY. Full: ER_DISK_FULL, ER_RECORD_FILE_FULL, ER_TEMP_FILE_WRITE_FAILURE.
         1290 | 1792 | 1036 | 1836 | 1874 | 1021 | 1114 | 1878 => {
-            Fault::Refused(Refusal::Unwritable(Said::of(message)))
+            Fault::Refused(Refusal::Unwritable(EngineMessage::of(message)))
         }
         // ER_ERROR_ON_WRITE, ER_GET_ERRNO, ER_CANT_CREATE_FILE: they name the system's error, 28 of a full disk.
         1004 | 1026 | 1030 if message.contains("No space left") || message.contains("error 28") => {
-            Fault::Refused(Refusal::Unwritable(Said::of(message)))
+            Fault::Refused(Refusal::Unwritable(EngineMessage::of(message)))
         }
         // ER_NOT_KEYFILE, ER_CRASHED_ON_USAGE, ER_TABLE_CORRUPT; and ER_SIGNAL_EXCEPTION, by which a procedure of ours
         // says that a row is not there: the stored data is broken.

@@ -2,7 +2,7 @@
 //! durability that a server's settings promise.
 
 use crate::{Isolation, ServerUrl, encryption};
-use model::{Conflict, DefectKind, Doubt, Durability, Fault, OpenError, Refusal, Said, Tier};
+use model::{Conflict, DefectKind, Doubt, Durability, EngineMessage, Fault, OpenError, Refusal, Tier};
 
 /// Settings of a server that may change a figure, in the order of reports: what every adapter reads back.
 pub const SETTINGS: [&str; 21] = [
@@ -61,7 +61,7 @@ pub fn fault(sqlstate: &str, at_commit: bool, message: &str) -> Fault {
         // undone, and repeating it is safe, though it may well time out again. The retry policy bounds that.
         "55P03" | "57014" => Fault::Conflict(Conflict::Busy),
         // A server in recovery or set to read-only.
-        "25006" => Fault::Refused(Refusal::Unwritable(Said::of(message))),
+        "25006" => Fault::Refused(Refusal::Unwritable(EngineMessage::of(message))),
         // Too many connections; starting up or shutting down: no one was let in.
         "53300" | "57P03" => Fault::Refused(Refusal::Unreachable),
         // The server ended a session that was idle outside of any transaction (`idle_session_timeout`): what it was sent at that moment
@@ -74,10 +74,10 @@ pub fn fault(sqlstate: &str, at_commit: bool, message: &str) -> Fault {
             // Connection exceptions.
             "08" => lost(at_commit),
             // Disk full, out of memory, a limit of the configuration.
-            "53" => Fault::Refused(Refusal::Unwritable(Said::of(message))),
+            "53" => Fault::Refused(Refusal::Unwritable(EngineMessage::of(message))),
             // Errors of the system, input and output above all.
             "58" if at_commit => Fault::InDoubt(Doubt::CommitUnanswered),
-            "58" => Fault::Refused(Refusal::Unwritable(Said::of(message))),
+            "58" => Fault::Refused(Refusal::Unwritable(EngineMessage::of(message))),
             _ => defect(DefectKind::Engine),
         },
     }

@@ -2,7 +2,7 @@
 
 use crate::path;
 use crate::storage::{self, Storage};
-use model::{Conflict, DefectKind, Doubt, Durability, Fault, Refusal, Said, Tier};
+use model::{Conflict, DefectKind, Doubt, Durability, EngineMessage, Fault, Refusal, Tier};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -306,9 +306,9 @@ pub fn fault(code: i32, at_commit: bool, message: &str) -> Fault {
         (_, BUSY_SNAPSHOT) => Fault::Conflict(Conflict::Serialization),
         (BUSY | LOCKED | INTERRUPT, _) => Fault::Conflict(Conflict::Busy),
         // Full is found before the commit record is written, so nothing was applied.
-        (FULL | READONLY | CANTOPEN, _) => Fault::Refused(Refusal::Unwritable(Said::of(message))),
+        (FULL | READONLY | CANTOPEN, _) => Fault::Refused(Refusal::Unwritable(EngineMessage::of(message))),
         (IOERR, _) if at_commit => Fault::InDoubt(Doubt::CommitUnanswered),
-        (IOERR, _) => Fault::Refused(Refusal::Unwritable(Said::of(message))),
+        (IOERR, _) => Fault::Refused(Refusal::Unwritable(EngineMessage::of(message))),
         (CORRUPT | NOTADB, _) => Fault::defect(DefectKind::BadData, format!("SQLite {code}: {message}")),
         _ => Fault::defect(DefectKind::Engine, format!("SQLite {code}: {message}")),
     }

@@ -7,7 +7,7 @@ use std::fmt;
 pub enum Value {
     Null,
     Int(i64),
-    /// A number with a fraction: means and shares, and money in other kits' databases.
+    /// A number with a fraction: means and shares, and money in other tools' databases.
     Real(f64),
     Text(String),
 }

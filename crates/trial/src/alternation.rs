@@ -32,6 +32,8 @@ const WARM_SHARE: u64 = 4;
 const SETTLE_CALLS: f64 = 20.0;
 /// The longest that this may take.
 const SETTLE_MAX: Nanos = Nanos::from_secs(5);
+/// Calls that take longer than this to end after their round hold up the next side, and the report says so.
+const DRAIN_NOTED: Nanos = Nanos::from_secs(1);
 /// Partial results are written between two turns, this far apart.
 const WRITE_EVERY: Nanos = Nanos::from_secs(10);
 
@@ -54,6 +56,8 @@ struct Party<'j, 'a, W: Driven> {
     settle: Nanos,
     /// How long it has made calls that are not counted.
     uncounted: Nanos,
+    /// The longest that calls took to end after a round.
+    drained: Nanos,
     /// All of its rounds so far.
     whole: Option<drive::Trial<W>>,
     /// When each of its windows opened, since the first turn began, and the rate in it.
@@ -295,6 +299,7 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
             server,
             settle,
             uncounted: Nanos::ZERO,
+            drained: Nanos::ZERO,
             whole: None,
             rounds: Vec::new(),
             failure: None,
@@ -311,6 +316,8 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
         let stop = observer.stop.clone();
         let ran = self.generator.round(round, &|| W::new_ledger(size), &stop, observer);
         (self.server, self.failure) = (observer.server.take(), observer.failure.take());
+        let drained = observer.closed.map_or(Nanos::ZERO, |closed| observer.clock.now() - closed);
+        self.drained = self.drained.max(drained);
         let trial = match ran {
             Ok(trial) => trial,
             Err(error) => {
@@ -401,6 +408,12 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
         let is_cut = self.failure.is_none() && self.rounds.len() < planned;
         trial.rounds = self.rounds;
         trial.audits.extend(closing);
+        if self.drained > DRAIN_NOTED {
+            trial.notes.push(format!(
+                "calls of a round took up to {:.1} s to end after it: the next turn began later, and they count for this side",
+                self.drained.as_secs_f64()
+            ));
+        }
         let claims = match self.whole {
             Some(whole) => {
                 let whole = drive::Trial { interrupted: whole.interrupted || is_cut, ..whole };
@@ -469,6 +482,7 @@ impl Turns<'_> {
                 clock: self.clock,
                 since: first_ns,
                 opened: Nanos::ZERO,
+                closed: None,
                 party: party.number,
                 stop: Stop::new(),
                 interrupt: self.interrupt,
@@ -536,6 +550,8 @@ struct TurnWatch<'a> {
     since: Nanos,
     /// When this one's window opened, counted from then.
     opened: Nanos,
+    /// When it closed.
+    closed: Option<Nanos>,
     party: usize,
     stop: Stop,
     interrupt: &'a Interrupt,
@@ -568,6 +584,7 @@ impl<W: Driven> Observer<W> for TurnWatch<'_> {
     }
 
     fn closed(&mut self) {
+        self.closed = Some(self.clock.now());
         self.watch.close_window();
     }
 

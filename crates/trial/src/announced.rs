@@ -2,8 +2,8 @@
 
 use crate::Job;
 use crate::destination::Recorded;
-use crate::own::Own;
 use crate::relaying::Relayed;
+use crate::server_admin::ServerAdmin;
 use crate::settle;
 use crate::validate;
 use anyhow::Result;
@@ -45,7 +45,7 @@ impl<W: Driven> Job<'_, W> {
             trial.ledger = W::ledger_checks(before, &stored, claims);
             // What it says of its store, it would say of these too.
             trial.ledger.extend(W::reasons(claims, Dialect::Sqlite)?.as_ref().map(unchecked_reasons));
-            trial.notes.push(Own::NOTE.into());
+            trial.notes.push(ServerAdmin::NOTE.into());
             return Ok(());
         }
         let checked = validate::after(

@@ -10,7 +10,7 @@ use deploy::subjects::{self, Subject};
 use deploy::{Databases, Deployment, Interrupt, Private, ServerSettings, Spec};
 use measure::Monotonic;
 use model::Clock;
-use result::words::seconds;
+use result::text::seconds;
 use result::{Check, Conformance, Document, RunKind, ShortLine, Spent, Trial};
 use schedule::PlannedTrial;
 use schedule::plan::Variant;
@@ -38,7 +38,7 @@ pub struct Prepared {
     /// The version of its engine, as that says itself to our sessions; nothing where a server that is not ours tells it in trials:
     /// it may have another SQLite in it.
     pub engine_version: Option<String>,
-    /// Of the loaded rows; nothing where another kit has loaded them.
+    /// Of the loaded rows; nothing where another tool has loaded them.
     pub checksum: Option<String>,
     conformance: Conformance,
     server: ServerSettings,
@@ -94,7 +94,7 @@ impl<'a, W: Driven> TrialRunner<'a, W> {
     /// Loads the data of the variant unless that is done, and holds the variant to the workload.
     ///
     /// # Errors
-    /// The variant cannot be measured: its engine is not there or does not start, a setting is wrong, it answers wrongly.
+    /// The variant cannot be measured: its engine is not there or does not start, a setting is wrong, it fails conformance.
     /// Other variants may well be; unless the user has interrupted.
     pub fn prepare(&mut self, variant: &Variant) -> Result<Prepared> {
         let subject = subjects::find(&variant.subject)?;
@@ -124,7 +124,7 @@ impl<'a, W: Driven> TrialRunner<'a, W> {
         self.spent.check_s += clock.now().as_secs_f64();
         if conformance.check == Check::Failed {
             let mismatch = conformance.mismatches.first().map_or("", String::as_str);
-            bail!("it answers wrongly: {mismatch}");
+            bail!("it failed conformance: {mismatch}");
         }
         let checksum = ready.template.databases.checksum();
         Ok(Prepared { subject, engine_version, checksum, conformance, server, deployed: index })

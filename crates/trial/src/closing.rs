@@ -164,7 +164,7 @@ impl<W: Driven> Closing<'_, W> {
                     differences.extend(wrong.map(|wrong| format!("{wrong}; asked again: {fault}")));
                     return Err(format!("the subject does not answer: {fault}"));
                 }
-                (_, Err(fault)) => return Err(format!("our own session does not answer: {fault}")),
+                (_, Err(fault)) => return Err(format!("Stackmark's own session does not answer: {fault}")),
                 _ => {}
             }
             // Once more, for the whole of both.

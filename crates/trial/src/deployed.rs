@@ -123,7 +123,7 @@ impl<W: Driven> Ready<W> {
         };
         let clock = Monotonic::start();
         let audits = validate::before(&databases, reporter, interrupt)?;
-        // A database of another kit is held to all of it too: its copies are measured against each other.
+        // A database of another tool is held to all of it too: its copies are measured against each other.
         if let Some(audit) = validate::forbids::<W>(&audits, false) {
             bail!("data audit failed before the first trial ({}): {}", audit.full_name(), audit.sentence);
         }

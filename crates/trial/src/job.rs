@@ -7,11 +7,11 @@ use crate::follow::Follow;
 use crate::headline::{described, fill, nothing_completed};
 use crate::last_answer::{AtLast, LastAnswer, hold_to};
 use crate::lookups::Lookups;
-use crate::own::Own;
 use crate::processes::Throttling;
 use crate::reach::{gone, of_server, reach, reach_started};
 use crate::relaying::{RelayProcess, Relayed};
 use crate::reporter::RunReporter;
+use crate::server_admin::ServerAdmin;
 use crate::settle;
 use crate::validate;
 use admin::store;
@@ -25,7 +25,7 @@ use result::{Conformance, Document, MachineSpeed, Role, Settled, SpeedAround, St
 use std::cell::Cell;
 use std::sync::Arc;
 use targets::{Driven, Sampled, TrialTarget};
-use workload::Streams;
+use workload::{KEYS_KEPT, Streams};
 
 /// The note of a trial whose window opened although the log of a commit still changed.
 pub(crate) const UNSETTLED: &str =
@@ -48,7 +48,7 @@ pub struct Job<'a, W: Driven> {
     /// Whether the data can be looked at: not if only a URL is known.
     pub audited: bool,
     /// A server at `url` that looks at its own data where we cannot.
-    pub own: Option<&'a Own>,
+    pub own: Option<&'a ServerAdmin>,
     /// Written as it goes.
     pub folder: &'a Folder,
     /// Seconds that the audits after the trial have taken.
@@ -436,6 +436,7 @@ impl<W: Driven> Job<'_, W> {
             begin: i64::try_from(run / 1_000_000_000).ok(),
             // Answers to other processes are not known here.
             lossy: self.part.is_some(),
+            outlasts_keys: self.plan.warmup_longest() + self.plan.measured > KEYS_KEPT,
         }
     }
 

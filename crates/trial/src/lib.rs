@@ -22,17 +22,17 @@ mod lock;
 mod lookups;
 mod merge;
 mod moments;
-mod own;
 mod parts;
 mod processes;
 mod reach;
 mod relaying;
 mod reporter;
+mod resumed_trials;
 mod run_state;
 mod runner;
+mod server_admin;
 mod settle;
 mod steady;
-mod stored;
 mod validate;
 
 pub use bench::TrialRunner;
@@ -41,16 +41,16 @@ pub use destination::{Arrived, Destination, Recorded};
 pub use folder::{ClaimsFile, Folder, document, read_claims};
 pub use job::{Before, EndEarly, Job, PartOfRun, is_empty};
 pub use lock::{MachineLock, hold};
-pub use merge::{Given, GivenPart};
-pub use own::Own;
+pub use merge::{PartResult, PartResults};
 pub use parts::{ClockOffset, PART_FILE, PartFile, Seat, SharedHead, SharedPlan, head, part_file, read_part};
 pub use processes::roles;
 pub use reach::{of_server, reach};
 pub use reporter::{RunReporter, SliceView, TrialReporter};
+pub use resumed_trials::{is_of_plan, machine_difference};
 pub use run_state::{RunContext, RunState, SavedPlan};
 pub use runner::{FinishedRun, begin, resume};
+pub use server_admin::ServerAdmin;
 pub use settle::{Interval, finish, settle};
-pub use stored::{is_of_plan, machine_difference};
 pub use validate::{
     After, Asking, after, audits, before, conformance, evidence, forbids, ledger, no_conformance,
     own_conformance, reachable,

@@ -22,16 +22,16 @@ use targets::{Driven, TrialTarget};
 const OF_MACHINE: [&str; 3] = ["gap", "noisy-machine", "co-located"];
 
 /// What was given to be put together, one place each.
-pub struct Given<W: Driven> {
+pub struct PartResults<W: Driven> {
     /// The plan that it is about.
     pub plan: SharedPlan<W>,
     /// How many parts there are.
     pub of: u32,
-    pub parts: Vec<GivenPart<W>>,
+    pub parts: Vec<PartResult<W>>,
 }
 
 /// What is at a place that was given.
-pub enum GivenPart<W: Driven> {
+pub enum PartResult<W: Driven> {
     /// What a part of the plan has left.
     Counted(Box<PartFile<W, drive::Trial<W>>>),
     /// A part of it that has left nothing.
@@ -40,13 +40,13 @@ pub enum GivenPart<W: Driven> {
     Foreign { part: u32, why: String },
 }
 
-impl<W: Driven> Given<W> {
+impl<W: Driven> PartResults<W> {
     /// Takes what is at the places, each a part's file or the folder that it is in.
     ///
     /// # Errors
     /// A place has no part of a run, a part is given twice, or parts disagree on how many they are; none of them has left anything.
-    pub fn of(places: &[PathBuf]) -> Result<Given<W>> {
-        let mut parts: Vec<GivenPart<W>> = Vec::new();
+    pub fn of(places: &[PathBuf]) -> Result<PartResults<W>> {
+        let mut parts: Vec<PartResult<W>> = Vec::new();
         let mut unfinished = Vec::new();
         let mut plan: Option<(SharedPlan<W>, u32)> = None;
         let mut stands_on: Option<String> = None;
@@ -64,7 +64,7 @@ impl<W: Driven> Given<W> {
                 None => plan = Some((read.plan.clone(), read.of)),
                 Some((plan, _)) if !is_same(plan, &read.plan)? => {
                     let why = format!("{} is of the plan {}", place.display(), read.plan.id);
-                    parts.push(GivenPart::Foreign { part: read.part, why });
+                    parts.push(PartResult::Foreign { part: read.part, why });
                     continue;
                 }
                 Some((_, of)) if *of != read.of => bail!(
@@ -80,30 +80,29 @@ impl<W: Driven> Given<W> {
                 None => stands_on = Some(stack),
                 Some(first) if *first != stack => {
                     let why = format!("{} ran on {stack}, and others on {first}", place.display());
-                    parts.push(GivenPart::Foreign { part: read.part, why });
+                    parts.push(PartResult::Foreign { part: read.part, why });
                     continue;
                 }
                 Some(_) => {}
             }
-            let twice =
-                |given: &GivenPart<W>| matches!(given, GivenPart::Counted(other) if other.part == read.part);
+            let twice = |given: &PartResult<W>| matches!(given, PartResult::Counted(other) if other.part == read.part);
             if parts.iter().any(twice) {
                 bail!("part {} is given twice; {} is the second", read.part, place.display());
             }
-            parts.push(GivenPart::Counted(Box::new(read)));
+            parts.push(PartResult::Counted(Box::new(read)));
         }
         let (plan, of) =
             plan.context("none of the parts has left anything: there is nothing to put together")?;
         for (id, part, folder) in unfinished {
             parts.push(match id == plan.id {
-                true => GivenPart::Unfinished { part, folder },
+                true => PartResult::Unfinished { part, folder },
                 false => {
                     let why = format!("{} is of the plan {id}", folder.display());
-                    GivenPart::Foreign { part, why }
+                    PartResult::Foreign { part, why }
                 }
             });
         }
-        Ok(Given { plan, of, parts })
+        Ok(PartResults { plan, of, parts })
     }
 }
 
@@ -151,8 +150,8 @@ impl<W: Driven> Job<'_, W> {
     ///
     /// # Errors
     /// The data, or the server, cannot be reached.
-    pub fn merge(&self, given: Given<W>, document: &mut Document) -> Result<usize> {
-        let Given { plan, of, parts } = given;
+    pub fn merge(&self, given: PartResults<W>, document: &mut Document) -> Result<usize> {
+        let PartResults { plan, of, parts } = given;
         let before = Before { conformance: plan.conformance.clone(), audits: plan.audits.clone() };
         let index = self.begin(before, document)?;
         let listed = listed(&parts, of);
@@ -244,10 +243,10 @@ impl<W: Driven> Job<'_, W> {
         }
     }
 
-    fn joined(&self, parts: Vec<GivenPart<W>>) -> Result<Joined<W>> {
+    fn joined(&self, parts: Vec<PartResult<W>>) -> Result<Joined<W>> {
         let counted = parts.into_iter().filter_map(|part| match part {
-            GivenPart::Counted(part) => Some(*part),
-            GivenPart::Unfinished { .. } | GivenPart::Foreign { .. } => None,
+            PartResult::Counted(part) => Some(*part),
+            PartResult::Unfinished { .. } | PartResult::Foreign { .. } => None,
         });
         let mut counted: Vec<_> = counted.collect();
         counted.sort_by_key(|part| part.part);
@@ -278,17 +277,17 @@ fn micros(span: Nanos) -> i64 {
 }
 
 /// What has become of each part, those included that were not given.
-fn listed<W: Driven>(given: &[GivenPart<W>], of: u32) -> Vec<LoadPart> {
+fn listed<W: Driven>(given: &[PartResult<W>], of: u32) -> Vec<LoadPart> {
     let counted = given.iter().filter_map(|part| match part {
-        GivenPart::Counted(part) => Some(part),
-        GivenPart::Unfinished { .. } | GivenPart::Foreign { .. } => None,
+        PartResult::Counted(part) => Some(part),
+        PartResult::Unfinished { .. } | PartResult::Foreign { .. } => None,
     });
     let first = counted.map(|part| part.opened_by_database_us()).min().unwrap_or_default();
     let millis = |micros: i64| micros as f64 / 1e3;
     let mut listed: Vec<LoadPart> = given
         .iter()
         .map(|part| match part {
-            GivenPart::Counted(part) => {
+            PartResult::Counted(part) => {
                 let (state, why) = match &part.trial.failure {
                     Some(why) => (PartState::Failed, Some(why.clone())),
                     None if part.trial.state == State::Interrupted => (PartState::Interrupted, None),
@@ -311,7 +310,7 @@ fn listed<W: Driven>(given: &[GivenPart<W>], of: u32) -> Vec<LoadPart> {
                     opened_s: Some((part.opened_by_database_us() - first) as f64 / 1e6),
                 }
             }
-            GivenPart::Unfinished { part, folder } => LoadPart {
+            PartResult::Unfinished { part, folder } => LoadPart {
                 part: *part,
                 state: PartState::Unfinished,
                 why: Some(format!(
@@ -321,7 +320,7 @@ fn listed<W: Driven>(given: &[GivenPart<W>], of: u32) -> Vec<LoadPart> {
                 )),
                 ..LoadPart::default()
             },
-            GivenPart::Foreign { part, why } => LoadPart {
+            PartResult::Foreign { part, why } => LoadPart {
                 part: *part,
                 state: PartState::Foreign,
                 why: Some(why.clone()),

@@ -32,7 +32,7 @@ pub struct SharedPlan<W: Driven> {
     pub subject: String,
     /// The size of the data.
     pub size: W::Extent,
-    /// Checksum of the loaded rows; nothing where another kit has loaded them.
+    /// Checksum of the loaded rows; nothing where another tool has loaded them.
     pub checksum: Option<String>,
     /// What the load generators do, all together.
     pub plan: drive::Plan,
@@ -69,7 +69,7 @@ pub struct PartFile<W: Driven, D> {
     /// Name of the machine.
     pub host: String,
     pub clock: Option<ClockOffset>,
-    /// When its measured interval opened, in microseconds of Unix time by its own clock.
+    /// When its window opened, in microseconds of Unix time by its own clock.
     pub opened_us: i64,
     /// What was observed.
     pub trial: result::Trial,
@@ -189,7 +189,7 @@ pub fn read_part<W: Driven>(path: &Path) -> Result<PartFile<W, drive::Trial<W>>>
 const CENTURY_US: i64 = 100 * 365 * 86_400 * 1_000_000;
 
 impl<W: Driven> PartFile<W, drive::Trial<W>> {
-    /// When its measured interval opened, in microseconds of Unix time by the clock of the database, or by its own where that has none.
+    /// When its window opened, in microseconds of Unix time by the clock of the database, or by its own where that has none.
     pub(crate) fn opened_by_database_us(&self) -> i64 {
         self.opened_us + self.clock.map_or(0, |clock| clock.offset_us)
     }

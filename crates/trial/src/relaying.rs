@@ -50,7 +50,7 @@ impl Relayed {
         Relayed { messages: None, batches: None, lag, seconds, destination, consumer: None }
     }
 
-    /// Each second from the begin of the measured interval until the last message was acknowledged; nothing where some are still
+    /// Each second from the begin of the window until the last message was acknowledged; nothing where some are still
     /// `pending`: their write times are unknown.
     pub(crate) fn line(&self, within: Interval, pending: u64) -> Vec<PublishedSecond> {
         let (Some((first, ..)), Some((last, ..))) = (self.seconds.first(), self.seconds.last()) else {

@@ -136,19 +136,19 @@ impl SavedPlan {
         })?;
         // The version first: a plan of another version may have other fields.
         let Version { stackmark } = serde_json::from_str(&text).with_context(|| broken(&path))?;
-        let ours = env!("CARGO_PKG_VERSION");
-        if stackmark != ours {
+        let version = env!("CARGO_PKG_VERSION");
+        if stackmark != version {
             bail!(
-                "{} was started by stackmark {stackmark}, and this is {ours}: a run has trials of one version only\n\
+                "{} was started by stackmark {stackmark}, and this is {version}: a run has trials of one version only\n\
                  hint: start a new run",
                 folder.display()
             );
         }
         let head: Head = serde_json::from_str(&text).with_context(|| broken(&path))?;
-        let us = program()?;
-        if head.program != us {
+        let program = program()?;
+        if head.program != program {
             bail!(
-                "{} was started by another build of stackmark {ours} (its program is {}, and this one is {us}): a run has trials of one program only\nhint: resume with the program that started it, or start a new run",
+                "{} was started by another build of stackmark {version} (its program is {}, and this one is {program}): a run has trials of one program only\nhint: resume with the program that started it, or start a new run",
                 folder.display(),
                 head.program
             );

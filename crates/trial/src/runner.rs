@@ -1,14 +1,14 @@
 //! Carries a schedule out: every trial from a restored state, and written down before the next begins.
 
 use crate::bench::{Prepared, TrialRunner};
+use crate::resumed_trials::{self, ResumedTrials, agrees, trials};
 use crate::run_state::{RunContext, RunState};
-use crate::stored::{self, Stored, agrees, trials};
 use crate::{Folder, RunReporter, job, lock};
 use anyhow::{Result, bail};
 use deploy::Interrupt;
 use measure::Monotonic;
 use model::Clock;
-use result::words::seconds;
+use result::text::seconds;
 use result::{Document, Spent, State, Trial};
 use schedule::{CompletedTrials, Next, PlannedTrial, Schedule, Stopped, has_ended};
 use std::marker::PhantomData;
@@ -56,21 +56,22 @@ pub fn resume<W: Driven, S: Schedule<W>>(
     site: &RunContext<'_>,
 ) -> Result<FinishedRun> {
     let schedule = &run_state.plan;
-    let mut stored = stored::read(site.folder, &run_state.id, schedule, &run_state.again)?;
-    if let Some(difference) = stored::machine_difference(&stored.so_far.trials) {
+    let mut stored = resumed_trials::read(site.folder, &run_state.id, schedule, &run_state.again)?;
+    if let Some(difference) = resumed_trials::machine_difference(&stored.so_far.trials) {
         bail!(
             "the trials so far were measured with {difference}: cannot resume on a different machine or kernel\nhint: start a new run"
         );
     }
     let done = stored.so_far.trials.len();
-    stored.notes = stored::announce(&run_state.id, done, schedule.trials(), stored.notes, site.reporter);
+    stored.notes =
+        resumed_trials::announce(&run_state.id, done, schedule.trials(), stored.notes, site.reporter);
     carry_out::<W, S>(run_state, Some(stored), site)
 }
 
 /// Carries out what has not been done yet. `stored` is what a run that was cut off has.
 fn carry_out<W: Driven, S: Schedule<W>>(
     mut run_state: RunState<S>,
-    stored: Option<Stored>,
+    stored: Option<ResumedTrials>,
     site: &RunContext<'_>,
 ) -> Result<FinishedRun> {
     let resumed = stored.is_some();
@@ -134,7 +135,7 @@ struct Runner<'a, W: Driven, S: Schedule<W>> {
 }
 
 impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
-    fn new(run_state: &RunState<S>, stored: &Stored, site: &RunContext<'a>) -> Runner<'a, W, S> {
+    fn new(run_state: &RunState<S>, stored: &ResumedTrials, site: &RunContext<'a>) -> Runner<'a, W, S> {
         let schedule = &run_state.plan;
         let variants = schedule.variants();
         let mut subjects: Vec<&str> = Vec::new();

@@ -57,7 +57,7 @@ pub fn settle<W: Driven>(
     Ok(Some(Settled { pending_first, pending_last, duration_s, max_s, settlement }))
 }
 
-/// The measured interval, in microseconds of Unix time.
+/// The window, in microseconds of Unix time.
 #[derive(Debug, Clone, Copy)]
 pub struct Interval {
     pub(crate) from: i64,

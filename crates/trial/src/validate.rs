@@ -1,7 +1,7 @@
 //! What vouches for a number: conformance before the run, audits of the stored data before and after it.
 
 use crate::reach::{of_server, reach, reach_started};
-use crate::{Folder, Own, RunReporter};
+use crate::{Folder, RunReporter, ServerAdmin};
 use admin::{AuditGroup, AuditQuery, AuditRows, Reading, store};
 use anyhow::{Context, Result, bail};
 use deploy::database::LoadOptions;
@@ -10,7 +10,7 @@ use deploy::{
 };
 use measure::Monotonic;
 use model::{Clock, Nanos, Product, Target, store_name};
-use result::words::capital;
+use result::text::capital;
 use result::{AuditFamily, AuditWhen, Check, Conformance, LedgerCheck};
 use sql::audit::AuditOutcome;
 use sql::{DbUrl, SqliteUrl, Storage};
@@ -89,7 +89,7 @@ pub fn conformance<W: Driven>(
 /// # Errors
 /// The server does not load the data, or cannot be reached.
 pub fn own_conformance<W: Driven>(
-    own: &Own,
+    own: &ServerAdmin,
     url: &str,
     shards: u32,
     reporter: &dyn RunReporter,
@@ -338,7 +338,7 @@ pub fn before<W: Driven>(
     Ok(audits.into_iter().filter(kept).collect())
 }
 
-/// The audit that keeps a run from taking place, if one does. Of data that another kit has loaded only what calls need.
+/// The audit that keeps a run from taking place, if one does. Of data that another tool has loaded only what calls need.
 pub fn forbids<W: Driven>(audits: &[result::Audit], foreign: bool) -> Option<&result::Audit> {
     audits.iter().filter(|audit| audit.check == Check::Failed).find(|audit| {
         W::OF_LOAD.contains(&audit.name.as_str()) || !foreign && audit.family == AuditFamily::Consistency

@@ -1,7 +1,7 @@
 //! What an engine says of the work that a server gives it, without the server's word.
 
 use crate::files;
-use admin::store;
+use admin::{Reading, store};
 use sql::{DbUrl, Dialect};
 use std::path::PathBuf;
 
@@ -51,56 +51,152 @@ pub(crate) fn sessions_of(url: &DbUrl, process: u32) -> Option<u64> {
 
 /// How it shows that what was written has reached the disk.
 pub enum Flushing {
-    /// The engine counts its flushes of the log, those for all databases together: these so far.
-    Counted(u64),
-    /// Whether the engine flushes its log at every commit: a setting that is for all sessions.
-    Always(bool),
+    /// Whether the engine flushes its log at every commit, by a setting that is for all sessions.
+    Always {
+        /// The statement that asks for the setting.
+        asked: &'static str,
+        flushes: bool,
+    },
+    /// How far the log of each engine has been written and flushed.
+    Logged(Vec<Log>),
     /// Pages of these files that are only in memory are counted by the kernel: these now.
     Unwritten(u64),
 }
+
+/// Positions in the log of an engine, in bytes.
+pub struct Log {
+    written: u64,
+    flushed: u64,
+}
+
+/// Where a page of PostgreSQL's log begins, what is written next lies so many bytes, those of a header, behind what has been flushed.
+const LOG_HEADER: u64 = 40;
 
 impl Flushing {
     /// That of two databases together; they are of one engine.
     pub(crate) fn and(self, other: Flushing) -> Flushing {
         match (self, other) {
             (Flushing::Unwritten(these), Flushing::Unwritten(those)) => Flushing::Unwritten(these + those),
-            // Each counts for the whole server, or for one of several.
-            (Flushing::Counted(these), Flushing::Counted(those)) => Flushing::Counted(these + those),
-            (Flushing::Always(these), Flushing::Always(those)) => Flushing::Always(these && those),
-            (one, _) => one,
+            (Flushing::Logged(mut logs), Flushing::Logged(others)) => {
+                logs.extend(others);
+                Flushing::Logged(logs)
+            }
+            (one @ Flushing::Always { flushes: false, .. }, _) => one,
+            (_, other) => other,
+        }
+    }
+
+    /// Whether all that was written at an `earlier` moment, or before, is on the disk now; nothing where that is not seen.
+    pub(crate) fn covers(&self, earlier: &Flushing) -> Option<bool> {
+        match (self, earlier) {
+            (Flushing::Unwritten(pages), _) => Some(*pages == 0),
+            (Flushing::Logged(logs), Flushing::Logged(earlier)) => {
+                let reach = |(now, then): (&Log, &Log)| now.flushed + LOG_HEADER >= then.written;
+                Some(logs.iter().zip(earlier).all(reach))
+            }
+            _ => None,
         }
     }
 }
 
-/// PostgreSQL counts what its sessions have reported, which they do once a second, and only where it flushes by a call of its own.
-/// MariaDB counts no flushes of its log from 10.8 on, and does not let its sessions choose. Of SQLite the kernel knows what has not
-/// been written, on most file systems and from Linux 6.5 on.
-pub(crate) fn flushing_of(url: &DbUrl) -> Option<Flushing> {
-    let count = |query: &str| -> Option<u64> {
-        let rows = store(url).rows(query, &[]).ok()?;
-        u64::try_from(rows.first()?.first()?.int()?).ok()
-    };
-    match url {
-        DbUrl::Sqlite(url) => {
-            let mut files: Vec<PathBuf> = vec![url.path.clone()];
-            for end in ["-wal", "-journal"] {
-                let mut name = url.path.clone().into_os_string();
-                name.push(end);
-                files.push(name.into());
+/// Looks at what has been flushed, over connections that stay open: what an engine flushes by itself is on the disk soon after.
+pub struct FlushReader(Vec<StoreReader>);
+
+enum StoreReader {
+    Files(Vec<PathBuf>),
+    Engine(Box<Reading>),
+}
+
+impl FlushReader {
+    /// Of these databases; nothing where one cannot be reached.
+    pub(crate) fn open<'a>(urls: impl Iterator<Item = &'a DbUrl>) -> Option<FlushReader> {
+        let reader = |url: &DbUrl| match url {
+            DbUrl::Sqlite(url) => {
+                let mut files: Vec<PathBuf> = vec![url.path.clone()];
+                for end in ["-wal", "-journal"] {
+                    let mut name = url.path.clone().into_os_string();
+                    name.push(end);
+                    files.push(name.into());
+                }
+                Some(StoreReader::Files(files))
             }
-            files::unwritten(&files).map(Flushing::Unwritten)
+            DbUrl::Server(_) => Reading::open(url).ok().map(Box::new).map(StoreReader::Engine),
+        };
+        urls.map(reader).collect::<Option<Vec<_>>>().map(FlushReader)
+    }
+
+    /// What is flushed now; nothing where neither engine nor kernel tells.
+    pub(crate) fn look(&mut self) -> Option<Flushing> {
+        let each: Option<Vec<Flushing>> = self.0.iter_mut().map(StoreReader::look).collect();
+        each?.into_iter().reduce(Flushing::and)
+    }
+}
+
+impl StoreReader {
+    /// PostgreSQL says how far its log is written and how far it is flushed; one that flushes nothing may have standbys that do, and then
+    /// nothing is known. MariaDB does not let its sessions choose. Of SQLite the kernel knows what has not been written, on most file
+    /// systems and from Linux 6.5 on.
+    fn look(&mut self) -> Option<Flushing> {
+        let reading = match self {
+            StoreReader::Files(files) => return files::unwritten(files).map(Flushing::Unwritten),
+            StoreReader::Engine(reading) => reading,
+        };
+        let is_mysql = reading.url().dialect() == Dialect::MySql;
+        let mut asked = |query: &str| -> Option<Vec<u64>> {
+            let rows = reading.rows(query).ok()?;
+            rows.first()?.iter().map(|value| u64::try_from(value.int()?).ok()).collect()
+        };
+        if is_mysql {
+            let setting = "select @@global.innodb_flush_log_at_trx_commit";
+            let flushes = matches!(asked(setting)?.first()?, 1 | 3);
+            return Some(Flushing::Always { asked: setting, flushes });
         }
-        DbUrl::Server(server) if server.dialect == Dialect::MySql => {
-            count("select @@global.innodb_flush_log_at_trx_commit in (1, 3)")
-                .map(|is| Flushing::Always(is == 1))
+        let figures = asked(
+            "select case when current_setting('fsync') = 'on' then 1 when current_setting('synchronous_standby_names') = '' then 0 end, \
+             (pg_current_wal_insert_lsn() - '0/0')::bigint, (pg_current_wal_flush_lsn() - '0/0')::bigint",
+        )?;
+        match *figures.as_slice() {
+            [1, written, flushed] => Some(Flushing::Logged(vec![Log { written, flushed }])),
+            [_, ..] => Some(Flushing::Always { asked: "show fsync", flushes: false }),
+            [] => None,
         }
-        DbUrl::Server(_) => {
-            count("select count(*) from pg_settings where name = 'wal_sync_method' and setting like 'f%'")
-                .filter(|flushes| *flushes == 1)?;
-            count("select wal_sync from pg_stat_wal")
-                // From version 18 on.
-                .or_else(|| count("select sum(fsyncs)::bigint from pg_stat_io where object = 'wal'"))
-                .map(Flushing::Counted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn logged(positions: &[(u64, u64)]) -> Flushing {
+        let log = |&(written, flushed): &(u64, u64)| Log { written, flushed };
+        Flushing::Logged(positions.iter().map(log).collect())
+    }
+
+    #[test]
+    fn what_was_written_before_is_flushed_in_each_log() {
+        let at_once = logged(&[(1_000, 1_000), (2_000, 1_500)]);
+        assert_eq!(at_once.covers(&at_once), Some(false));
+        // What has been written since does not matter, nor how far another log is.
+        assert_eq!(logged(&[(9_000, 1_000), (9_000, 2_000)]).covers(&at_once), Some(true));
+        assert_eq!(logged(&[(9_000, 9_000), (9_000, 1_900)]).covers(&at_once), Some(false));
+        // The header of the page that begins there.
+        assert_eq!(logged(&[(1_040, 1_000)]).covers(&logged(&[(1_040, 1_000)])), Some(true));
+        assert_eq!(Flushing::Unwritten(0).covers(&Flushing::Unwritten(7)), Some(true));
+        assert_eq!(Flushing::Unwritten(1).covers(&Flushing::Unwritten(7)), Some(false));
+    }
+
+    #[test]
+    fn of_two_engines_the_one_that_does_not_flush_is_told() {
+        let always = |flushes| Flushing::Always { asked: "", flushes };
+        for both in [
+            always(true).and(always(false)),
+            always(false).and(logged(&[(1, 1)])),
+            logged(&[(1, 1)]).and(always(false)),
+        ] {
+            assert!(matches!(both, Flushing::Always { flushes: false, .. }));
         }
+        assert!(
+            matches!(logged(&[(1, 1)]).and(logged(&[(2, 2)])), Flushing::Logged(logs) if logs.len() == 2)
+        );
     }
 }

@@ -392,7 +392,7 @@ fn judged(found: Result<Conformance, Disagreement>, last: Option<(String, String
                 }
                 Origin::Golden | Origin::Script => vec![
                     rule(GOLDEN, wrong.number.into(), vec![failure]),
-                    Rule::unchecked(RANDOM.0, RANDOM.1, "a golden vector was answered wrongly"),
+                    Rule::unchecked(RANDOM.0, RANDOM.1, "a golden vector has a wrong response"),
                 ],
             }
         }

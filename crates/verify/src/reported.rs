@@ -2,14 +2,15 @@
 
 use crate::Plan;
 use crate::concurrent::sessions;
-use crate::engine::Flushing;
+use crate::engine::{FlushReader, Flushing};
 use crate::finding::{Failure, Rule};
-use crate::races::{Connection, at_once};
+use crate::races::at_once;
 use crate::watch::SharedNotes;
 use crate::witness::Witness;
 use adapter_http::HttpTarget;
 use anyhow::Result;
-use model::{CallWork, Durability, Inputs, OpenError, Session, Tier, Verdict};
+use measure::Monotonic;
+use model::{CallWork, Clock, Durability, Inputs, OpenError, Session, Tier, Verdict};
 use std::sync::Arc;
 use std::time::Duration;
 use targets::Driven;
@@ -19,13 +20,21 @@ use workload::Streams;
 const ROUNDS: u32 = 20;
 /// Writing calls that are made one after the other, each of which must be on the disk when it is answered.
 const WRITES: u64 = 40;
-/// PostgreSQL's sessions report what they have done once a second, at the end of a transaction.
-const REPORTED_AFTER: Duration = Duration::from_millis(1_200);
-/// Calls after that time, so that each session of a small pool has had one.
-const REPORTS: u64 = 16;
-/// What is being written back anyway is waited for so often, and so long each time.
+/// And more, until each kind that is not always declined has as many; a kind with fewer is not judged by itself.
+const WRITES_OF_A_KIND: u64 = 6;
+/// Calls that are drawn for it at the most.
+const DRAWS: u64 = 600;
+/// What others write, a relay or a checkpoint, is waited for so often after an answer.
 const LOOKS: u32 = 3;
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Each time so long, or as long as the call took, which a flush is a part of: of files, what is written back anyway; and of a log, what another
+/// session is flushing.
+const WRITTEN_BACK: Duration = Duration::from_millis(50);
+const FLUSHED: Duration = Duration::from_millis(8);
+/// PostgreSQL flushes what no session waits for every 200 ms: what is seen later says nothing.
+const PAUSE_MAX: Duration = Duration::from_millis(50);
+const LOOK_MAX: Duration = Duration::from_millis(40);
+/// A log that others write to is waited for so long before a call.
+const QUIET_WITHIN: Duration = Duration::from_secs(1);
 
 pub(crate) const POOL: &str = "pool";
 const POOL_RULE: &str = "/about says how many sessions the server has at the engine, and it has no more; calls do not all share one";
@@ -109,107 +118,133 @@ pub(crate) fn durability<W: Driven>(
         return unchecked("the server does not say that calls are durable");
     }
     let Some(witness) = witness else { return unchecked("no --db") };
-    let Some(flushing) = witness.flushing() else {
+    let mut reader = witness.flushes();
+    let Some((reader, flushing)) =
+        reader.as_mut().and_then(|reader| reader.look().map(|flushing| (reader, flushing)))
+    else {
         return unchecked("neither engine nor kernel tells here what has been flushed");
     };
-    let mut inputs = stream(plan, 200);
-    let found = match flushing {
-        Flushing::Always(is_flushed) => {
-            let failure = (!is_flushed).then(|| Failure {
-                request: "select @@global.innodb_flush_log_at_trx_commit".into(),
-                expected: format!("1, where a server says: {detail}"),
-                found: "the engine does not flush its log at every commit".into(),
-            });
-            let note = Some("by a setting of the engine that no session changes".to_owned());
-            return Ok(Rule::of(DURABILITY, DURABILITY_RULE, 1, failure.into_iter().collect()).noting(note));
-        }
-        Flushing::Counted(_) => counted(&mut inputs, target, notes, witness)?,
-        Flushing::Unwritten(_) => unwritten(&mut inputs, target, notes, witness)?,
-    };
-    let Some((made, flushed)) = found else {
-        return unchecked("no writing call was answered, or it was no longer told");
-    };
-    // Not every call that is done had something to do.
-    let failure = (flushed * 2 < made).then(|| Failure {
-        request: format!("{made} writing calls, one after the other, to a server that says: {detail}"),
-        expected: format!("{made} flushes, or not many fewer"),
-        found: format!("{flushed}"),
-    });
-    let note = format!("{made} calls, {flushed} flushes");
-    Ok(Rule::of(DURABILITY, DURABILITY_RULE, made, failure.into_iter().collect()).noting(Some(note)))
-}
-
-/// Makes the next writing call of a stream; whether it was done.
-async fn write<W: Driven>(inputs: &mut W::Inputs, session: &mut Connection<W>) -> bool {
-    let mut call = inputs.draw();
-    while !W::KINDS[W::kind(&call)].writes {
-        call = inputs.draw();
+    if let Flushing::Always { asked, flushes } = flushing {
+        let failure = (!flushes).then(|| Failure {
+            request: asked.into(),
+            expected: format!("a log that is flushed at every commit, where a server says: {detail}"),
+            found: "the engine does not flush its log at every commit".into(),
+        });
+        let note = Some("by a setting of the engine that no session changes".to_owned());
+        return Ok(Rule::of(DURABILITY, DURABILITY_RULE, 1, failure.into_iter().collect()).noting(note));
     }
-    let outcome = session.run(&call, &mut CallWork::default()).await.ok();
-    follow::<W>(inputs, &call, outcome.as_ref());
-    outcome.is_some_and(|outcome| W::verdict(&outcome) == Verdict::Committed)
+    let clock = Monotonic::start();
+    if reader.look().is_none() || clock.now() > LOOK_MAX.into() {
+        return unchecked("the engine is too far away to see in time what it has flushed");
+    }
+    let kinds = match flushed(&mut stream(plan, 200), target, notes, reader)? {
+        Ok(kinds) => kinds,
+        Err(why) => return unchecked(why),
+    };
+    let all = kinds.iter().fold(Flushed::default(), |all, kind| Flushed {
+        made: all.made + kind.made,
+        flushed: all.flushed + kind.flushed,
+    });
+    let failure = |Flushed { made, flushed }: Flushed, of: &str| Failure {
+        request: format!("{made} writing calls{of}, one after the other, to a server that says: {detail}"),
+        expected: "each on the disk when it is answered, but for a few beside which others wrote".into(),
+        found: format!("{flushed} were"),
+    };
+    let named = W::KINDS.iter().zip(&kinds);
+    let mut failures: Vec<Failure> = named
+        .filter(|(_, kind)| kind.made >= WRITES_OF_A_KIND && kind.flushed * 2 < kind.made)
+        .map(|(kind, found)| failure(*found, &format!(" of {}", kind.name)))
+        .collect();
+    if failures.is_empty() && all.flushed * 4 < all.made * 3 {
+        failures.push(failure(all, ""));
+    }
+    let note = format!("{} of {} calls were on the disk when they were answered", all.flushed, all.made);
+    Ok(Rule::of(DURABILITY, DURABILITY_RULE, all.made, failures).noting(Some(note)))
 }
 
-/// Calls, and the flushes that the engine has counted meanwhile.
-fn counted<W: Driven>(
-    inputs: &mut W::Inputs,
-    target: &Arc<HttpTarget<W>>,
-    notes: &SharedNotes<W>,
-    witness: &dyn Witness<W>,
-) -> Result<Option<(u64, u64)>> {
-    let mut writes = |count: u64| -> Result<u64> {
-        let done = targets::wait_for(async {
-            let mut session = sessions(target, notes, 1).await?.swap_remove(0);
-            let mut done = 0;
-            for _ in 0..count {
-                done += u64::from(write(inputs, &mut session).await);
-            }
-            Ok::<_, OpenError>(done)
-        })?;
-        Ok(done?)
-    };
-    let reported = || match witness.flushing() {
-        Some(Flushing::Counted(flushes)) => Some(flushes),
-        _ => None,
-    };
-    std::thread::sleep(REPORTED_AFTER);
-    writes(REPORTS)?;
-    let before = reported();
-    let made = writes(WRITES)?;
-    std::thread::sleep(REPORTED_AFTER);
-    writes(REPORTS)?;
-    let flushed = before.zip(reported()).map(|(before, after)| after.saturating_sub(before));
-    Ok(flushed.filter(|_| made > 0).map(|flushed| (made, flushed)))
-}
-
-/// Calls, and how many of them had left nothing only in memory when they were answered, or a moment later.
-fn unwritten<W: Driven>(
-    inputs: &mut W::Inputs,
-    target: &Arc<HttpTarget<W>>,
-    notes: &SharedNotes<W>,
-    witness: &dyn Witness<W>,
-) -> Result<Option<(u64, u64)>> {
-    let asked = targets::wait_for(async {
-        let mut session = sessions(target, notes, 1).await?.swap_remove(0);
-        let (mut made, mut flushed) = (0, 0);
-        for _ in 0..WRITES {
-            if !write(inputs, &mut session).await {
-                continue;
-            }
-            let mut left = witness.flushing();
-            for _ in 1..LOOKS {
-                if !matches!(left, Some(Flushing::Unwritten(1..))) {
-                    break;
-                }
-                // What is checkpointed is written first and flushed then.
-                tokio::time::sleep(LOOK_EVERY).await;
-                left = witness.flushing();
-            }
-            let Some(Flushing::Unwritten(pages)) = left else { return Ok(None) };
-            made += 1;
-            flushed += u64::from(pages == 0);
+/// Whether all that was written to the log is flushed soon. Files are the server's alone, and what it leaves in memory there stays for long.
+fn is_quiet(reader: &mut FlushReader) -> bool {
+    let clock = Monotonic::start();
+    loop {
+        match reader.look() {
+            Some(found @ Flushing::Logged(_)) if found.covers(&found) == Some(false) => {}
+            _ => return true,
         }
-        Ok::<_, OpenError>((made > 0).then_some((made, flushed)))
-    })?;
-    Ok(asked?)
+        if clock.now() > QUIET_WITHIN.into() {
+            return false;
+        }
+        std::thread::sleep(FLUSHED);
+    }
+}
+
+/// Writing calls of a kind that were done.
+#[derive(Debug, Clone, Copy, Default)]
+struct Flushed {
+    made: u64,
+    /// Those of them that had left nothing in memory alone when they were answered, or a moment later.
+    flushed: u64,
+}
+
+/// Makes calls, one after the other, and looks at each of them when it is answered. By kind, or why that says nothing.
+fn flushed<W: Driven>(
+    inputs: &mut W::Inputs,
+    target: &Arc<HttpTarget<W>>,
+    notes: &SharedNotes<W>,
+    reader: &mut FlushReader,
+) -> Result<Result<Vec<Flushed>, &'static str>> {
+    // The witness waits on a runtime of its own, which cannot be within another.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut session = runtime.block_on(sessions(target, notes, 1))?.swap_remove(0);
+    let clock = Monotonic::start();
+    let mut kinds = vec![Flushed::default(); W::KINDS.len()];
+    for _ in 0..DRAWS {
+        let (all, flushed) =
+            kinds.iter().fold((0, 0), |(all, flushed), kind| (all + kind.made, flushed + kind.flushed));
+        let mut awaited =
+            W::KINDS.iter().zip(&kinds).filter(|(kind, _)| kind.writes && kind.declined_max < 1.0);
+        // More calls would not change a verdict of half of them.
+        let is_enough = awaited.all(|(_, kind)| kind.made >= WRITES_OF_A_KIND) || flushed * 2 < all;
+        if all >= WRITES && is_enough {
+            break;
+        }
+        let call = inputs.draw();
+        let kind = W::kind(&call);
+        // Readings come first, since some changes are of what was read.
+        if !W::KINDS[kind].writes && all >= WRITES {
+            continue;
+        }
+        if W::KINDS[kind].writes && !is_quiet(reader) {
+            return Ok(Err("others write to the engine's log all the time"));
+        }
+        let asked = clock.now();
+        let outcome = runtime.block_on(session.run(&call, &mut CallWork::default())).ok();
+        let took = Duration::from(clock.now() - asked);
+        follow::<W>(inputs, &call, outcome.as_ref());
+        let is_done = outcome.is_some_and(|outcome| W::verdict(&outcome) == Verdict::Committed);
+        if !W::KINDS[kind].writes || !is_done {
+            continue;
+        }
+        let Some(is_flushed) = is_flushed(reader, took) else {
+            return Ok(Err("what is flushed was no longer told"));
+        };
+        kinds[kind].made += 1;
+        kinds[kind].flushed += u64::from(is_flushed);
+    }
+    let any = kinds.iter().any(|kind| kind.made > 0);
+    Ok(if any { Ok(kinds) } else { Err("no writing call was done") })
+}
+
+/// Whether all that has been written by now is on the disk, or is a moment later, as a call `took`.
+fn is_flushed(reader: &mut FlushReader, took: Duration) -> Option<bool> {
+    let first = reader.look()?;
+    let pause = if matches!(first, Flushing::Logged(_)) { FLUSHED } else { WRITTEN_BACK };
+    let mut flushed = first.covers(&first)?;
+    for _ in 1..LOOKS {
+        if flushed {
+            break;
+        }
+        std::thread::sleep(pause.max(took).min(PAUSE_MAX));
+        flushed = reader.look()?.covers(&first)?;
+    }
+    Some(flushed)
 }

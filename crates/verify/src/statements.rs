@@ -98,7 +98,7 @@ pub(crate) fn drawn<W: Driven>(size: &W::Extent, seed: u64, kind: usize) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Counted, Flushing};
+    use crate::engine::{Counted, FlushReader};
     use result::Audit;
     use std::cell::Cell;
     use workload::Benchmark;
@@ -129,7 +129,7 @@ mod tests {
             None
         }
 
-        fn flushing(&self) -> Option<Flushing> {
+        fn flushes(&self) -> Option<FlushReader> {
             None
         }
     }

@@ -1,6 +1,6 @@
 //! Who looks at the stored data next to the server.
 
-use crate::engine::{self, Counted, Flushing};
+use crate::engine::{self, Counted, FlushReader};
 use anyhow::{Result, bail};
 use contract::Wire;
 use deploy::Interrupt;
@@ -9,7 +9,7 @@ use model::{Clock, Nanos};
 use result::{Audit, AuditWhen, LedgerCheck};
 use sql::DbUrl;
 use targets::Driven;
-use trial::{Asking, Own};
+use trial::{Asking, ServerAdmin};
 use workload::Past;
 
 /// Someone who can say what is stored.
@@ -29,8 +29,8 @@ pub trait Witness<W: Driven> {
     /// Sessions that the server has at the engine, where no one else has any.
     fn sessions(&self) -> Option<u64>;
 
-    /// How what is flushed to the disk can be seen, if it can.
-    fn flushing(&self) -> Option<Flushing>;
+    /// Who sees what is flushed to the disk, if anything can.
+    fn flushes(&self) -> Option<FlushReader>;
 }
 
 /// What was acknowledged and is on its way is waited for this long.
@@ -102,16 +102,14 @@ impl<W: Driven> Witness<W> for Databases<'_, W> {
         counts.collect::<Option<Vec<u64>>>()?.into_iter().max()
     }
 
-    fn flushing(&self) -> Option<Flushing> {
-        let each: Option<Vec<Flushing>> =
-            self.parts.iter().map(|(url, _)| engine::flushing_of(url)).collect();
-        each?.into_iter().reduce(Flushing::and)
+    fn flushes(&self) -> Option<FlushReader> {
+        FlushReader::open(self.parts.iter().map(|(url, _)| *url))
     }
 }
 
 /// A server that says itself what it stores.
 pub struct TheServer<'a> {
-    pub own: &'a Own,
+    pub own: &'a ServerAdmin,
 }
 
 impl<W: Driven> Witness<W> for TheServer<'_> {
@@ -135,7 +133,7 @@ impl<W: Driven> Witness<W> for TheServer<'_> {
         None
     }
 
-    fn flushing(&self) -> Option<Flushing> {
+    fn flushes(&self) -> Option<FlushReader> {
         None
     }
 }
@@ -211,7 +209,7 @@ mod tests {
             None
         }
 
-        fn flushing(&self) -> Option<Flushing> {
+        fn flushes(&self) -> Option<FlushReader> {
             None
         }
     }

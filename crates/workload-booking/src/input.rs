@@ -4,13 +4,14 @@ use crate::{Booking, Bookings, Call, Cardinality, Decline, Outcome, Purpose};
 use model::random::Random;
 use model::{Key, Mix, Skewed, Workload};
 use std::sync::Arc;
-use workload::{Drawn, Registers};
+use workload::{Drawn, Registers, Remembered};
 
 /// The path of the run's random streams, apart from those of other workloads.
 const CLIENT: u64 = 600;
-/// Bookings of a worker that it may ask for again, acknowledged ones that it may read, and events of which it remembers what it saw
-/// last.
+/// Bookings of a worker that it may ask for again, acknowledged or not, and events of which it remembers what it saw last.
 const RECENT: usize = 64;
+/// One in so many bookings that are asked for again is any of those that were acknowledged.
+const ACKNOWLEDGED_ONE_IN: u64 = 4;
 
 /// Shares of the kinds in the workload's own mix, in per cent.
 const SHARES: [f64; 4] = [50.0, 2.0, 13.0, 35.0];
@@ -33,9 +34,8 @@ pub struct Inputs {
     /// The key of the next booking.
     next: Key,
     recent: Vec<Recent>,
-    acknowledged: Vec<Booking>,
-    /// The place in them of the next one.
-    oldest: usize,
+    /// Acknowledged ones, which it may read.
+    acknowledged: Remembered<Booking>,
     /// An event and the tickets it had left when this worker saw it last, by the event's last digits.
     seen: [(u32, u32); RECENT],
     /// The tickets that events have left; absent where answers are held to their calls and to earlier answers to the same client.
@@ -66,8 +66,7 @@ impl Inputs {
             skewed: None,
             next: Key { run, worker, sequence: 0 },
             recent: Vec::with_capacity(RECENT),
-            acknowledged: Vec::with_capacity(RECENT),
-            oldest: 0,
+            acknowledged: Remembered::default(),
             seen: [(0, 0); RECENT],
             tickets: None,
             drawn: Drawn::default(),
@@ -120,33 +119,28 @@ impl Inputs {
         self.recent.get(place as usize).copied()
     }
 
-    /// One of the latest that were acknowledged; before the first of these, one that was only asked for.
+    /// One that was acknowledged; before the first of these, one that was only asked for.
     fn readable(&mut self) -> Option<Key> {
-        match self.acknowledged.len() as u32 {
-            0 => self.latest().map(|recent| recent.booking.key),
-            count => {
-                let place = self.one_of(count);
-                self.acknowledged.get(place as usize).map(|booking| booking.key)
-            }
-        }
+        let acknowledged = self.acknowledged.draw(&mut self.random).map(|booking| booking.key);
+        acknowledged.or_else(|| self.latest().map(|recent| recent.booking.key))
     }
 
-    fn acknowledge(&mut self, booking: Booking) {
-        match self.acknowledged.get_mut(self.oldest) {
-            Some(old) => *old = booking,
-            None => self.acknowledged.push(booking),
+    /// A booking to ask for again, and as what; nothing before the first.
+    fn again(&mut self) -> Option<(Purpose, Booking)> {
+        if self.random.chance(1, ACKNOWLEDGED_ONE_IN)
+            && let Some(booking) = self.acknowledged.draw(&mut self.random)
+        {
+            return Some((Purpose::Repeat, *booking));
         }
-        self.oldest = (self.oldest + 1) % RECENT;
+        let Recent { booking, booked, .. } = self.latest()?;
+        Some((if booked { Purpose::Repeat } else { Purpose::Retry }, booking))
     }
 
     fn next_call(&mut self) -> Call {
         match self.mix.draw(&mut self.random) {
             0 => self.book(),
-            1 => match self.latest() {
-                Some(Recent { booking, booked, .. }) => {
-                    let purpose = if booked { Purpose::Repeat } else { Purpose::Retry };
-                    Call::Book { purpose, booking }
-                }
+            1 => match self.again() {
+                Some((purpose, booking)) => Call::Book { purpose, booking },
                 None => self.book(),
             },
             2 => match self.readable() {
@@ -245,7 +239,7 @@ impl model::Inputs<Bookings> for Inputs {
         let place = key.sequence as usize % RECENT;
         let recent = match self.recent.get_mut(place).filter(|recent| recent.booking.key == key) {
             Some(recent) => recent,
-            None => match self.acknowledged.iter().find(|booking| booking.key == key) {
+            None => match self.acknowledged.get_mut(key.sequence.into()) {
                 Some(booking) => &mut Recent { booking: *booking, booked: true, open: false },
                 None => return Ok(()),
             },
@@ -253,7 +247,7 @@ impl model::Inputs<Bookings> for Inputs {
         match outcome {
             Outcome::Booked(booking) if !recent.booked => {
                 recent.booked = true;
-                self.acknowledge(*booking);
+                self.acknowledged.push(key.sequence.into(), *booking, &mut self.random);
             }
             Outcome::Declined(Decline::KeyReused) => {
                 return Err("a key that only this client has is used for another booking");

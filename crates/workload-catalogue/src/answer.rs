@@ -2,7 +2,7 @@
 //! written but these, so an answer is encoded as its rows come.
 
 use crate::digest::{Fields, Fold};
-use crate::outcome::{Ends, Listed, Said};
+use crate::outcome::{Ends, Listed, Reply};
 use crate::{Category, Digest, Food, Name, Outcome};
 use model::Wanted;
 use serde::Serialize;
@@ -94,8 +94,8 @@ impl Json {
         }
     }
 
-    fn finish(self, said: Said) -> Outcome {
-        Outcome { said, body: self.body.unwrap_or_default() }
+    fn finish(self, reply: Reply) -> Outcome {
+        Outcome { reply, body: self.body.unwrap_or_default() }
     }
 }
 
@@ -103,14 +103,14 @@ pub(crate) fn category(category: &Category, wanted: Wanted) -> Outcome {
     let mut json = Json::new(wanted, BODY_BYTES);
     json.value(category);
     let digest = json.digest(|| category.digest());
-    json.finish(Said::Category { version: category.version, digest })
+    json.finish(Reply::Category { version: category.version, digest })
 }
 
 pub(crate) fn food(food: &Food, wanted: Wanted) -> Outcome {
     let mut json = Json::new(wanted, BODY_BYTES);
     json.value(food);
     let digest = json.digest(|| food.digest());
-    json.finish(Said::Food { version: food.version, digest })
+    json.finish(Reply::Food { version: food.version, digest })
 }
 
 pub(crate) fn categories<'a>(all: impl IntoIterator<Item = &'a Category>, wanted: Wanted) -> Outcome {
@@ -126,7 +126,7 @@ pub(crate) fn categories<'a>(all: impl IntoIterator<Item = &'a Category>, wanted
     }
     json.text("]}");
     let digest = json.digest(|| fold.digest());
-    json.finish(Said::Categories { count: fold.count, digest })
+    json.finish(Reply::Categories { count: fold.count, digest })
 }
 
 /// Foods that are summed up as they come.
@@ -175,7 +175,7 @@ pub(crate) fn foods<'a>(
         }
     }
     json.text("]}");
-    json.finish(Said::Foods(Listed { count, ..summary.finish(total) }))
+    json.finish(Reply::Foods(Listed { count, ..summary.finish(total) }))
 }
 
 /// A template in the making: its days, their meals and the items of these, in order.
@@ -281,7 +281,7 @@ impl TemplateAnswer {
         self.json.text("]}");
         let TemplateAnswer { json, sums, id, name, .. } = self;
         let digest = json.digest(|| template_digest(id, &name, sums.days.digest()));
-        json.finish(Said::Template {
+        json.finish(Reply::Template {
             days: sums.days.count,
             meals: sums.meals_all,
             items: sums.items_all,

@@ -3,7 +3,7 @@
 use crate::call::From;
 use crate::{
     Call, Cardinality, Claims, Data, Decline, Facts, Filter, FoodCatalogue, Inputs, Key, Ledger, List,
-    Loaded, Oracle, Order, Outcome, PAGE_SIZE, RowCounts, SCALE_MAX, Said, Stored, audit, input,
+    Loaded, Oracle, Order, Outcome, PAGE_SIZE, Reply, RowCounts, SCALE_MAX, Stored, audit, input,
 };
 use anyhow::{Context, Result, bail};
 use model::Mix;
@@ -203,32 +203,32 @@ impl Benchmark for FoodCatalogue {
     /// What was loaded stays, and versions only become higher. Bulk inserts stay, too, and no id comes back. What a single call has
     /// created may be removed by the next.
     fn lookup(call: &Call, outcome: &Outcome) -> Option<Call> {
-        match (call, outcome.said) {
-            (Call::InsertFoods { foods, .. }, Said::Inserted { .. }) => {
+        match (call, outcome.reply) {
+            (Call::InsertFoods { foods, .. }, Reply::Inserted { .. }) => {
                 Some(Call::Food { id: foods.iter().last()?.id })
             }
-            (Call::UpdateFood { .. } | Call::UpdateCategory { .. }, Said::Stored { .. })
-            | (Call::DeleteFood { .. } | Call::DeleteCategory { .. }, Said::Deleted) => Self::closing(call),
+            (Call::UpdateFood { .. } | Call::UpdateCategory { .. }, Reply::Stored { .. })
+            | (Call::DeleteFood { .. } | Call::DeleteCategory { .. }, Reply::Deleted) => Self::closing(call),
             _ => None,
         }
     }
 
     fn shows(call: &Call, outcome: &Outcome, later: &Outcome) -> Option<bool> {
-        match (call, outcome.said, later.said) {
-            (Call::UpdateFood { .. }, Said::Stored { version }, Said::Food { version: later, .. })
+        match (call, outcome.reply, later.reply) {
+            (Call::UpdateFood { .. }, Reply::Stored { version }, Reply::Food { version: later, .. })
             | (
                 Call::UpdateCategory { .. },
-                Said::Stored { version },
-                Said::Category { version: later, .. },
+                Reply::Stored { version },
+                Reply::Category { version: later, .. },
             ) => Some(later >= version),
-            (Call::InsertFoods { .. }, Said::Inserted { .. }, later) => {
-                Some(matches!(later, Said::Food { .. }))
+            (Call::InsertFoods { .. }, Reply::Inserted { .. }, later) => {
+                Some(matches!(later, Reply::Food { .. }))
             }
-            (Call::DeleteFood { .. }, Said::Deleted, later) => {
-                Some(later == Said::Declined(Decline::NoSuchFood))
+            (Call::DeleteFood { .. }, Reply::Deleted, later) => {
+                Some(later == Reply::Declined(Decline::NoSuchFood))
             }
-            (Call::DeleteCategory { .. }, Said::Deleted, later) => {
-                Some(later == Said::Declined(Decline::NoSuchCategory))
+            (Call::DeleteCategory { .. }, Reply::Deleted, later) => {
+                Some(later == Reply::Declined(Decline::NoSuchCategory))
             }
             _ => None,
         }

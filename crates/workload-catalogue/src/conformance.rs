@@ -4,7 +4,7 @@ mod probes;
 mod script;
 mod vectors;
 
-use crate::outcome::Said;
+use crate::outcome::Reply;
 use crate::{Cardinality, FoodCatalogue, Oracle, Outcome};
 use contract::conformance::Script;
 use model::Session;
@@ -57,9 +57,9 @@ pub fn agree(expected: &Outcome, found: &Outcome) -> Result<(), String> {
     if let (Ok(expected), Ok(found)) = bodies {
         differs("", &expected, &found)?;
     }
-    match expected.said == found.said {
+    match expected.reply == found.reply {
         true => Ok(()),
-        false => Err(format!("expected {}, found {}", words(&expected.said), words(&found.said))),
+        false => Err(format!("expected {}, found {}", words(&expected.reply), words(&found.reply))),
     }
 }
 
@@ -87,22 +87,22 @@ fn differs(path: &str, expected: &Value, found: &Value) -> Result<(), String> {
     }
 }
 
-fn words(said: &Said) -> String {
-    match said {
-        Said::Declined(why) => format!("{} {}", why.status(), why.name()),
-        Said::Categories { count, .. } => format!("{count} categories"),
-        Said::Category { version, .. } => format!("a category of version {version}"),
-        Said::Foods(listed) => match listed.total {
+fn words(reply: &Reply) -> String {
+    match reply {
+        Reply::Declined(why) => format!("{} {}", why.status(), why.name()),
+        Reply::Categories { count, .. } => format!("{count} categories"),
+        Reply::Category { version, .. } => format!("a category of version {version}"),
+        Reply::Foods(listed) => match listed.total {
             Some(total) => format!("{} foods of {total}", listed.count),
             None => format!("{} foods", listed.count),
         },
-        Said::Food { version, .. } => format!("a food of version {version}"),
-        Said::Template { days, meals, items, .. } => {
+        Reply::Food { version, .. } => format!("a food of version {version}"),
+        Reply::Template { days, meals, items, .. } => {
             format!("a template of {days} days, {meals} meals and {items} items")
         }
-        Said::Stored { version } => format!("version {version} stored"),
-        Said::Deleted => "deleted".to_owned(),
-        Said::Inserted { count } => format!("{count} foods inserted"),
+        Reply::Stored { version } => format!("version {version} stored"),
+        Reply::Deleted => "deleted".to_owned(),
+        Reply::Inserted { count } => format!("{count} foods inserted"),
     }
 }
 

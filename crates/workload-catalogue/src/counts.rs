@@ -1,7 +1,7 @@
 //! How many rows there are: the totals of lists are what creations and removals of all clients have made of them.
 
 use crate::data::{FIRST_WORDS, first_word_at};
-use crate::outcome::Said;
+use crate::outcome::Reply;
 use crate::{BULK_MAX, Bulk, Call, Cardinality, Filter, Loaded};
 use model::random::mix;
 use workload::{Drawn, Registers};
@@ -105,20 +105,20 @@ impl RowCounts {
         &self,
         counted: &Counted,
         loaded: &Loaded,
-        (call, said): (&Call, &Said),
+        (call, reply): (&Call, &Reply),
     ) -> Result<(), &'static str> {
         let drawn = &counted.drawn[..counted.count];
-        let shown = match (call, said) {
-            (_, Said::Declined(_)) => {
+        let shown = match (call, reply) {
+            (_, Reply::Declined(_)) => {
                 drawn.iter().for_each(|drawn| {
                     self.registers.declined(*drawn, None);
                 });
                 return Ok(());
             }
-            (Call::Categories, Said::Categories { count, .. }) => {
+            (Call::Categories, Reply::Categories { count, .. }) => {
                 Some(i64::from(*count) - i64::from(self.size.categories))
             }
-            (Call::Foods(list), Said::Foods(listed)) => {
+            (Call::Foods(list), Reply::Foods(listed)) => {
                 let total = listed.total.and_then(|total| i64::try_from(total).ok());
                 total.map(|total| total - loaded.foods(&list.filter) as i64)
             }

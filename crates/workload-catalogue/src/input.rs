@@ -4,18 +4,21 @@
 //! stale by the time it is used; of these it changes the price alone. Foods and categories of its own it creates, reads,
 //! changes and removes; no one else touches them, so every answer about them is known beforehand.
 
+mod own_rows;
+
 use crate::call::{From, List};
 use crate::counts::{Counted, RowCounts};
 use crate::ledger::KINDS;
-use crate::outcome::{Decline, Said};
+use crate::outcome::{Decline, Reply};
 use crate::{
     BULK_MAX, Bulk, Call, Cardinality, Category, Digest, Facts, Filter, FoodCatalogue, ID_MAX, Loaded, Name,
     NewFood, Order, Outcome, PAGE_SIZE, data,
 };
 use model::random::Random;
 use model::{Mix, Workload};
+use own_rows::OwnRows;
 use std::sync::Arc;
-use workload::{Drawn, Registers};
+use workload::{Drawn, Registers, Remembered};
 
 /// The default mix: of a thousand calls, those of each kind, in the order of [`FoodCatalogue::KINDS`]. As many rows are created
 /// one by one as are removed.
@@ -37,8 +40,6 @@ const CLIENT: u64 = 400;
 const PAGES: u64 = 3;
 /// Loaded foods of which a worker remembers the version.
 const SEEN: usize = 64;
-/// Rows of its own that a worker remembers.
-const HELD: usize = 32;
 
 /// The calls of one client.
 #[derive(Debug, Clone)]
@@ -47,8 +48,10 @@ pub struct Inputs {
     loaded: Arc<Loaded>,
     mix: Mix,
     random: Random,
-    foods: Own,
-    categories: Own,
+    foods: OwnRows,
+    categories: OwnRows,
+    /// Foods that were inserted with others: the first of them and their category.
+    inserted: Remembered<(i64, i64)>,
     /// Loaded foods and their versions, the latest that were seen.
     seen: [(i64, i64); SEEN],
     seen_next: usize,
@@ -77,98 +80,13 @@ enum Expected {
     Done,
     /// The same, and it is this version of a row of its own.
     Version(i64),
+    /// The same, and it is a food that was inserted with others into this category.
+    Inserted(i64),
     /// It may be declined because of what others do or did.
     Either,
     Declined(Decline),
     /// It is declined, because the row is used, or because others have changed it since.
     InUse,
-}
-
-/// Rows of a worker's own.
-#[derive(Debug, Clone)]
-struct Own {
-    worker: i64,
-    /// Each run begins in an epoch of its own, drawn from its number: the ids of others were used by other runs on the same data. The
-    /// first row of an epoch stays for good, as a mark for a run that draws the same one.
-    epoch: i64,
-    /// Ids of the epoch that have been used; none until its first row is acknowledged.
-    used: i64,
-    held: [(i64, i64); HELD],
-    count: usize,
-}
-
-impl Own {
-    /// Ids of a worker in an epoch.
-    const IDS: i64 = 1 << 19;
-    const EPOCHS: i64 = 1 << 15;
-    /// The first id of all: far above those of loaded rows.
-    const FIRST: i64 = 1 << 52;
-
-    fn new(run: u64, worker: u32) -> Own {
-        let epoch = Random::stream(run, &[CLIENT, worker.into()]).below(Own::EPOCHS as u64) as i64;
-        Own { worker: worker.into(), epoch, used: 0, held: [(0, 0); HELD], count: 0 }
-    }
-
-    fn is(id: i64) -> bool {
-        id >= Own::FIRST
-    }
-
-    /// New ids that follow each other, and whether they are the first of an epoch.
-    fn take(&mut self, count: i64) -> (i64, bool) {
-        if self.used + count > Own::IDS {
-            self.skip();
-        }
-        let id = self.mark() + self.used;
-        let begins = self.used == 0;
-        if !begins {
-            self.used += count;
-        }
-        (id, begins)
-    }
-
-    /// The first id of the epoch.
-    fn mark(&self) -> i64 {
-        Own::FIRST + ((self.worker % (1 << 18)) * Own::EPOCHS + self.epoch) * Own::IDS
-    }
-
-    /// Notes that a row, the first of several, has been created.
-    fn created(&mut self, id: i64, count: i64) {
-        match id == self.mark() {
-            true => self.used = count,
-            false if count == 1 => self.hold(id, 1),
-            false => {}
-        }
-    }
-
-    /// An earlier run has left rows behind under these ids, or they are used up: on to others.
-    fn skip(&mut self) {
-        (self.epoch, self.used) = ((self.epoch + 1) % Own::EPOCHS, 0);
-    }
-
-    /// Remembers a row; the oldest is forgotten where there are too many.
-    fn hold(&mut self, id: i64, version: i64) {
-        if self.count == HELD {
-            self.remove(0);
-        }
-        self.held[self.count] = (id, version);
-        self.count += 1;
-    }
-
-    fn remove(&mut self, at: usize) -> (i64, i64) {
-        let row = self.held[at];
-        self.held.copy_within(at + 1..self.count, at);
-        self.count -= 1;
-        row
-    }
-
-    /// Takes out the row that was created first; what becomes of it is not known before the answer.
-    fn oldest(&mut self) -> Option<(i64, i64)> {
-        (self.count > 0).then(|| self.remove(0))
-    }
-
-    fn newest(&mut self) -> Option<(i64, i64)> {
-        (self.count > 0).then(|| self.remove(self.count - 1))
-    }
 }
 
 pub(crate) fn standard_mix() -> Mix {
@@ -195,8 +113,9 @@ impl Inputs {
             loaded,
             mix,
             random: Random::stream(seed, &[CLIENT, u64::from(worker)]),
-            foods: Own::new(run, worker),
-            categories: Own::new(run, worker),
+            foods: OwnRows::new(run, worker),
+            categories: OwnRows::new(run, worker),
+            inserted: Remembered::default(),
             seen: [(0, 0); SEEN],
             seen_next: 0,
             owed: [0; KINDS],
@@ -237,22 +156,22 @@ impl Inputs {
     }
 
     /// The version that an answer shows, and a version that is called stale, against what all workers' calls have made of it.
-    fn check_version(&self, call: &Call, said: &Said) -> Result<(), &'static str> {
+    fn check_version(&self, call: &Call, reply: &Reply) -> Result<(), &'static str> {
         let Some(versions) = &self.versions else { return Ok(()) };
-        let before = match (call, said) {
-            (Call::Food { .. }, Said::Food { version, .. })
-            | (Call::Category { .. }, Said::Category { version, .. }) => *version,
+        let before = match (call, reply) {
+            (Call::Food { .. }, Reply::Food { version, .. })
+            | (Call::Category { .. }, Reply::Category { version, .. }) => *version,
             // What was changed had the version that was asked for.
             (
                 Call::UpdateFood { version, .. } | Call::UpdateCategory { version, .. },
-                Said::Stored { .. },
+                Reply::Stored { .. },
             ) => *version,
             (
                 Call::UpdateFood { version, .. }
                 | Call::UpdateCategory { version, .. }
                 | Call::DeleteFood { version, .. }
                 | Call::DeleteCategory { version, .. },
-                Said::Declined(why),
+                Reply::Declined(why),
             ) => {
                 let has_it = *why == Decline::StaleVersion && versions.must_hold(&self.drawn, *version);
                 versions.declined(self.drawn, None);
@@ -307,7 +226,7 @@ impl Inputs {
     fn call(&mut self, kind: usize) -> (Call, Expected) {
         match kind {
             0 => (Call::Categories, Expected::Done),
-            1 => (Call::Category { id: self.one_of(self.size.categories) }, Expected::Done),
+            1 => self.category(),
             2 => {
                 let (id, begins) = self.categories.take(1);
                 (Call::CreateCategory { id, name: data::category_name(id) }, created(begins))
@@ -364,17 +283,45 @@ impl Inputs {
         List { filter, order, from: From::Page(page), size: PAGE_SIZE }
     }
 
-    /// One in a hundred is not there, one in ten is of the worker's own.
+    /// One in fifty was removed, one in five is of the worker's own.
+    fn category(&mut self) -> (Call, Expected) {
+        let draw = self.random.below(50);
+        if draw == 0
+            && let Some(&id) = self.categories.removed.draw(&mut self.random)
+        {
+            return (Call::Category { id }, Expected::Declined(Decline::NoSuchCategory));
+        }
+        if draw <= 10
+            && let Some((id, version)) = self.categories.any(&mut self.random)
+        {
+            return (Call::Category { id }, Expected::Version(version));
+        }
+        (Call::Category { id: self.one_of(self.size.categories) }, Expected::Done)
+    }
+
+    /// One in a hundred is not there, of which half were removed; one in ten is of the worker's own, and one in a hundred of those that it has
+    /// inserted with others.
     fn food(&mut self) -> (Call, Expected) {
-        let draw = self.random.below(100);
-        if draw == 0 {
+        let draw = self.random.below(200);
+        if draw == 0
+            && let Some(&id) = self.foods.removed.draw(&mut self.random)
+        {
+            return (Call::Food { id }, Expected::Declined(Decline::NoSuchFood));
+        }
+        if draw <= 1 {
             let id = ID_MAX - self.random.below(1_000) as i64;
             return (Call::Food { id }, Expected::Declined(Decline::NoSuchFood));
         }
-        if draw <= 10 && self.foods.count > 0 {
-            let at = self.random.below(self.foods.count as u64) as usize;
-            let (id, version) = self.foods.held[at];
+        if draw <= 21
+            && let Some((id, version)) = self.foods.any(&mut self.random)
+        {
             return (Call::Food { id }, Expected::Version(version));
+        }
+        if draw >= 198
+            && let Some(&(first, category)) = self.inserted.draw(&mut self.random)
+        {
+            let id = first + self.random.below(BULK_MAX as u64) as i64;
+            return (Call::Food { id }, Expected::Inserted(category));
         }
         (Call::Food { id: self.one_of(self.size.foods) }, Expected::Done)
     }
@@ -390,7 +337,7 @@ impl Inputs {
                 (id, version, Expected::Either)
             }
         };
-        if stale && version > 1 && !Own::is(id) {
+        if stale && version > 1 && !OwnRows::is(id) {
             let call = Call::UpdateFood { id, version: version - 1, facts: Facts::drawn(id, version) };
             return (call, Expected::Declined(Decline::StaleVersion));
         }
@@ -444,7 +391,7 @@ impl Inputs {
             Expected::Either => {
                 matches!(why, Decline::StaleVersion | Decline::CategoryExists | Decline::FoodExists)
             }
-            Expected::Done | Expected::Version(_) => false,
+            Expected::Done | Expected::Version(_) | Expected::Inserted(_) => false,
         };
         if !planned {
             return Err("the call was declined, and nothing in the data can be the reason");
@@ -459,25 +406,30 @@ impl Inputs {
     }
 
     /// What was done, against the same; and it is remembered.
-    fn check_done(&mut self, call: &Call, said: &Said) -> Result<(), &'static str> {
-        match (call, said) {
-            (Call::Categories, Said::Categories { count, .. }) if *count < self.size.categories => {
+    fn check_done(&mut self, call: &Call, reply: &Reply) -> Result<(), &'static str> {
+        match (call, reply) {
+            (Call::Categories, Reply::Categories { count, .. }) if *count < self.size.categories => {
                 return Err("a category that was loaded is missing");
             }
-            (Call::Category { id }, Said::Category { version, digest })
-                if *digest != Category::drawn(*id, *version).digest() =>
-            {
-                return Err("the category is not the one that was loaded");
+            (Call::Category { id }, Reply::Category { version, digest }) => {
+                if *digest != Category::drawn(*id, *version).digest() {
+                    return Err("the category is not the one that was stored");
+                }
+                if let Expected::Version(held) = self.expected
+                    && *version != held
+                {
+                    return Err("the category is not as its last change left it");
+                }
             }
-            (Call::Food { id }, Said::Food { version, digest }) => {
+            (Call::Food { id }, Reply::Food { version, digest }) => {
                 return self.check_food(*id, *version, *digest);
             }
-            (Call::Template { id }, Said::Template { digest, .. })
+            (Call::Template { id }, Reply::Template { digest, .. })
                 if self.loaded.template(*id) != Some(digest) =>
             {
                 return Err("the template is not the one that was loaded");
             }
-            (Call::Foods(list), Said::Foods(listed)) => {
+            (Call::Foods(list), Reply::Foods(listed)) => {
                 let behind = self.loaded.check(list, listed, self.following)?;
                 let full = listed.ends.as_ref().filter(|_| listed.count == list.size);
                 self.onward = full.map(|ends| {
@@ -486,16 +438,23 @@ impl Inputs {
                 });
             }
             (Call::CreateCategory { id, .. }, _) => self.categories.created(*id, 1),
-            (Call::UpdateCategory { id, .. }, Said::Stored { version }) if Own::is(*id) => {
+            (Call::UpdateCategory { id, .. }, Reply::Stored { version }) if OwnRows::is(*id) => {
                 self.categories.hold(*id, *version);
             }
             (Call::CreateFood { food, .. }, _) => self.foods.created(food.id, 1),
-            (Call::InsertFoods { foods, .. }, _) => {
+            (Call::InsertFoods { category, foods }, _) => {
                 let first = foods.iter().next().map_or(0, |food| food.id);
                 self.foods.created(first, foods.len() as i64);
+                self.inserted.push(first.cast_unsigned(), (first, *category), &mut self.random);
             }
-            (Call::UpdateFood { id, .. }, Said::Stored { version }) => {
-                if Own::is(*id) {
+            (Call::DeleteFood { id, .. }, Reply::Deleted) => {
+                self.foods.removed.push(id.cast_unsigned(), *id, &mut self.random);
+            }
+            (Call::DeleteCategory { id, .. }, Reply::Deleted) => {
+                self.categories.removed.push(id.cast_unsigned(), *id, &mut self.random);
+            }
+            (Call::UpdateFood { id, .. }, Reply::Stored { version }) => {
+                if OwnRows::is(*id) {
                     self.foods.hold(*id, *version)
                 } else {
                     self.see(*id, *version)
@@ -507,8 +466,15 @@ impl Inputs {
     }
 
     fn check_food(&mut self, id: i64, version: i64, digest: Digest) -> Result<(), &'static str> {
-        if digest != self.size.food(id, version).digest() {
+        let mut food = self.size.food(id, version);
+        if let Expected::Inserted(category) = self.expected {
+            food.category = category;
+        }
+        if digest != food.digest() {
             return Err("the food is not what its version makes it");
+        }
+        if matches!(self.expected, Expected::Inserted(_)) {
+            return if version == 1 { Ok(()) } else { Err("the food is not as it was inserted") };
         }
         if let Expected::Version(held) = self.expected {
             return if version == held { Ok(()) } else { Err("the food is not as its last change left it") };
@@ -539,16 +505,16 @@ impl model::Inputs<FoodCatalogue> for Inputs {
     }
 
     fn check(&mut self, call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
-        let of_version = self.check_version(call, &outcome.said);
-        let said = (call, &outcome.said);
+        let of_version = self.check_version(call, &outcome.reply);
+        let reply = (call, &outcome.reply);
         let of_counts =
-            self.counts.as_ref().map_or(Ok(()), |counts| counts.check(&self.counted, &self.loaded, said));
-        match (&outcome.said, self.expected) {
-            (Said::Declined(why), _) => self.check_declined(call, *why)?,
+            self.counts.as_ref().map_or(Ok(()), |counts| counts.check(&self.counted, &self.loaded, reply));
+        match (&outcome.reply, self.expected) {
+            (Reply::Declined(why), _) => self.check_declined(call, *why)?,
             (_, Expected::Declined(_) | Expected::InUse) => {
                 return Err("the call was not declined, and the data asks for it");
             }
-            (said, _) => self.check_done(call, said)?,
+            (reply, _) => self.check_done(call, reply)?,
         }
         of_version.and(of_counts)
     }

@@ -1,7 +1,7 @@
 //! What was sent and what was acknowledged: how many calls of each kind, and bounds for what must be stored.
 
 use crate::data::category_name;
-use crate::outcome::Said;
+use crate::outcome::Reply;
 use crate::{Bulk, Call, Cardinality, Facts, Food, FoodCatalogue, Name, NewFood, Outcome};
 use model::{Fault, LedgerFinding, Workload};
 use serde::{Deserialize, Serialize};
@@ -166,7 +166,7 @@ impl model::Ledger<FoodCatalogue> for Ledger {
         let Some((place, tally)) = Tally::of(&self.size, call) else { return };
         self.custom[place] |= !is_drawn(&self.size, call);
         match result {
-            Ok(Outcome { said: Said::Declined(_), .. }) => {}
+            Ok(Outcome { reply: Reply::Declined(_), .. }) => {}
             Ok(_) => self.sure[place].absorb(&tally),
             // A defect says nothing about the store either: a wrong answer may have been applied.
             Err(Fault::InDoubt(_) | Fault::Defect(_)) => self.doubtful[place].absorb(&tally),
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn rows_and_versions_are_held_to_what_was_acknowledged_and_what_is_in_doubt() {
-        let stored = |version| Ok(Outcome::of(Said::Stored { version }));
+        let stored = |version| Ok(Outcome::of(Reply::Stored { version }));
         let doubt = || Err(Fault::InDoubt(Doubt::Deadline));
         let bulk = Call::InsertFoods { category: 1, foods: Bulk::Drawn { first: 100 } };
         let claims = claims(&[
@@ -298,7 +298,7 @@ mod tests {
             (update(1), stored(2)),
             (update(1), Ok(Outcome::declined(Decline::StaleVersion))),
             (update(2), Err(Fault::Conflict(Conflict::Busy))),
-            (Call::DeleteFood { id: 99, version: 3 }, Ok(Outcome::of(Said::Deleted))),
+            (Call::DeleteFood { id: 99, version: 3 }, Ok(Outcome::of(Reply::Deleted))),
             (bulk, doubt()),
             (Call::DeleteFood { id: 98, version: 7 }, doubt()),
         ]);
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_change_of_a_neighbour_is_found_though_rows_and_versions_add_up() {
-        let claims = claims(&[(update(1), Ok(Outcome::of(Said::Stored { version: 2 })))]);
+        let claims = claims(&[(update(1), Ok(Outcome::of(Reply::Stored { version: 2 })))]);
         let before = [Stored { rows: 10, versions: 10, mixed: Some(10) }; 2];
         let changed = |id: i64| {
             let after = Stored { versions: 11, mixed: Some(10 + drawn(id, 2) - drawn(id, 1)), ..before[1] };
@@ -355,12 +355,12 @@ mod tests {
     }
     #[test]
     fn a_row_with_another_category_or_name_is_found() {
-        let ok = || Ok(Outcome::of(Said::Stored { version: 1 }));
+        let ok = || Ok(Outcome::of(Reply::Stored { version: 1 }));
         let new = Call::CreateFood { category: SIZE.food(7_000, 1).category, food: NewFood::drawn(7_000) };
         let bulk = Call::InsertFoods { category: 3, foods: Bulk::Drawn { first: 8_000 } };
         let named = Call::CreateCategory { id: 99, name: category_name(99) };
         let claims =
-            claims(&[(new, ok()), (bulk, Ok(Outcome::of(Said::Inserted { count: 50 }))), (named, ok())]);
+            claims(&[(new, ok()), (bulk, Ok(Outcome::of(Reply::Inserted { count: 50 }))), (named, ok())]);
         let before = [Stored { rows: 10, versions: 10, mixed: Some(10) }; 2];
         let stored = |category: i64, bulk: i64, wrong: &dyn Fn(i64) -> Option<Name>| {
             let facts = |id: i64| {

@@ -37,7 +37,7 @@ pub use input::{Inputs, WEIGHTS};
 pub use ledger::{Claims, Ledger, Stored, Tally};
 pub use loaded::Loaded;
 pub use oracle::Oracle;
-pub use outcome::{Decline, Ends, Listed, Outcome, Said, Spot};
+pub use outcome::{Decline, Ends, Listed, Outcome, Reply, Spot};
 pub use sql::{Form, SqlSession, SqlTarget, Stmt, catalogue, schema};
 pub use text::{NAME_MAX, Name, NotAName};
 
@@ -104,8 +104,8 @@ impl Workload for FoodCatalogue {
     }
 
     fn verdict(outcome: &Outcome) -> Verdict {
-        match outcome.said {
-            Said::Declined(_) => Verdict::Declined,
+        match outcome.reply {
+            Reply::Declined(_) => Verdict::Declined,
             _ => Verdict::Committed,
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::call::{From, List};
 use crate::data::FIRST_WORDS;
-use crate::outcome::{Listed, Said};
+use crate::outcome::{Listed, Reply};
 use crate::{Cardinality, Digest, Filter};
 use model::Wanted;
 use model::random::mix;
@@ -21,8 +21,8 @@ pub struct Loaded {
 impl Loaded {
     /// Of data of that size.
     pub fn of(size: &Cardinality) -> Arc<Loaded> {
-        let digest = |id| match size.template(id, Wanted::Digest).said {
-            Said::Template { digest, .. } => digest,
+        let digest = |id| match size.template(id, Wanted::Digest).reply {
+            Reply::Template { digest, .. } => digest,
             _ => Digest::default(),
         };
         let mut begin_with = [0; FIRST_WORDS.len()];
@@ -84,7 +84,7 @@ mod tests {
             for filter in categories.chain(words).chain([Filter::All]) {
                 for page in 1..=4 {
                     let list = List { filter, order: Order::Name, from: From::Page(page), size: 20 };
-                    let Said::Foods(listed) = oracle.answer(&Call::Foods(list)).said else {
+                    let Reply::Foods(listed) = oracle.answer(&Call::Foods(list)).reply else {
                         panic!("a list")
                     };
                     assert_eq!(listed.total, Some(loaded.foods(&filter)), "{filter:?}");
@@ -100,7 +100,9 @@ mod tests {
                     let Some(ends) = listed.ends.filter(|_| listed.count == list.size) else { continue };
                     let from = From::After(ends.last.key(Order::Name), ends.last.id);
                     let list = List { from, ..list };
-                    let Said::Foods(next) = oracle.answer(&Call::Foods(list)).said else { panic!("a list") };
+                    let Reply::Foods(next) = oracle.answer(&Call::Foods(list)).reply else {
+                        panic!("a list")
+                    };
                     assert_eq!(loaded.check(&list, &next, behind), Ok(behind.saturating_sub(20)));
                     if behind > 0 {
                         let fewer = Listed { count: next.count - 1, ..next };

@@ -1,7 +1,7 @@
 //! The truth in memory: one client at a time, no storage, no concurrency. What any session must answer, body and all.
 
 use crate::call::{Filter, From, Key, List, Order};
-use crate::outcome::{Decline, Said};
+use crate::outcome::{Decline, Reply};
 use crate::{Bulk, Call, Cardinality, Category, Facts, Food, NewFood, Outcome, answer};
 use model::Wanted;
 use std::collections::BTreeMap;
@@ -36,12 +36,12 @@ impl Oracle {
                     return Err(Decline::CategoryExists);
                 }
                 self.categories.insert(*id, Category { id: *id, name: *name, version: 1 });
-                Outcome::of(Said::Stored { version: 1 })
+                Outcome::of(Reply::Stored { version: 1 })
             }
             Call::UpdateCategory { id, version, name } => {
                 let version = is(self.category(*id)?.version, *version)? + 1;
                 self.categories.insert(*id, Category { id: *id, name: *name, version });
-                Outcome::of(Said::Stored { version })
+                Outcome::of(Reply::Stored { version })
             }
             Call::DeleteCategory { id, version } => {
                 is(self.category(*id)?.version, *version)?;
@@ -49,13 +49,13 @@ impl Oracle {
                     return Err(Decline::CategoryInUse);
                 }
                 self.categories.remove(id);
-                Outcome::of(Said::Deleted)
+                Outcome::of(Reply::Deleted)
             }
             Call::Foods(list) => self.list(list),
             Call::Food { id } => answer::food(self.food(*id)?, Wanted::Both),
             Call::CreateFood { category, food } => {
                 self.insert(*category, std::iter::once(*food))?;
-                Outcome::of(Said::Stored { version: 1 })
+                Outcome::of(Reply::Stored { version: 1 })
             }
             Call::UpdateFood { id, version, facts } => self.update_food(*id, *version, facts)?,
             Call::DeleteFood { id, version } => {
@@ -64,7 +64,7 @@ impl Oracle {
                     return Err(Decline::FoodInUse);
                 }
                 self.foods.remove(id);
-                Outcome::of(Said::Deleted)
+                Outcome::of(Reply::Deleted)
             }
             Call::InsertFoods { category, foods } => self.insert_foods(*category, foods)?,
             Call::Template { id } => {
@@ -86,12 +86,12 @@ impl Oracle {
         let food = self.food(id)?;
         let version = is(food.version, version)? + 1;
         self.foods.insert(id, Food { facts: *facts, version, ..*food });
-        Ok(Outcome::of(Said::Stored { version }))
+        Ok(Outcome::of(Reply::Stored { version }))
     }
 
     fn insert_foods(&mut self, category: i64, foods: &Bulk) -> Result<Outcome, Decline> {
         self.insert(category, foods.iter())?;
-        Ok(Outcome::of(Said::Inserted { count: foods.len() as u32 }))
+        Ok(Outcome::of(Reply::Inserted { count: foods.len() as u32 }))
     }
 
     /// All of them or none.
@@ -161,36 +161,36 @@ mod tests {
     use super::*;
     use crate::Name;
 
-    fn said(oracle: &mut Oracle, call: &Call) -> Said {
-        oracle.answer(call).said
+    fn reply(oracle: &mut Oracle, call: &Call) -> Reply {
+        oracle.answer(call).reply
     }
 
     #[test]
     fn every_call_has_its_answer_and_every_rule_its_own_refusal() {
         let mut oracle = Oracle::new(Cardinality::tiny());
-        let declined = |why| Said::Declined(why);
+        let declined = |why| Reply::Declined(why);
         let name = Name::new("new").unwrap();
         let food = |id| Call::CreateFood { category: 1, food: NewFood::drawn(id) };
-        let mut check = |call: Call, expected| assert_eq!(said(&mut oracle, &call), expected, "{call:?}");
+        let mut check = |call: Call, expected| assert_eq!(reply(&mut oracle, &call), expected, "{call:?}");
         check(Call::Category { id: 9 }, declined(Decline::NoSuchCategory));
         check(Call::CreateCategory { id: 3, name }, declined(Decline::CategoryExists));
-        check(Call::CreateCategory { id: 9, name }, Said::Stored { version: 1 });
+        check(Call::CreateCategory { id: 9, name }, Reply::Stored { version: 1 });
         check(Call::UpdateCategory { id: 9, version: 2, name }, declined(Decline::StaleVersion));
-        check(Call::UpdateCategory { id: 9, version: 1, name }, Said::Stored { version: 2 });
+        check(Call::UpdateCategory { id: 9, version: 1, name }, Reply::Stored { version: 2 });
         check(Call::DeleteCategory { id: 1, version: 1 }, declined(Decline::CategoryInUse));
         check(Call::DeleteCategory { id: 9, version: 1 }, declined(Decline::StaleVersion));
-        check(Call::DeleteCategory { id: 9, version: 2 }, Said::Deleted);
+        check(Call::DeleteCategory { id: 9, version: 2 }, Reply::Deleted);
         check(Call::DeleteCategory { id: 9, version: 2 }, declined(Decline::NoSuchCategory));
         check(food(60), declined(Decline::FoodExists));
-        check(food(61), Said::Stored { version: 1 });
+        check(food(61), Reply::Stored { version: 1 });
         let facts = Facts::drawn(61, 2);
-        check(Call::UpdateFood { id: 61, version: 1, facts }, Said::Stored { version: 2 });
+        check(Call::UpdateFood { id: 61, version: 1, facts }, Reply::Stored { version: 2 });
         check(Call::UpdateFood { id: 61, version: 1, facts }, declined(Decline::StaleVersion));
-        check(Call::DeleteFood { id: 61, version: 2 }, Said::Deleted);
+        check(Call::DeleteFood { id: 61, version: 2 }, Reply::Deleted);
         check(Call::Food { id: 61 }, declined(Decline::NoSuchFood));
         let bulk = |category, first| Call::InsertFoods { category, foods: Bulk::Drawn { first } };
         check(bulk(9, 100), declined(Decline::UnknownCategory));
-        check(bulk(1, 100), Said::Inserted { count: 50 });
+        check(bulk(1, 100), Reply::Inserted { count: 50 });
         check(bulk(1, 51), declined(Decline::FoodExists));
         check(Call::Food { id: 90 }, declined(Decline::NoSuchFood));
         check(Call::Template { id: 5 }, declined(Decline::NoSuchTemplate));
@@ -205,8 +205,8 @@ mod tests {
         assert_eq!(before, size.template(1, Wanted::Both));
         let id = size.items_in(1).next().unwrap().food;
         assert_eq!(
-            said(&mut oracle, &Call::DeleteFood { id, version: 1 }),
-            Said::Declined(Decline::FoodInUse)
+            reply(&mut oracle, &Call::DeleteFood { id, version: 1 }),
+            Reply::Declined(Decline::FoodInUse)
         );
         let facts = Facts { name: Name::new("renamed").unwrap(), ..Facts::drawn(id, 2) };
         oracle.answer(&Call::UpdateFood { id, version: 1, facts });
@@ -221,7 +221,7 @@ mod tests {
             let mut list = List { filter: Filter::Category(2), order, from: From::Page(1), size: 7 };
             let (mut seen, mut total) = (0, None);
             loop {
-                let Said::Foods(listed) = said(&mut oracle, &Call::Foods(list)) else { panic!() };
+                let Reply::Foods(listed) = reply(&mut oracle, &Call::Foods(list)) else { panic!() };
                 seen += listed.count;
                 total = total.or(listed.total);
                 let Some(ends) = listed.ends else { break };

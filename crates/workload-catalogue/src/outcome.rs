@@ -1,22 +1,22 @@
-//! What is answered. Reading calls are answered with much, of which an outcome keeps counts and a digest.
+//! Outcomes of calls. Replies to reading calls are long: an outcome keeps counts and a digest of them.
 
 use crate::call::{Filter, From, Key, List, Order};
 use crate::{BULK_MAX, Call, Digest, Food, Name};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    pub said: Said,
+    pub reply: Reply,
     /// The answer as JSON, of reading calls whose caller asked for the whole of it; empty otherwise.
     pub body: Vec<u8>,
 }
 
-/// What an outcome says.
+/// What the service replied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(
     clippy::large_enum_variant,
     reason = "an outcome allocates nothing, however much of a list it keeps"
 )]
-pub enum Said {
+pub enum Reply {
     Categories {
         count: u32,
         digest: Digest,
@@ -191,7 +191,7 @@ impl Decline {
         }
     }
 
-    /// What is said of it.
+    /// What a problem document says of it.
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Decline::NoSuchCategory => "there is no such category",
@@ -235,41 +235,41 @@ impl Decline {
 
 impl Outcome {
     /// Without a body.
-    pub const fn of(said: Said) -> Outcome {
-        Outcome { said, body: Vec::new() }
+    pub const fn of(reply: Reply) -> Outcome {
+        Outcome { reply, body: Vec::new() }
     }
 
     pub const fn declined(why: Decline) -> Outcome {
-        Outcome::of(Said::Declined(why))
+        Outcome::of(Reply::Declined(why))
     }
 }
 
 /// What every right answer satisfies whatever the data.
 pub(crate) fn check(call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
-    let right = match (call, &outcome.said) {
-        (_, Said::Declined(why)) if why.fits(call) => return Ok(()),
-        (_, Said::Declined(_)) => return Err("the call was declined for a reason that it cannot have"),
-        (Call::Categories, Said::Categories { .. }) => true,
-        (Call::Category { .. }, Said::Category { version, .. })
-        | (Call::Food { .. }, Said::Food { version, .. }) => *version >= 1,
-        (Call::CreateCategory { .. } | Call::CreateFood { .. }, Said::Stored { version }) => {
+    let right = match (call, &outcome.reply) {
+        (_, Reply::Declined(why)) if why.fits(call) => return Ok(()),
+        (_, Reply::Declined(_)) => return Err("the call was declined for a reason that it cannot have"),
+        (Call::Categories, Reply::Categories { .. }) => true,
+        (Call::Category { .. }, Reply::Category { version, .. })
+        | (Call::Food { .. }, Reply::Food { version, .. }) => *version >= 1,
+        (Call::CreateCategory { .. } | Call::CreateFood { .. }, Reply::Stored { version }) => {
             return if *version == 1 { Ok(()) } else { Err("what was created does not have version 1") };
         }
         (
             Call::UpdateCategory { version: before, .. } | Call::UpdateFood { version: before, .. },
-            Said::Stored { version },
+            Reply::Stored { version },
         ) => {
             let next = before.checked_add(1) == Some(*version);
             return if next { Ok(()) } else { Err("the new version is not the next of the old one") };
         }
-        (Call::DeleteCategory { .. } | Call::DeleteFood { .. }, Said::Deleted) => true,
-        (Call::InsertFoods { foods, .. }, Said::Inserted { count }) => {
+        (Call::DeleteCategory { .. } | Call::DeleteFood { .. }, Reply::Deleted) => true,
+        (Call::InsertFoods { foods, .. }, Reply::Inserted { count }) => {
             debug_assert!(foods.len() <= BULK_MAX, "a bulk insert is checked before it is made");
             let all = *count as usize == foods.len();
             return if all { Ok(()) } else { Err("not as many foods were inserted as were asked for") };
         }
-        (Call::Foods(list), Said::Foods(listed)) => return check_list(list, listed),
-        (Call::Template { .. }, Said::Template { days, meals, items, .. }) => {
+        (Call::Foods(list), Reply::Foods(listed)) => return check_list(list, listed),
+        (Call::Template { .. }, Reply::Template { days, meals, items, .. }) => {
             // Nothing is empty: a day has a meal at least, and a meal an item.
             let full = days <= meals && meals <= items;
             return if full { Ok(()) } else { Err("a day without a meal, or a meal without an item") };

@@ -2,7 +2,7 @@
 
 use crate::{
     BULK_MAX, Bulk, Call, Cardinality, Decline, Facts, Filter, FoodCatalogue, List, Name, NewFood, Order,
-    Outcome, PAGE_SIZE_MAX, Said,
+    Outcome, PAGE_SIZE_MAX, Reply,
 };
 use contract::{Race, Raced};
 
@@ -59,9 +59,9 @@ fn double_insert(id: i64) -> Race<FoodCatalogue> {
         after: vec![Call::Food { id }],
         judge: Box::new(|raced| {
             exactly_one(raced)?;
-            match raced.after[0].said {
-                Said::Food { version: 1, .. } => Ok(()),
-                Said::Declined(Decline::NoSuchFood) if stored(raced) == 0 => Ok(()),
+            match raced.after[0].reply {
+                Reply::Food { version: 1, .. } => Ok(()),
+                Reply::Declined(Decline::NoSuchFood) if stored(raced) == 0 => Ok(()),
                 other => Err(format!("the food is then answered as {other:?}")),
             }
         }),
@@ -86,7 +86,8 @@ fn half_a_bulk_insert(id: i64) -> Race<FoodCatalogue> {
         together: (0..MEET).map(meet).collect(),
         after: vec![list(id)],
         judge: Box::new(|raced| {
-            let inserts = raced.met().filter(|outcome| matches!(outcome.said, Said::Inserted { .. })).count();
+            let inserts =
+                raced.met().filter(|outcome| matches!(outcome.reply, Reply::Inserted { .. })).count();
             if inserts > 1 {
                 return Err(format!("{inserts} of them were acknowledged"));
             }
@@ -117,14 +118,14 @@ fn category_in_use(id: i64) -> Race<FoodCatalogue> {
         together: (0..MEET).map(meet).collect(),
         after: vec![Call::Category { id }, list(id)],
         judge: Box::new(|raced| {
-            let removed = raced.met().filter(|outcome| outcome.said == Said::Deleted).count();
+            let removed = raced.met().filter(|outcome| outcome.reply == Reply::Deleted).count();
             let created = stored(raced) as u64;
             if removed > 1 || removed == 1 && created > 0 {
                 return Err(format!(
                     "it was removed {removed} times, and {created} foods were created in it"
                 ));
             }
-            let there = matches!(raced.after[0].said, Said::Category { .. });
+            let there = matches!(raced.after[0].reply, Reply::Category { .. });
             if there != (removed == 0) {
                 return Err(format!("removed {removed} times, the category is then {}", there_or_not(there)));
             }
@@ -159,19 +160,19 @@ fn list(category: i64) -> Call {
 }
 
 fn total(outcome: &Outcome) -> Option<u64> {
-    match outcome.said {
-        Said::Foods(listed) => listed.total,
+    match outcome.reply {
+        Reply::Foods(listed) => listed.total,
         _ => None,
     }
 }
 
 fn stored(raced: &Raced<FoodCatalogue>) -> usize {
-    raced.met().filter(|outcome| matches!(outcome.said, Said::Stored { .. })).count()
+    raced.met().filter(|outcome| matches!(outcome.reply, Reply::Stored { .. })).count()
 }
 
 /// Whether one of the changes that met was made, where all of them completed, and never more.
 fn exactly_one(raced: &Raced<FoodCatalogue>) -> Result<usize, String> {
-    let is_made = |outcome: &&Outcome| matches!(outcome.said, Said::Stored { .. } | Said::Deleted);
+    let is_made = |outcome: &&Outcome| matches!(outcome.reply, Reply::Stored { .. } | Reply::Deleted);
     let (made, met) = (raced.met().filter(is_made).count(), raced.met().count());
     let none_is_right = met < raced.together.len();
     match made {
@@ -183,12 +184,12 @@ fn exactly_one(raced: &Raced<FoodCatalogue>) -> Result<usize, String> {
 
 fn one_change(raced: &Raced<FoodCatalogue>) -> Result<(), String> {
     exactly_one(raced)?;
-    let removed = raced.met().any(|outcome| outcome.said == Said::Deleted);
+    let removed = raced.met().any(|outcome| outcome.reply == Reply::Deleted);
     let wanted = if stored(raced) == 0 { 1 } else { 2 };
-    match raced.after[0].said {
-        Said::Declined(Decline::NoSuchCategory) if removed => Ok(()),
-        Said::Category { version, .. } if !removed && version == wanted => Ok(()),
-        Said::Category { version, .. } => Err(format!("the category then has version {version}")),
+    match raced.after[0].reply {
+        Reply::Declined(Decline::NoSuchCategory) if removed => Ok(()),
+        Reply::Category { version, .. } if !removed && version == wanted => Ok(()),
+        Reply::Category { version, .. } => Err(format!("the category then has version {version}")),
         _ => Err(format!("the category is then {}", there_or_not(false))),
     }
 }

@@ -7,7 +7,7 @@ mod template;
 
 use crate::answer::{self, Item};
 use crate::call::{From, List};
-use crate::outcome::{Decline, Said};
+use crate::outcome::{Decline, Reply};
 use crate::{BULK_MAX, Bulk, Call, Category, Facts, Food, FoodCatalogue, Name, NewFood, Outcome};
 use model::{CallWork, Clock, Fault, Session, StatementTimes, Wanted};
 use sql::{Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, SqlConn, SqlForm, Timed, TxKind};
@@ -103,7 +103,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         self.conn.begin(self.kind(call)).await?;
         let answered = self.answer(call, wanted).await;
         match &answered {
-            Ok(Outcome { said: Said::Declined(_), .. }) => self.conn.rollback().await?,
+            Ok(Outcome { reply: Reply::Declined(_), .. }) => self.conn.rollback().await?,
             Ok(_) => self.conn.commit().await?,
             Err(_) => {
                 // The fault of the body tells more than one of the roll-back that follows it.
@@ -169,7 +169,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         let inserted = self.conn.exec(Stmt::InsertCategory.id(), &[id.into(), name.as_str().into()]).await?;
         Ok(match inserted {
             0 => Outcome::declined(Decline::CategoryExists),
-            _ => Outcome::of(Said::Stored { version: 1 }),
+            _ => Outcome::of(Reply::Stored { version: 1 }),
         })
     }
 
@@ -189,7 +189,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
     ) -> Result<Outcome, Fault> {
         if self.conn.exec(update.id(), params).await? > 0 {
             let Param::Int(version) = params[1] else { unreachable!("a version is a number") };
-            return Ok(Outcome::of(Said::Stored { version: version + 1 }));
+            return Ok(Outcome::of(Reply::Stored { version: version + 1 }));
         }
         let there = self.conn.row(look.id(), &params[..1], |_| Ok(())).await?;
         Ok(Outcome::declined(if there.is_some() { Decline::StaleVersion } else { absent }))
@@ -223,7 +223,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
             return Ok(Outcome::declined(in_use));
         }
         self.conn.exec(delete.id(), &[id.into()]).await?;
-        Ok(Outcome::of(Said::Deleted))
+        Ok(Outcome::of(Reply::Deleted))
     }
 
     async fn food(&mut self, id: i64, wanted: Wanted) -> Result<Outcome, Fault> {
@@ -241,7 +241,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         let inserted = self.conn.exec(Stmt::InsertFood.id(), &row_of(category, food)).await?;
         Ok(match inserted {
             0 => Outcome::declined(Decline::FoodExists),
-            _ => Outcome::of(Said::Stored { version: 1 }),
+            _ => Outcome::of(Reply::Stored { version: 1 }),
         })
     }
 
@@ -281,7 +281,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
             inserted
         };
         Ok(match inserted as usize == foods.len() {
-            true => Outcome::of(Said::Inserted { count: inserted as u32 }),
+            true => Outcome::of(Reply::Inserted { count: inserted as u32 }),
             false => Outcome::declined(Decline::FoodExists),
         })
     }

@@ -3,7 +3,7 @@
 mod answers;
 mod requests;
 
-use crate::outcome::{Decline, Said};
+use crate::outcome::{Decline, Reply};
 use crate::{Call, Cardinality, Facts, FoodCatalogue, NewFood, Outcome};
 use contract::json::{Problem, write};
 use contract::{Answer, BadCall, Endpoint, Method, Race, Request, Wire};
@@ -94,21 +94,21 @@ impl Wire for FoodCatalogue {
     }
 
     fn status(outcome: &Outcome) -> u16 {
-        match outcome.said {
-            Said::Stored { version: 1 } | Said::Inserted { .. } => 201,
-            Said::Deleted => 204,
-            Said::Declined(why) => why.status(),
+        match outcome.reply {
+            Reply::Stored { version: 1 } | Reply::Inserted { .. } => 201,
+            Reply::Deleted => 204,
+            Reply::Declined(why) => why.status(),
             _ => 200,
         }
     }
 
     fn is_problem(outcome: &Outcome) -> bool {
-        matches!(outcome.said, Said::Declined(_))
+        matches!(outcome.reply, Reply::Declined(_))
     }
 
     fn encode_outcome_headers(outcome: &Outcome, each: &mut dyn FnMut(&'static str, &dyn Display)) {
-        match &outcome.said {
-            Said::Category { version, .. } | Said::Food { version, .. } | Said::Stored { version } => {
+        match &outcome.reply {
+            Reply::Category { version, .. } | Reply::Food { version, .. } | Reply::Stored { version } => {
                 each("etag", &format_args!("\"{version}\""));
             }
             _ => {}
@@ -116,11 +116,11 @@ impl Wire for FoodCatalogue {
     }
 
     fn encode_outcome(outcome: &Outcome, into: &mut Vec<u8>) {
-        match outcome.said {
-            Said::Stored { version } => write(&bodies::VersionBody { version }, into),
-            Said::Inserted { count } => write(&bodies::Inserted { inserted: count }, into),
-            Said::Deleted => {}
-            Said::Declined(why) => write(&problem(why), into),
+        match outcome.reply {
+            Reply::Stored { version } => write(&bodies::VersionBody { version }, into),
+            Reply::Inserted { count } => write(&bodies::Inserted { inserted: count }, into),
+            Reply::Deleted => {}
+            Reply::Declined(why) => write(&problem(why), into),
             _ => into.extend_from_slice(&outcome.body),
         }
     }

@@ -1,7 +1,7 @@
 //! What must hold in the stored data: the twelve consistency conditions (3.3.2), and the shape that a right run leaves
 //! behind, which the conditions do not catch. Queries are in `spec/sql/tpcc/audits.sql`; judging them is here.
 //!
-//! They know no engine and no record of a load: databases of other kits with the standard's tables are judged alike.
+//! They know no engine and no record of a load: databases of other tools with the standard's tables are judged alike.
 
 mod inputs;
 mod judge;
@@ -227,6 +227,7 @@ const GROUPS: &[AuditSet<Context>] = &[
                     "seconds between the newest and what is noted",
                     "characters",
                     "characters of payments and of the least that was loaded",
+                    "payments that are not noted",
                 ],
             )
             .judged(judge::of_our_load),

@@ -275,7 +275,7 @@ impl Benchmark for Tpcc {
     }
 }
 
-/// A database of another kit with the standard's tables, and how much it holds.
+/// A database of another tool with the standard's tables, and how much it holds.
 fn known(store: &dyn Look, kit: foreign_schema::ForeignSchema) -> Result<ForeignDatabase<Cardinality>> {
     let rows = store.rows(&foreign_schema::discover_query()?)?;
     let figures: Option<Vec<i64>> =

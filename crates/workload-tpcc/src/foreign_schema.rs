@@ -1,4 +1,4 @@
-//! Databases that other kits loaded: whether our statements can run on them, and how much they hold.
+//! Databases that other tools loaded: whether our statements can run on them, and how much they hold.
 //!
 //! Judged from the engine's catalogue against our own schema. What is only different is a note; what a statement cannot do
 //! without makes a run impossible, and is named with table and column.

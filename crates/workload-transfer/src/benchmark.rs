@@ -139,9 +139,10 @@ impl Benchmark for Transfers {
     fn inputs(size: &Cardinality, streams: &Streams<'_>, balances: Arc<Registers>) -> impl Fn(u32) -> Inputs {
         let (size, seed, run, mix) = (*size, streams.seed, streams.run, streams.mix.cloned());
         let skewed = streams.skew.map(|skew| Arc::new(Skewed::over(size.accounts, skew)));
+        let only_latest = streams.outlasts_keys;
         move |worker| {
             let inputs = Inputs::new(size, seed, run, worker, mix.as_ref());
-            inputs.skewed(skewed.clone()).remembering(&balances)
+            inputs.skewed(skewed.clone()).remembering(&balances).asking_latest(only_latest)
         }
     }
 

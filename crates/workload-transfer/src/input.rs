@@ -7,12 +7,10 @@ use crate::{
 use model::random::Random;
 use model::{Mix, Skewed, Workload};
 use std::sync::Arc;
-use workload::{Drawn, Registers};
+use workload::{Drawn, Registers, Remembered};
 
 /// The path of the run's random streams, apart from those of other workloads.
 const CLIENT: u64 = 500;
-/// Transfers of a worker that it may ask for again or look at.
-const RECENT: usize = 64;
 
 /// Shares of the kinds in the workload's own mix, in per cent.
 const SHARES: [f64; 6] = [45.0, 15.0, 3.0, 2.0, 10.0, 25.0];
@@ -34,7 +32,10 @@ pub struct Inputs {
     skewed: Option<Arc<Skewed>>,
     /// The key of the next transfer.
     next: Key,
-    recent: Vec<Recent>,
+    /// Transfers that it may ask for again or look at.
+    asked: Remembered<Asked>,
+    /// Whether these are only the latest.
+    only_latest: bool,
     /// What accounts hold; absent where answers are held to their calls and to earlier answers to the same client.
     balances: Option<Arc<Registers>>,
     /// What was known of the accounts when the last call was drawn: of the one that pays or is read, and of the one that is paid.
@@ -43,7 +44,7 @@ pub struct Inputs {
 
 /// A transfer that was asked for.
 #[derive(Debug, Clone, Copy)]
-struct Recent {
+struct Asked {
     transfer: Transfer,
     /// What was answered to it first, once something was.
     answer: Option<Outcome>,
@@ -58,7 +59,8 @@ impl Inputs {
             random: Random::stream(seed, &[CLIENT, u64::from(worker)]),
             skewed: None,
             next: Key { run, worker, sequence: 0 },
-            recent: Vec::with_capacity(RECENT),
+            asked: Remembered::default(),
+            only_latest: false,
             balances: None,
             drawn: Default::default(),
         }
@@ -68,6 +70,12 @@ impl Inputs {
     #[must_use]
     pub fn remembering(self, balances: &Arc<Registers>) -> Inputs {
         Inputs { balances: Some(Arc::clone(balances)), ..self }
+    }
+
+    /// The same, which asks again for the latest transfers alone, if the run outlasts the keys of others.
+    #[must_use]
+    pub fn asking_latest(self, only_latest: bool) -> Inputs {
+        Inputs { only_latest, ..self }
     }
 
     /// The same, with the accounts of each branch drawn by a skew over as many.
@@ -137,13 +145,8 @@ impl Inputs {
             _ => self.random.range(1, AMOUNT_DRAWN_MAX),
         };
         let transfer = Transfer { key: self.next, source, target, amount };
-        // The place of the one that is forgotten.
-        let place = self.next.sequence as usize % RECENT;
-        let recent = Recent { transfer, answer: None };
-        match self.recent.get_mut(place) {
-            Some(old) => *old = recent,
-            None => self.recent.push(recent),
-        }
+        let asked = Asked { transfer, answer: None };
+        self.asked.push(self.next.sequence.into(), asked, &mut self.random);
         self.next.sequence += 1;
         Call::Transfer { purpose, transfer }
     }
@@ -153,15 +156,15 @@ impl Inputs {
             0 => Purpose::Within,
             1 => Purpose::Across,
             2 => Purpose::Overdraft,
-            3 => match self.latest() {
-                Some(Recent { transfer, answer }) => {
+            3 => match self.earlier() {
+                Some(Asked { transfer, answer }) => {
                     let purpose = if answer.is_some() { Purpose::Repeat } else { Purpose::Retry };
                     return Call::Transfer { purpose, transfer };
                 }
                 None => Purpose::Within,
             },
-            4 => match self.latest() {
-                Some(Recent { transfer, .. }) => {
+            4 => match self.earlier() {
+                Some(Asked { transfer, .. }) => {
                     return Call::ReadTransfer { source: transfer.source, key: transfer.key };
                 }
                 None => Purpose::Within,
@@ -219,11 +222,11 @@ impl Inputs {
         if possible { Ok(()) } else { Err("the balance of an account is not what calls have made of it") }
     }
 
-    /// One of the latest transfers; nothing before the first.
-    fn latest(&mut self) -> Option<Recent> {
-        let count = self.recent.len() as u32;
-        let place = (count > 0).then(|| self.one_of(count))?;
-        self.recent.get(place as usize).copied()
+    /// A transfer that was asked for; nothing before the first.
+    fn earlier(&mut self) -> Option<Asked> {
+        let random = &mut self.random;
+        let asked = if self.only_latest { self.asked.draw_latest(random) } else { self.asked.draw(random) };
+        asked.copied()
     }
 }
 
@@ -245,12 +248,10 @@ impl model::Inputs<Transfers> for Inputs {
             Call::ReadTransfer { key, .. } => *key,
             Call::ReadAccount { .. } => return Ok(()),
         };
-        let place = key.sequence as usize % RECENT;
-        let Some(recent) = self.recent.get_mut(place).filter(|recent| recent.transfer.key == key) else {
-            return Ok(());
-        };
-        let Transfer { target, amount, .. } = recent.transfer;
-        match (call, recent.answer) {
+        let asked = self.asked.get_mut(key.sequence.into());
+        let Some(asked) = asked.filter(|asked| asked.transfer.key == key) else { return Ok(()) };
+        let Transfer { target, amount, .. } = asked.transfer;
+        match (call, asked.answer) {
             (Call::Transfer { .. }, Some(first)) if first != *outcome => {
                 Err("a key that was used is answered otherwise than at first")
             }
@@ -258,7 +259,7 @@ impl model::Inputs<Transfers> for Inputs {
                 if *outcome == Outcome::Declined(Decline::KeyReused) {
                     return Err("a key that only this client has is used for another transfer");
                 }
-                recent.answer = Some(*outcome);
+                asked.answer = Some(*outcome);
                 Ok(())
             }
             (_, Some(first)) => {

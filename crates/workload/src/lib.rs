@@ -7,11 +7,12 @@ pub mod messages;
 mod mixed;
 mod parameters;
 mod registers;
+mod remembered;
 
 use anyhow::{Result, bail};
 use contract::Wire;
 use model::rows::Dataset;
-use model::{Mix, Skew, Workload};
+use model::{Mix, Nanos, Skew, Workload};
 use result::{Deferred, Efficiency, Headline, InputCheck, Interval, LedgerCheck};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -27,12 +28,16 @@ pub use checks::{
 pub use mixed::{PRIME, mixed};
 pub use parameters::{Chosen, Of, Parameter, parameter, resized, sized, values};
 pub use registers::{Drawn, Registers};
+pub use remembered::Remembered;
 
 /// Seed of loads of which nothing else is said; that of runs is another.
 pub const LOAD_SEED: u64 = 1;
 
 /// Clients of a run of which nothing else is said.
 pub const CLIENTS: u32 = 8;
+
+/// Keys are kept for so long at least, by the contracts.
+pub const KEYS_KEPT: Nanos = Nanos::from_secs(24 * 3_600);
 
 /// Answers calls, one after the other.
 pub type Rehearsal<W> = Box<dyn FnMut(&<W as Workload>::Call) -> <W as Workload>::Outcome>;
@@ -55,6 +60,8 @@ pub struct Streams<'a> {
     /// Whether what was acknowledged may be lost or come late and calls are made all the same: then no answer is compared with those to
     /// other clients.
     pub lossy: bool,
+    /// Whether the run may last longer than [`KEYS_KEPT`]: then only the latest calls are made again under their keys.
+    pub outlasts_keys: bool,
 }
 
 /// A workload that can be loaded, run, audited and reported.
@@ -150,12 +157,12 @@ pub trait Benchmark:
         0
     }
 
-    /// What another kit has loaded, if it can be audited. `tables` are what it has made.
+    /// What another tool has loaded, if it can be audited. `tables` are what it has made.
     ///
     /// # Errors
     /// Why not, and what the workload would need; or the store cannot be asked.
     fn auditable(store: &dyn Look, tables: &[String]) -> Result<ForeignDatabase<Self::Extent>>;
-    /// What another kit has loaded, if calls can be made on it. `load` is the command that would load one of ours, for
+    /// What another tool has loaded, if calls can be made on it. `load` is the command that would load one of ours, for
     /// messages.
     ///
     /// # Errors
@@ -466,11 +473,11 @@ impl Past {
     }
 }
 
-/// A database that another kit has loaded.
+/// A database that another tool has loaded.
 pub struct ForeignDatabase<S> {
-    /// What it looks like: `another kit, perhaps HammerDB`.
+    /// What it looks like: `another tool, perhaps HammerDB`.
     pub name: String,
-    /// It is not another kit after all.
+    /// It is not another tool after all.
     pub ours: bool,
     /// How much it holds.
     pub size: S,

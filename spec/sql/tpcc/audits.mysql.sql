@@ -273,11 +273,11 @@ where h_date > '2024-01-01' and h_data <> concat(w_name, '    ', d_name)
 group by h_w_id, h_d_id
 
 -- name: bad_credit_data
-select w_id, d_id, c_id, payments, timestampdiff(second, noted, newest) as seconds_behind, length_held, length_noted
+select w_id, d_id, c_id, payments, timestampdiff(second, noted, newest) as seconds_behind, length_held, length_noted, not_noted
 from (
   select h_c_w_id as w_id, h_c_d_id as d_id, h_c_id as c_id, count(*) as payments, max(h_date) as newest,
     coalesce(max(case when left(c_data, char_length(fact)) = fact then h_date end), '1970-01-01') as noted,
-    max(char_length(c_data)) as length_held, 300 + sum(char_length(fact)) as length_noted
+    max(char_length(c_data)) as length_held, 300 + sum(char_length(fact)) as length_noted, sum(instr(c_data, fact) = 0) as not_noted
   from (
     select h_c_w_id, h_c_d_id, h_c_id, h_date,
       concat_ws(' ', h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, cast(h_amount as decimal(12,2)), '') as fact
@@ -288,7 +288,7 @@ from (
   group by h_c_w_id, h_c_d_id, h_c_id
 ) as noted_of
 where timestampdiff(second, noted, newest) > 5 or length_held > 500
-  or length_held < 500 and length_held < length_noted
+  or length_held < 500 and length_held < length_noted or length_noted <= 800 and not_noted > 0
 
 -- name: run_dates
 select what, w_id, d_id, row_count, earliest, latest

@@ -316,11 +316,12 @@ from (
 order by what, w_id, d_id
 
 -- name: bad_credit_data
-select w_id, d_id, c_id, payments, extract(epoch from newest - noted)::bigint as seconds_behind, length_held, length_noted
+select w_id, d_id, c_id, payments, extract(epoch from newest - noted)::bigint as seconds_behind, length_held, length_noted, not_noted
 from (
   select h_c_w_id as w_id, h_c_d_id as d_id, h_c_id as c_id, count(*) as payments, max(h_date) as newest,
     coalesce(max(h_date) filter (where starts_with(c_data, fact)), timestamp '1970-01-01') as noted,
-    max(length(c_data)) as length_held, 300 + sum(length(fact)) as length_noted
+    max(length(c_data)) as length_held, 300 + sum(length(fact)) as length_noted,
+    count(*) filter (where strpos(c_data, fact) = 0) as not_noted
   from (
     select h_c_w_id, h_c_d_id, h_c_id, h_date,
       concat_ws(' ', h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_amount::decimal(12,2), '') as fact
@@ -331,6 +332,7 @@ from (
   group by h_c_w_id, h_c_d_id, h_c_id
 ) as noted_of
 where newest - noted > interval '5 seconds' or length_held > 500 or length_held < 500 and length_held < length_noted
+  or length_noted <= 800 and not_noted > 0
 
 -- Whole cents: DECIMAL here, and in other kits' databases whatever they keep.
 -- name: district_tallies

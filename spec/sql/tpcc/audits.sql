@@ -209,15 +209,15 @@ from orders
 join line_sums on w_id = o_w_id and d_id = o_d_id and line_sums.o_id = orders.o_id
 where (o_all_local <> 0) <> (remote_count = 0)
 
--- Shape: what is noted of bad credit begins with one of the customer's newest payments (2.5.2.2), and has grown with each,
--- up to 500 characters. The moment of a payment may be that of its transaction's beginning, which others overtake while it
--- waits. Loaded payments are of 2024-01-01.
+-- Shape: what is noted of bad credit begins with one of the customer's newest payments (2.5.2.2), has grown with each up to 500 characters, and
+-- has all of them while they fit in. The moment of a payment may be that of its transaction's beginning, which others overtake while
+-- it waits. Loaded payments are of 2024-01-01.
 -- name: bad_credit_data
-select w_id, d_id, c_id, payments, newest - noted as seconds_behind, length_held, length_noted
+select w_id, d_id, c_id, payments, newest - noted as seconds_behind, length_held, length_noted, not_noted
 from (
   select h_c_w_id as w_id, h_c_d_id as d_id, h_c_id as c_id, count(*) as payments, max(h_date) as newest,
     coalesce(max(case when substr(c_data, 1, length(fact)) = fact then h_date end), 0) as noted,
-    max(length(c_data)) as length_held, 300 + sum(length(fact)) as length_noted
+    max(length(c_data)) as length_held, 300 + sum(length(fact)) as length_noted, sum(instr(c_data, fact) = 0) as not_noted
   from (
     select h_c_w_id, h_c_d_id, h_c_id, h_date, h_c_id || ' ' || h_c_d_id || ' ' || h_c_w_id || ' ' || h_d_id || ' ' ||
       h_w_id || printf(' %d.%02d ', h_amount / 100, h_amount % 100) as fact
@@ -227,7 +227,7 @@ from (
   cross join customer on c_w_id = h_c_w_id and c_d_id = h_c_d_id and customer.c_id = h_c_id and c_credit = 'BC'
   group by h_c_w_id, h_c_d_id, h_c_id
 ) as noted_of
-where newest - noted > 5 or length_held > 500 or length_held < 500 and length_held < length_noted
+where newest - noted > 5 or length_held > 500 or length_held < 500 and length_held < length_noted or length_noted <= 800 and not_noted > 0
 
 -- Figures: customers, and those with bad credit (4.3.3.1: one in ten).
 -- name: bad_credit

@@ -1,7 +1,7 @@
 //! What only data of the standard's size shows.
 
 use super::{FaultInjector, behind};
-use crate::sabotage::Trick;
+use crate::faulty::Trick;
 use workload_tpcc::{Call, Cardinality, Payment};
 
 /// Those whose work shows in the shape of data of the standard's size only. The inputs are as they should be.

@@ -207,7 +207,7 @@ impl Session {
         let params = (1..).take_while(|number| text.contains(&format!("${number}"))).count();
         let list = if params == 0 { String::new() } else { format!("({})", vec!["null"; params].join(", ")) };
         self.batch("savepoint plan")?;
-        // One that cannot be prepared is not explained, such as of tables that another kit has named otherwise.
+        // One that cannot be prepared is not explained, such as of tables that another tool has named otherwise.
         if self.batch(&format!("prepare stackmark_plan as {text}")).is_err() {
             self.batch("rollback to plan")?;
             return Ok(None);

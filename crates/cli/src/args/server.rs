@@ -101,7 +101,7 @@ pub(crate) struct Relay {
     /// Listen address of the HTTP endpoints /health and /about; port 0 picks a free one.
     #[arg(long, env = "STACKMARK_LISTEN", default_value = "127.0.0.1:0")]
     pub(crate) listen: SocketAddr,
-    /// Retention time of a transfer's idempotency key.
+    /// Retention time of a transfer's idempotency key; longer than any run that makes calls meanwhile.
     #[arg(long, default_value = "24h", value_parser = span, allow_hyphen_values = true)]
     pub(crate) keep_keys: Duration,
     /// Destination of the messages of an outbox: `file:PATH` (a line of JSON for each, appended); `kafka://[USER@]HOST:PORT/TOPIC`

@@ -118,7 +118,7 @@ impl Stores {
     }
 }
 
-/// Whether two addresses are surely of one database.
+/// Whether two addresses are certainly of one database.
 fn is_same(one: &DbUrl, other: &DbUrl) -> bool {
     match (one, other) {
         (DbUrl::Sqlite(one), DbUrl::Sqlite(other)) => {

@@ -3,10 +3,10 @@
 //! Everything that can be wrong with one is found here, before anything is loaded or started, and reported with its line.
 
 mod expand;
+mod shared_keys;
 mod source;
 mod variant;
 mod verdict;
-mod words;
 
 #[cfg(test)]
 mod tests;
@@ -15,13 +15,13 @@ use anyhow::{Context, Result, anyhow, bail};
 use deploy::subjects;
 use schedule::factors;
 use schedule::plan::Experiment;
+use shared_keys::{PLAN, PLAN_WHOLE, Word, Words};
 use source::{KeyValue, Source, ValueKind, get, nearest};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use targets::Driven;
 use variant::{Common, Draft};
-use words::{PLAN, PLAN_WHOLE, Word, Words};
 
 /// Bytes of an experiment file: more is another file by mistake.
 const BYTES_MAX: u64 = 1 << 20;
@@ -190,7 +190,8 @@ fn scale<W: Driven>(source: &Source<'_>, top: &[KeyValue]) -> Result<Option<u32>
 fn plan<W: Driven>(source: &Source<'_>, top: &[KeyValue]) -> Result<(Words, bool)> {
     let Some(table) = get(top, "plan") else { return Ok((Words::default(), true)) };
     let entries = source.table(table, "[plan]")?;
-    let keys: Vec<&str> = PLAN.iter().chain(PLAN_WHOLE).copied().chain(words::parameters::<W>()).collect();
+    let keys: Vec<&str> =
+        PLAN.iter().chain(PLAN_WHOLE).copied().chain(shared_keys::parameters::<W>()).collect();
     source.known(entries, "the plan", &keys)?;
     if let Some(list) = entries.iter().find(|entry| matches!(entry.value.kind, ValueKind::List(_))) {
         return Err(source.wrong(

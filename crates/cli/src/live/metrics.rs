@@ -206,7 +206,7 @@ impl Counters {
             page.family(name, "gauge", help);
             page.sample(name, &[], value);
         };
-        gauge("stackmark_trial_left_seconds", "Seconds until the measured interval ends.", now.left_s);
+        gauge("stackmark_trial_left_seconds", "Seconds until the window ends.", now.left_s);
         gauge("stackmark_clients", "Clients of the trial.", f64::from(now.clients));
         gauge(
             "stackmark_calls_in_flight",
@@ -231,11 +231,7 @@ impl Counters {
 
     fn calls(&self, page: &mut Page) {
         let all = self.all();
-        page.family(
-            "stackmark_calls_total",
-            "counter",
-            "Calls that were due in measured intervals, by how they ended.",
-        );
+        page.family("stackmark_calls_total", "counter", "Calls that were due in windows, by how they ended.");
         for ((subject, variant), sums) in &all {
             for (kind, of_kind) in &sums.kinds {
                 for (outcome, count) in OUTCOMES.iter().zip(of_kind.outcomes.0) {
@@ -248,7 +244,7 @@ impl Counters {
         page.family(
             "stackmark_retries_total",
             "counter",
-            "Attempts after the first, of calls that were due in measured intervals.",
+            "Attempts after the first, of calls that were due in windows.",
         );
         for ((subject, variant), sums) in &all {
             for (kind, of_kind) in &sums.kinds {
@@ -274,7 +270,7 @@ impl Counters {
         page.family(
             "stackmark_response_seconds",
             "histogram",
-            "Response times of committed calls that were due in measured intervals, from due to ended.",
+            "Response times of committed calls that were due in windows, from due to ended.",
         );
         for ((subject, variant), sums) in &self.all() {
             for (kind, of_kind) in &sums.kinds {

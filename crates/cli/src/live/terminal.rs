@@ -1,7 +1,7 @@
 //! A trial in a few lines of a terminal, drawn again with every slice. Readable without colour.
 
 use super::snapshot::{Part, Snapshot};
-use result::words::seconds;
+use result::text::seconds;
 use std::collections::VecDeque;
 
 /// Steps of the small curve.
@@ -81,7 +81,7 @@ fn errors(now: &Snapshot, colour: bool) -> String {
 
 fn budget(parts: &[Part], width: usize, colour: bool) -> String {
     if parts.is_empty() {
-        return "  budget  from the measured interval on".to_owned();
+        return "  budget  from the window on".to_owned();
     }
     let mut parts: Vec<&Part> = parts.iter().filter(|part| part.share >= 0.01).collect();
     parts.sort_by(|a, b| b.share.total_cmp(&a.share));
@@ -236,6 +236,6 @@ mod tests {
     fn the_warm_up_has_a_rate_and_no_budget() {
         let warm = Snapshot { phase: "warm-up", rate_mean: None, budget: Vec::new(), ..testing::snapshot() };
         let view = render(&warm, &VecDeque::from([0.0]), true, 80, false);
-        assert!(view.contains("from the measured interval on") && !view.contains("mean"), "{view}");
+        assert!(view.contains("from the window on") && !view.contains("mean"), "{view}");
     }
 }

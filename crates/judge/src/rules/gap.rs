@@ -1,4 +1,4 @@
-//! Time that is missing from the measured interval.
+//! Time that is missing from the window.
 
 use super::{bad, fine, note, warning, whole_percent};
 use crate::{engine_findings, figures};

@@ -36,7 +36,7 @@ fn commits_that_calls_share_are_not_added_up() {
     // Half of the time they were remote: not the writer, whatever commits add up to.
     let mut trial = direct();
     grouped(&mut trial, 0.05, 0.02, 0.45);
-    check("saturation", &trial, Info, "the speed of 8 clients, not a maximum throughput");
+    check("saturation", &trial, Info, "throughput is limited by 8 clients and is not a maximum");
     trial.stack.style = "plain".to_owned();
     check("saturation", &trial, Info, "SQLite's one writer was busy 100 % of the time");
     // A single client shares with no one.

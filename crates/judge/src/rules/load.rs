@@ -17,7 +17,7 @@ const OTHERS_MAX: f64 = 0.05;
 /// of a second, and what is cut off at once is read later than it ends.
 pub const SHORTEST_S: f64 = 0.1;
 
-/// CPU cores used on average over the measured interval.
+/// CPU cores used on average over the window.
 pub(super) struct Load {
     /// Processors that there are.
     pub(super) cores: f64,

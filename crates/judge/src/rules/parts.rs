@@ -5,7 +5,7 @@ use crate::figures;
 use result::{LoadPart, PartState, Rule, Trial};
 use std::collections::BTreeSet;
 
-/// Measured intervals that open further apart than this, in seconds, are not of the same time: slices of the time line are a second.
+/// Windows that open further apart than this, in seconds, are not of the same time: slices of the time line are a second.
 const APART_MAX_S: f64 = 0.5;
 /// What may be done.
 const ADVICE: &str = "write a new plan, run all of its parts, and merge exactly those";
@@ -36,7 +36,7 @@ pub(super) fn parts(trial: &Trial) -> Option<Rule> {
     let hosts: BTreeSet<_> = parts.iter().filter_map(|part| part.host.as_deref()).collect();
     if apart_s + error_ms / 1e3 > APART_MAX_S {
         let sentence = format!(
-            "the measured interval of part {} opened {} (±{}) after the first one: the parts did not make their calls at the same time",
+            "the window of part {} opened {} (±{}) after the first one: the parts did not make their calls at the same time",
             last.part,
             figures::duration(apart_s * 1e9),
             figures::duration(error_ms * 1e6)
@@ -56,7 +56,7 @@ pub(super) fn parts(trial: &Trial) -> Option<Rule> {
         false => "at the same moment".to_owned(),
     };
     fine(format!(
-        "{} on {} made the calls; their measured intervals opened {apart} {clocks}",
+        "{} on {} made the calls; their windows opened {apart} {clocks}",
         figures::counted(parts.len() as u64, "load generator"),
         figures::counted(hosts.len() as u64, "machine")
     ))

@@ -200,7 +200,7 @@ fn waits(trial: &Trial) -> Option<Limiter> {
     let rule = if suspect == Suspect::Lock {
         hint(
             format!("{waited}: locks are likely what sets the maximum throughput"),
-            &format!("load more {} to learn what the rest can do", trial.data.scale_unit),
+            &format!("load more {} and run again", trial.data.scale_unit),
         )
     } else {
         note(format!("{waited}: the disk is likely what sets the maximum throughput"))
@@ -465,7 +465,7 @@ fn nobody(trial: &Trial, load: &Load) -> Option<Limiter> {
     }
     let rule = hint(
         format!(
-            "{found}: this is the speed of {}, not a maximum throughput{bound}",
+            "{found}: throughput is limited by {} and is not a maximum{bound}",
             clients(trial.plan.clients)
         ),
         "raise the number of clients until a resource is saturated",

@@ -152,9 +152,9 @@ fn maximum_throughput_is_only_said_where_the_system_was_full() {
     check("saturation", &direct(), Info, "likely limits throughput");
     check("saturation", &through_http(), Info, "the engine's one writer is saturated");
 
-    after(on_postgres, "saturation", Info, "the speed of 8 clients, not a maximum throughput");
+    after(on_postgres, "saturation", Info, "throughput is limited by 8 clients and is not a maximum");
     // None of the calls' time belongs to the writer: SQLite or not, it was not full.
-    after(wait_for_nothing, "saturation", Info, "not a maximum throughput");
+    after(wait_for_nothing, "saturation", Info, "is not a maximum");
     let mut trial = through_http();
     on_postgres(&mut trial);
     trial.processes[1].cpu_user_s = 3.6 * trial.measured_s;
@@ -203,7 +203,7 @@ fn what_calls_wait_for_is_named() {
     let mut trial = direct();
     trial.data.file_system = Some("tmpfs (memory)".to_owned());
     wait(&mut trial, |budget| &mut budget.commit_ns);
-    check("saturation", &trial, Info, "the speed of 8 clients");
+    check("saturation", &trial, Info, "throughput is limited by 8 clients");
 }
 
 #[test]

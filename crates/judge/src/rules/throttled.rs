@@ -69,12 +69,12 @@ pub(super) fn other_sessions(trial: &Trial) -> Option<Rule> {
     });
     // The run's sessions stay open, unless a call ends in doubt or finds no one; one opened right before the window may be counted in it.
     let counts = &trial.overall.call_counts;
-    let ours = counts.reconnects + counts.in_doubt + counts.refused + 2 * u64::from(trial.plan.clients);
+    let expected = counts.reconnects + counts.in_doubt + counts.refused + 2 * u64::from(trial.plan.clients);
     let opened = engine.gauge(result::SESSIONS_OPENED).and_then(|gauge| gauge.total).unwrap_or(0.0);
-    let short = (opened > ours as f64).then(|| {
+    let short = (opened > expected as f64).then(|| {
         let sessions = figures::counted(opened as u64, "session");
-        let ours = figures::count(ours);
-        format!("{sessions} were opened in the database during the measurement, and the run accounts for at most {ours}")
+        let expected = figures::count(expected);
+        format!("{sessions} were opened in the database during the measurement, and the run accounts for at most {expected}")
     });
     let found: Vec<String> = sampled.into_iter().chain(short).collect();
     if found.is_empty() {

@@ -95,8 +95,16 @@ fn alike(drill: &Drill) -> BTreeMap<String, Vec<&DrillFault>> {
 }
 
 fn by_fault(drill: &Drill) -> Table {
-    let titles =
-        ["fault", "times", "passed", "away", "committed again after", "longest call", "in doubt", "refused"];
+    let titles = [
+        "fault",
+        "times",
+        "passed",
+        "unavailable",
+        "committed again after",
+        "longest call",
+        "in doubt",
+        "refused",
+    ];
     let rows = alike(drill).into_iter().map(|(name, faults)| {
         let passed = faults.iter().filter(|fault| fault.is_passed()).count();
         let in_doubt: u64 = faults.iter().map(|fault| fault.calls.in_doubt).sum();
@@ -165,7 +173,7 @@ fn each(drill: &Drill) -> Table {
     let titles = [
         "fault",
         "after",
-        "away",
+        "unavailable",
         "back in",
         "committed again after",
         "longest call",
@@ -217,8 +225,12 @@ fn missing(fault: &DrillFault) -> String {
 
 fn calls(drill: &Drill) -> String {
     let calls = drill.calls();
+    let defects = match calls.defects {
+        0 => String::new(),
+        defects => format!(", {} with an unexpected error", figures::count(defects)),
+    };
     format!(
-        "{} sent, {} committed, {} declined, {} refused, {} in conflict, {} in doubt",
+        "{} sent, {} committed, {} declined, {} refused, {} in conflict, {} in doubt{defects}",
         figures::count(calls.started),
         figures::count(calls.committed),
         figures::count(calls.declined),

@@ -129,7 +129,7 @@ fn parameters(fit: &Scalability, unit: &str) -> Table {
     let mut row = |name: &str, value: String, meaning: &str| _ = table.row([name, &value, meaning]);
     row("λ", lambda, &format!("{unit} of one client"));
     row("σ, %", between(fit.sigma, &percent), "share of the work that is done one at a time");
-    row("κ", between(fit.kappa, &per_pair), "cost of agreeing, a pair of clients");
+    row("κ", between(fit.kappa, &per_pair), "coherency cost, per pair of clients");
     if let (Some(peak), Some(value)) = (fit.peak_clients, fit.peak_rate) {
         let rate = figures::value_alone(Interval { value, low: None, high: None });
         row("peak", clients(peak.round()), &format!("where the law has its most, {rate} {unit}"));

@@ -39,7 +39,7 @@ pub(crate) fn trial(trial: &Trial) -> Vec<Block<'_>> {
     }
     blocks.extend([
         Block::section(
-            "What it costs",
+            "Resource use",
             vec![
                 costs(trial),
                 Block::chart(|markup| lines::processors(markup, trial)),
@@ -462,7 +462,7 @@ fn costs(trial: &Trial) -> Block<'_> {
     let none = || figures::NONE.to_owned();
     let seconds = |s| figures::or_none(s, |s: f64| figures::duration(s * 1e9));
     let committed = trial.committed();
-    let mut table = Table::new("Cost by process, over the measured interval", columns);
+    let mut table = Table::new("Cost by process, over the window", columns);
     for process in &trial.processes {
         let waited = process.run_queue_s.filter(|_| committed > 0.0).map(|s| s * 1e6 / committed);
         let under = vec![format!("{}, process {}", process.name, process.pid)];

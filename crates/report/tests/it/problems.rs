@@ -21,7 +21,7 @@ fn whatever_makes_a_number_void_is_told_in_one_place() {
             let outage = Outage { missing: Missing::Writes, from_s, to_s, in_doubt: 0, refused: 1 };
             trial.outages.push(outage);
         }),
-        ("answers wrongly", |trial| trial.conformance.check = Check::Failed),
+        ("failed conformance", |trial| trial.conformance.check = Check::Failed),
         ("the audit `", |trial| trial.audits[0].check = Check::Failed),
         ("the audit of `", |trial| trial.ledger[0].check = Check::Failed),
         ("among its inputs", |trial| trial.inputs[0].check = Check::Failed),

@@ -128,7 +128,7 @@ fn a_call_of_the_catalogue_allocates_nothing() {
         let read =
             FoodCatalogue::is_outcome(&call, &answer).then(|| FoodCatalogue::decode_outcome(&call, &answer));
         let allocated = ALLOCATIONS.get() - before;
-        assert_eq!((read.unwrap().unwrap().said, allocated), (outcome.said, 0), "{call:?}");
+        assert_eq!((read.unwrap().unwrap().reply, allocated), (outcome.reply, 0), "{call:?}");
         inputs.check(&call, &outcome).unwrap();
     }
 }

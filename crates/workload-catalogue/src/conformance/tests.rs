@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Call, Decline, Said};
+use crate::{Call, Decline, Reply};
 use model::{CallWork, Conflict, Fault};
 use std::fmt::Write;
 use std::pin::pin;
@@ -56,7 +56,7 @@ fn the_committed_vectors_are_what_the_oracle_says() {
 fn the_script_reaches_everything() {
     let golden = vectors::golden();
     let met = |wanted: Decline| {
-        golden.iter().any(|(_, answer)| matches!(answer, Ok(found) if found.said == Said::Declined(wanted)))
+        golden.iter().any(|(_, answer)| matches!(answer, Ok(found) if found.reply == Reply::Declined(wanted)))
     };
     for why in Decline::ALL {
         assert!(met(why), "{why:?}");
@@ -82,11 +82,11 @@ fn half_a_bulk_insert_is_caught() {
         if let Call::InsertFoods { category, foods } = call {
             for food in foods.iter() {
                 let answer = oracle.answer(&Call::CreateFood { category: *category, food });
-                if matches!(answer.said, Said::Declined(_)) {
+                if matches!(answer.reply, Reply::Declined(_)) {
                     return Ok(answer);
                 }
             }
-            return Ok(Outcome::of(Said::Inserted { count: foods.len() as u32 }));
+            return Ok(Outcome::of(Reply::Inserted { count: foods.len() as u32 }));
         }
         Ok(oracle.answer(call))
     });
@@ -127,7 +127,7 @@ fn an_answer_from_a_cache_is_caught() {
 fn a_total_over_the_wrong_set_is_caught() {
     let found = caught(|oracle, call| {
         let mut answer = oracle.answer(call);
-        if let Said::Foods(listed) = &mut answer.said
+        if let Reply::Foods(listed) = &mut answer.reply
             && let Some(total) = &mut listed.total
         {
             *total = oracle.foods.len() as u64;

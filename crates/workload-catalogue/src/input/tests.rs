@@ -41,8 +41,8 @@ fn workers_expect_what_a_right_service_answers() {
             let call = worker.draw();
             let outcome = oracle.answer(&call);
             assert_eq!(FoodCatalogue::check(&call, &outcome), Ok(()), "{call:?}");
-            assert_eq!(worker.check(&call, &outcome), Ok(()), "{call:?} {:?}", outcome.said);
-            *run += u32::from(matches!(outcome.said, Said::Declined(_)));
+            assert_eq!(worker.check(&call, &outcome), Ok(()), "{call:?} {:?}", outcome.reply);
+            *run += u32::from(matches!(outcome.reply, Reply::Declined(_)));
         }
     }
     assert!(declined.iter().all(|&count| (5..200).contains(&count)), "{declined:?}");
@@ -80,15 +80,15 @@ fn the_loaded_food_that_was_read_last_is_changed() {
         let call = inputs.draw();
         let outcome = oracle.answer(&call);
         match &call {
-            Call::Food { id } if !Own::is(*id) => last = *id,
-            Call::UpdateFood { id, .. } if !Own::is(*id) && last > 0 => {
+            Call::Food { id } if !OwnRows::is(*id) => last = *id,
+            Call::UpdateFood { id, .. } if !OwnRows::is(*id) && last > 0 => {
                 assert_eq!(*id, last);
                 changes += 1;
             }
             _ => {}
         }
         // What was declined is forgotten, and one that was read before is the last.
-        if matches!(outcome.said, Said::Declined(_)) {
+        if matches!(outcome.reply, Reply::Declined(_)) {
             last = 0;
         }
         inputs.check(&call, &outcome).unwrap();
@@ -106,24 +106,24 @@ fn changes_seldom_meet_a_stale_version() {
     for number in 0..64 * 400 {
         let worker = &mut workers[number % 64];
         let call = worker.draw();
-        let said = match &call {
-            Call::Food { id } if !Own::is(*id) => {
+        let reply = match &call {
+            Call::Food { id } if !OwnRows::is(*id) => {
                 let version = versions[*id as usize];
-                Said::Food { version, digest: size.food(*id, version).digest() }
+                Reply::Food { version, digest: size.food(*id, version).digest() }
             }
             Call::UpdateFood { id, version, .. } if *version == versions[*id as usize] => {
                 versions[*id as usize] += 1;
-                Said::Stored { version: version + 1 }
+                Reply::Stored { version: version + 1 }
             }
             Call::UpdateFood { .. } => {
                 stale += 1;
-                Said::Declined(Decline::StaleVersion)
+                Reply::Declined(Decline::StaleVersion)
             }
             // Not answered, so that no worker has rows of its own.
             _ => continue,
         };
         changes += u32::from(matches!(call, Call::UpdateFood { .. }));
-        worker.check(&call, &Outcome::of(said)).unwrap();
+        worker.check(&call, &Outcome::of(reply)).unwrap();
     }
     assert!(stale * 20 < changes, "{stale} of {changes}");
 }
@@ -151,9 +151,13 @@ fn caught(answer: impl Fn(&mut Oracle, &Call) -> Outcome) -> &'static str {
 /// The same, where this is known of the versions that the run begins with.
 fn caught_from(opening: Option<i64>, answer: impl Fn(&mut Oracle, &Call) -> Outcome) -> &'static str {
     let size = Cardinality::tiny();
-    let (mut oracle, inputs) = (Oracle::new(size), inputs(size, 1, 1, 0));
     let counts = Arc::new(RowCounts::new(size, opening.is_some(), false));
-    let mut inputs = inputs.remembering(&versions(size, opening)).counting(&counts);
+    caught_by(inputs(size, 1, 1, 0).remembering(&versions(size, opening)).counting(&counts), answer)
+}
+
+/// The same, by these inputs.
+fn caught_by(mut inputs: Inputs, answer: impl Fn(&mut Oracle, &Call) -> Outcome) -> &'static str {
+    let mut oracle = Oracle::new(Cardinality::tiny());
     for _ in 0..20_000 {
         let call = inputs.draw();
         let outcome = answer(&mut oracle, &call);
@@ -167,24 +171,24 @@ fn caught_from(opening: Option<i64>, answer: impl Fn(&mut Oracle, &Call) -> Outc
 #[test]
 fn a_service_that_answers_wrongly_is_caught_at_work() {
     let declines = caught(|oracle, call| match call {
-        Call::UpdateFood { id, .. } if Own::is(*id) => Outcome::declined(Decline::StaleVersion),
+        Call::UpdateFood { id, .. } if OwnRows::is(*id) => Outcome::declined(Decline::StaleVersion),
         _ => oracle.answer(call),
     });
     assert_eq!(declines, "the call was declined, and nothing in the data can be the reason");
     // Of rows that all workers change some such answers are right.
     for opening in [Some(1), None] {
         let lies = caught_from(opening, |oracle, call| match call {
-            Call::UpdateFood { id, .. } if !Own::is(*id) => Outcome::declined(Decline::StaleVersion),
+            Call::UpdateFood { id, .. } if !OwnRows::is(*id) => Outcome::declined(Decline::StaleVersion),
             _ => oracle.answer(call),
         });
         assert_eq!(lies, "a call was declined as stale, and the row has its version");
     }
-    let skips = caught(|oracle, call| match (call, oracle.answer(call).said) {
-        (Call::Food { id }, Said::Food { version, .. }) if !Own::is(*id) => {
+    let skips = caught(|oracle, call| match (call, oracle.answer(call).reply) {
+        (Call::Food { id }, Reply::Food { version, .. }) if !OwnRows::is(*id) => {
             let digest = Cardinality::tiny().food(*id, version + 1).digest();
-            Outcome::of(Said::Food { version: version + 1, digest })
+            Outcome::of(Reply::Food { version: version + 1, digest })
         }
-        (_, said) => Outcome::of(said),
+        (_, reply) => Outcome::of(reply),
     });
     assert_eq!(skips, "a version is not what changes have made of it");
     let accepts = caught(|oracle, call| match call {
@@ -193,7 +197,7 @@ fn a_service_that_answers_wrongly_is_caught_at_work() {
     });
     assert_eq!(accepts, "the call was not declined, and the data asks for it");
     let forgets = caught(|oracle, call| match call {
-        Call::UpdateFood { version, .. } => Outcome::of(Said::Stored { version: version + 1 }),
+        Call::UpdateFood { version, .. } => Outcome::of(Reply::Stored { version: version + 1 }),
         _ => oracle.answer(call),
     });
     // By what is read of the row, or by the next change of it.
@@ -205,21 +209,21 @@ fn a_service_that_answers_wrongly_is_caught_at_work() {
     assert!(unfiltered.starts_with("a food"), "{unfiltered}");
     // From a cache that another row has made stale.
     for opening in [Some(1), None] {
-        let stale = caught_from(opening, |oracle, call| match (call, oracle.answer(call).said) {
-            (_, Said::Foods(listed)) => {
+        let stale = caught_from(opening, |oracle, call| match (call, oracle.answer(call).reply) {
+            (_, Reply::Foods(listed)) => {
                 // What is on a page that is not full says how many there are.
                 let more = u64::from(listed.count == PAGE_SIZE && oracle.foods.len() > 110);
                 let total = listed.total.map(|total| total + more);
-                Outcome::of(Said::Foods(Listed { total, ..listed }))
+                Outcome::of(Reply::Foods(Listed { total, ..listed }))
             }
-            (_, said) => Outcome::of(said),
+            (_, reply) => Outcome::of(reply),
         });
         assert_eq!(stale, "there are other rows than calls have created and removed");
-        let stale = caught_from(opening, |oracle, call| match oracle.answer(call).said {
-            Said::Categories { count, digest } if oracle.categories.len() > 4 => {
-                Outcome::of(Said::Categories { count: count + 1, digest })
+        let stale = caught_from(opening, |oracle, call| match oracle.answer(call).reply {
+            Reply::Categories { count, digest } if oracle.categories.len() > 4 => {
+                Outcome::of(Reply::Categories { count: count + 1, digest })
             }
-            said => Outcome::of(said),
+            reply => Outcome::of(reply),
         });
         assert_eq!(stale, "there are other rows than calls have created and removed");
     }
@@ -230,4 +234,35 @@ fn a_service_that_answers_wrongly_is_caught_at_work() {
         _ => oracle.answer(call),
     });
     assert_eq!(unsorted, "the foods are not in the order that was asked for");
+}
+
+/// By one client, which does not count rows.
+#[test]
+fn what_was_removed_or_inserted_with_others_is_read() {
+    let alone = || inputs(Cardinality::tiny(), 1, 1, 0);
+    for kind in ["food", "category"] {
+        let keeps = caught_by(alone(), |oracle, call| match call {
+            Call::DeleteFood { id, .. } if kind == "food" && OwnRows::is(*id) => Outcome::of(Reply::Deleted),
+            Call::DeleteCategory { id, .. } if kind == "category" && OwnRows::is(*id) => {
+                Outcome::of(Reply::Deleted)
+            }
+            _ => oracle.answer(call),
+        });
+        assert_eq!(keeps, "the call was not declined, and the data asks for it", "{kind}");
+    }
+    let moves = caught_by(alone(), |oracle, call| match call {
+        Call::InsertFoods { category, foods } => {
+            oracle.answer(&Call::InsertFoods { category: category % 3 + 1, foods: foods.clone() })
+        }
+        _ => oracle.answer(call),
+    });
+    assert_eq!(moves, "the food is not what its version makes it");
+    let renames = caught_by(alone(), |oracle, call| match call {
+        Call::UpdateCategory { version, .. } => Outcome::of(Reply::Stored { version: version + 1 }),
+        _ => oracle.answer(call),
+    });
+    assert!(
+        renames.starts_with("the category is not ") || renames.starts_with("the call was declined"),
+        "{renames}"
+    );
 }

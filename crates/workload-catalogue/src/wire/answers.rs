@@ -2,7 +2,7 @@
 
 use crate::answer::{Item, Summary, day_digest, meal_digest, template_digest};
 use crate::digest::Fold;
-use crate::outcome::{Decline, Listed, Said};
+use crate::outcome::{Decline, Listed, Reply};
 use crate::{Call, Category, Facts, Food, Name, Outcome};
 use contract::Answer;
 use contract::json::PROBLEM;
@@ -26,27 +26,27 @@ pub(super) fn decode(call: &Call, answer: &Answer<'_>) -> Result<Outcome, String
     Ok(Outcome::of(match call {
         Call::Categories => {
             let Categories { categories } = read(answer)?;
-            Said::Categories { count: categories.0.count, digest: categories.0.digest() }
+            Reply::Categories { count: categories.0.count, digest: categories.0.digest() }
         }
         Call::Category { .. } => {
             let category: Category = read(answer)?;
-            Said::Category { version: category.version, digest: category.digest() }
+            Reply::Category { version: category.version, digest: category.digest() }
         }
         Call::Foods(_) => {
             let Foods { total, foods } = read(answer)?;
-            Said::Foods(Listed { total, ..foods.0 })
+            Reply::Foods(Listed { total, ..foods.0 })
         }
         Call::Food { .. } => {
             let food = Food::from(read::<FoodFields>(answer)?);
-            Said::Food { version: food.version, digest: food.digest() }
+            Reply::Food { version: food.version, digest: food.digest() }
         }
-        Call::Template { .. } => read::<Template>(answer)?.said(),
+        Call::Template { .. } => read::<Template>(answer)?.reply(),
         Call::CreateCategory { .. }
         | Call::UpdateCategory { .. }
         | Call::CreateFood { .. }
-        | Call::UpdateFood { .. } => Said::Stored { version: read::<VersionBody>(answer)?.version },
-        Call::InsertFoods { .. } => Said::Inserted { count: read::<Inserted>(answer)?.inserted },
-        Call::DeleteCategory { .. } | Call::DeleteFood { .. } if answer.body.is_empty() => Said::Deleted,
+        | Call::UpdateFood { .. } => Reply::Stored { version: read::<VersionBody>(answer)?.version },
+        Call::InsertFoods { .. } => Reply::Inserted { count: read::<Inserted>(answer)?.inserted },
+        Call::DeleteCategory { .. } | Call::DeleteFood { .. } if answer.body.is_empty() => Reply::Deleted,
         Call::DeleteCategory { .. } | Call::DeleteFood { .. } => {
             return Err("an answer of 204 has a body".into());
         }
@@ -125,9 +125,9 @@ struct Template {
 }
 
 impl Template {
-    fn said(&self) -> Said {
+    fn reply(&self) -> Reply {
         let Days { days, meals, items } = &self.days;
-        Said::Template {
+        Reply::Template {
             days: days.count,
             meals: *meals,
             items: *items,

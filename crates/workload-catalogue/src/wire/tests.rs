@@ -55,7 +55,7 @@ fn calls_and_outcomes_survive_the_wire() {
         assert!(same(&sent(&call).unwrap(), &call), "{call:?}");
         let outcome = oracle.answer(&call);
         let found = answered(&call, &outcome).unwrap();
-        assert_eq!(found.said, outcome.said, "{call:?}");
+        assert_eq!(found.reply, outcome.reply, "{call:?}");
         assert_eq!(FoodCatalogue::check(&call, &found), Ok(()));
         inputs.check(&call, &found).unwrap();
     }
@@ -67,7 +67,7 @@ fn the_script_survives_the_wire() {
     for call in conformance::script_of_tests() {
         assert!(same(&sent(&call).unwrap(), &call), "{call:?}");
         let outcome = oracle.answer(&call);
-        assert_eq!(answered(&call, &outcome).unwrap().said, outcome.said, "{call:?}");
+        assert_eq!(answered(&call, &outcome).unwrap().reply, outcome.reply, "{call:?}");
     }
 }
 
@@ -98,11 +98,11 @@ fn requests_are_the_contracts() {
 fn the_order_of_fields_is_nobodys_business_and_that_of_elements_is() {
     let call = Call::Template { id: 1 };
     let read =
-        |body: &str| FoodCatalogue::decode_outcome(&call, &Answer::of(body.as_bytes())).map(|o| o.said);
+        |body: &str| FoodCatalogue::decode_outcome(&call, &Answer::of(body.as_bytes())).map(|o| o.reply);
     let one = r#"{"id":1,"name":"t","days":[{"day":1,"meals":[{"meal":1,"name":"lunch","items":[{"food":1,"name":"a","kcal":2,"grams":3},{"food":2,"name":"b","kcal":2,"grams":3}]}]}]}"#;
     let other = r#" {"x":[{}], "days":[{"meals":[{"items":[{"grams":3,"kcal":2,"name":"a","food":1}, {"name":"b","y":null,"food":2,"kcal":2,"grams":3}],"name":"lunch","meal":1}],"day":1}],"name":"t","id":1}"#;
     assert_eq!(read(one).unwrap(), read(other).unwrap());
-    assert!(matches!(read(one).unwrap(), Said::Template { days: 1, meals: 1, items: 2, .. }));
+    assert!(matches!(read(one).unwrap(), Reply::Template { days: 1, meals: 1, items: 2, .. }));
     let swapped = one.replace(r#""food":1,"name":"a""#, r#""food":2,"name":"a""#);
     assert_ne!(read(one).unwrap(), read(&swapped).unwrap());
     let moved = one.replace(r#""day":1"#, r#""day":2"#);

@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn what_others_note_of_bad_credit_is_not_judged() {
         let ours = Context::standard(1);
-        let row = [1, 2, 3, 4, 1_700_000_000, 412, 384];
+        let row = [1, 2, 3, 4, 1_700_000_000, 412, 384, 0];
         check("bad-credit-data", &row, &ours, AuditOutcome::Failed);
         check("bad-credit-data", &row, &Context { ours: false, ..ours }, AuditOutcome::Inconclusive);
     }

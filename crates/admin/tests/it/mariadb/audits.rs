@@ -91,7 +91,7 @@ fn after_a_run() -> Database {
 }
 
 /// An audit, and a change that only a broken system makes.
-const SABOTAGE: &[(&str, &str)] = &[
+const FAULTS: &[(&str, &str)] = &[
     ("warehouse-ytd", "update warehouse set w_ytd = w_ytd - 0.01 where w_id = 2"),
     ("next-order-numbers", "update district set d_next_o_id = d_next_o_id + 1 where d_w_id = 1 and d_id = 3"),
     (
@@ -167,6 +167,11 @@ const SABOTAGE: &[(&str, &str)] = &[
     ("last-names", "update customer set c_last = 'barbarpri' where c_last = 'BARBARPRI'"),
     // What Payment notes of such a customer is lost.
     ("bad-credit-data", "update customer set c_data = 'nothing' where c_credit = 'BC'"),
+    // Of two payments at once only one is noted.
+    (
+        "bad-credit-data",
+        "update customer set c_data = concat(left(c_data, 40), replace(substr(c_data, 41), ' ', '_')) where c_credit = 'BC'",
+    ),
     (
         "remote-lines",
         "update order_line set ol_supply_w_id = 3 - ol_w_id where ol_o_id > 30 and ol_number < 3",
@@ -175,7 +180,7 @@ const SABOTAGE: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn every_audit_passes_what_is_right_and_bites_its_saboteur() {
+fn every_audit_passes_what_is_right_and_bites_its_fault_injector() {
     let fresh = Database::tiny();
     assert_eq!(failed(&fresh), BTreeSet::new());
     let honest = after_a_run();
@@ -183,7 +188,7 @@ fn every_audit_passes_what_is_right_and_bites_its_saboteur() {
     let broken = Database::new();
     store(&honest.url).copy_to(&broken.url, false).unwrap();
     let honest = honest.url.database.replace('`', "``");
-    for (audit, change) in SABOTAGE {
+    for (audit, change) in FAULTS {
         broken.execute(change);
         let failed = failed(&broken);
         assert!(failed.contains(*audit), "{audit} did not see `{change}`; failed: {failed:?}");
@@ -195,12 +200,12 @@ fn every_audit_passes_what_is_right_and_bites_its_saboteur() {
         broken.execute(&restored.collect::<String>());
     }
     assert_eq!(failed(&broken), BTreeSet::new(), "what is left after all of them");
-    let sabotaged: BTreeSet<&str> = SABOTAGE.iter().map(|(audit, _)| *audit).collect();
+    let covered: BTreeSet<&str> = FAULTS.iter().map(|(audit, _)| *audit).collect();
     // Skew needs more data than is tiny; its judges have tests of their own.
     let elsewhere = ["item-skew", "customer-skew"];
     for audit in audit::audits(Dialect::MySql).unwrap().into_iter().flat_map(|group| group.audits) {
         assert!(
-            sabotaged.contains(audit.name.as_str()) || elsewhere.contains(&audit.name.as_str()),
+            covered.contains(audit.name.as_str()) || elsewhere.contains(&audit.name.as_str()),
             "{}",
             audit.name
         );

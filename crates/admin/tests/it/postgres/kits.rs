@@ -1,4 +1,4 @@
-//! Tables as other kits make them: read, recognised, and usable by our statements.
+//! Tables as other tools make them: read, recognised, and usable by our statements.
 
 use super::support::{empty, execute, tiny};
 use admin::store;

@@ -1,8 +1,8 @@
 //! One `[[variant]]`, from its text to what the runner carries out.
 
 use super::expand::{Combination, plain};
+use super::shared_keys::{PLAN, Word, Words, parameters};
 use super::source::{KeyValue, Source, Span, ValueKind, get};
-use super::words::{PLAN, Word, Words, parameters};
 use crate::args::{self, Limited, SHARDS_MAX, Stores};
 use crate::run::{broker_wanted, check_message_options, has_outbox, server_settings};
 use anyhow::Result;

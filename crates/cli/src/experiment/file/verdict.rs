@@ -1,7 +1,7 @@
 //! `[verdict]`: what is compared, and what counts as a difference.
 
+use super::shared_keys::{Word, Words};
 use super::source::{KeyValue, Source, Span, ValueKind, get};
-use super::words::{Word, Words};
 use crate::compare::MARGIN;
 use anyhow::Result;
 use schedule::metric::Measured;

@@ -19,7 +19,7 @@ const SHOWN_MAX: usize = 200;
 
 /// A running server that may be asked for what only it can see.
 #[derive(Debug)]
-pub struct Own {
+pub struct ServerAdmin {
     url: String,
     token: Secret,
 }
@@ -37,11 +37,11 @@ struct OwnAudit {
     sentence: String,
 }
 
-impl Own {
+impl ServerAdmin {
     /// The server at an address, where a token for it is set.
-    pub fn of(url: &str) -> Option<Own> {
+    pub fn of(url: &str) -> Option<ServerAdmin> {
         let token = std::env::var(TOKEN).ok().filter(|token| !token.is_empty())?;
-        Some(Own { url: url.to_owned(), token: Secret::new(token) })
+        Some(ServerAdmin { url: url.to_owned(), token: Secret::new(token) })
     }
 
     /// What readers of a number must know.
@@ -60,7 +60,7 @@ impl Own {
     /// What the store reports, and the server's own audits of it.
     ///
     /// # Errors
-    /// As for [`Own::load`]; or what it says is not the workload's evidence.
+    /// As for [`ServerAdmin::load`]; or what it says is not the workload's evidence.
     pub fn evidence<W: Driven>(&self) -> Result<(W::Evidence, Vec<Audit>)> {
         let answer = self.ask::<W>("GET", "/admin/evidence", None)?;
         let OwnEvidence { evidence, audits } = read::<OwnEvidence<W::Evidence>>(answer)?;

@@ -15,7 +15,7 @@ use workload::Benchmark;
 const ROUNDING: f64 = 1e-9;
 
 #[derive(Debug, Default)]
-pub(crate) struct Stored {
+pub(crate) struct ResumedTrials {
     pub(crate) so_far: CompletedTrials,
     /// Blocks that are run again, because a trial in them cannot be used.
     pub(crate) again: Vec<u32>,
@@ -34,8 +34,8 @@ pub(crate) fn read<W: Benchmark, S: Schedule<W>>(
     run: &str,
     schedule: &S,
     again: &[u32],
-) -> Result<Stored> {
-    let mut stored = Stored { again: again.to_vec(), ..Stored::default() };
+) -> Result<ResumedTrials> {
+    let mut stored = ResumedTrials { again: again.to_vec(), ..ResumedTrials::default() };
     let so_far = &mut stored.so_far;
     for (number, name) in folder.trials()? {
         let is_next = number == so_far.trials.len() + 1;
@@ -302,7 +302,7 @@ mod tests {
     type Written<'a> = (&'a str, &'a str, State, Plan);
 
     /// What is read of them, and the notes.
-    fn read_of(schedule: &Four, trials: &[Written<'_>]) -> (Stored, Vec<String>) {
+    fn read_of(schedule: &Four, trials: &[Written<'_>]) -> (ResumedTrials, Vec<String>) {
         let out = tempdir();
         let (folder, ..) = Folder::create(&out, "sweep").unwrap();
         for (name, run, state, plan) in trials {

@@ -22,7 +22,7 @@ pub type Edit = (Stmt, &'static str, &'static str);
 /// Edits on SQLite, PostgreSQL and MariaDB.
 pub type Edits = [&'static [Edit]; 3];
 
-/// What a saboteur does.
+/// What a fault injector does.
 #[derive(Debug, Clone, Copy)]
 pub enum Trick {
     /// Nothing: the twin that must pass everything.
@@ -90,17 +90,17 @@ pub fn spelled(dialect: Dialect, text: &str) -> String {
     dated.replace("{cents}", cents).replace("{cent}", cent)
 }
 
-/// A session with a saboteur around it.
+/// A session with a fault injector around it.
 #[derive(Debug)]
-pub struct Sabotaged<S> {
+pub struct FaultySession<S> {
     session: S,
     trick: Trick,
     dialect: Dialect,
-    /// The saboteur's own.
+    /// The fault injector's own.
     behind: Behind,
 }
 
-impl<S: Session<Tpcc>> Session<Tpcc> for Sabotaged<S> {
+impl<S: Session<Tpcc>> Session<Tpcc> for FaultySession<S> {
     async fn run(&mut self, call: &Call, work: &mut CallWork) -> CallResult {
         match self.trick {
             Trick::Instead(other) => self.session.run(&other(call.clone()), work).await,
@@ -125,35 +125,35 @@ impl<S: Session<Tpcc>> Session<Tpcc> for Sabotaged<S> {
     }
 }
 
-/// Sessions on a sabotaged connection, with the one retry policy.
+/// Sessions on a faulty connection, with the one retry policy.
 type Inner<O> = RetryingTarget<SqlTarget<TamperedOpener<O>, Monotonic>>;
 
-/// The sessions that users have, with a saboteur in or around each.
+/// The sessions that users have, with a fault injector in or around each.
 #[derive(Debug)]
-pub struct SabotagedTarget<O> {
+pub struct FaultyTarget<O> {
     target: Inner<O>,
     trick: Trick,
     place: DbUrl,
 }
 
-impl SabotagedTarget<SqliteOpener<Monotonic>> {
-    /// A saboteur at work on a store on SQLite.
+impl FaultyTarget<SqliteOpener<Monotonic>> {
+    /// A fault injector at work on a store on SQLite.
     pub fn new(store: &Store, trick: Trick) -> Self {
-        SabotagedTarget::with(store, store.opener(trick.statements(Dialect::Sqlite)), trick)
+        FaultyTarget::with(store, store.opener(trick.statements(Dialect::Sqlite)), trick)
     }
 }
 
-impl<O: SqlOpener> SabotagedTarget<O> {
-    /// A saboteur at work on a store through connections that prepare [`Trick::statements`].
-    pub fn with(store: &Store, opener: O, trick: Trick) -> SabotagedTarget<O> {
+impl<O: SqlOpener> FaultyTarget<O> {
+    /// A fault injector at work on a store through connections that prepare [`Trick::statements`].
+    pub fn with(store: &Store, opener: O, trick: Trick) -> FaultyTarget<O> {
         let opener = TamperedOpener { opener, tampering: trick.tampering() };
         let target = retrying(SqlTarget::new(opener, Monotonic::start()));
-        SabotagedTarget { target, trick, place: store.place() }
+        FaultyTarget { target, trick, place: store.place() }
     }
 }
 
-impl<O: SqlOpener> Target<Tpcc> for SabotagedTarget<O> {
-    type Session = Sabotaged<<Inner<O> as Target<Tpcc>>::Session>;
+impl<O: SqlOpener> Target<Tpcc> for FaultyTarget<O> {
+    type Session = FaultySession<<Inner<O> as Target<Tpcc>>::Session>;
 
     fn home(&self) -> Home {
         self.target.home()
@@ -162,7 +162,7 @@ impl<O: SqlOpener> Target<Tpcc> for SabotagedTarget<O> {
     async fn open(&self, worker: u32) -> Result<Self::Session, OpenError> {
         let session = self.target.open(worker).await?;
         let behind = Behind::open(&self.place).await;
-        Ok(Sabotaged { session, trick: self.trick, dialect: self.place.dialect(), behind })
+        Ok(FaultySession { session, trick: self.trick, dialect: self.place.dialect(), behind })
     }
 
     fn stack(&self) -> Stack {
