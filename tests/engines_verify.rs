@@ -2,7 +2,7 @@
 //! these engines of a server while it warms up.
 
 use crate::e2e_impostor::{Asked, Reply, answer, changed, forward, listen};
-use crate::e2e_workdir::{Running, Workdir};
+use crate::e2e_workdir::{Ran, Running, Workdir};
 use crate::engines_languages::ours;
 use crate::engines_workdir::{Server, on};
 use rig::Engine;
@@ -120,6 +120,14 @@ fn calls_that_are_only_said_to_be_durable_are_found() {
     });
 }
 
+/// An audit of the one trial of a run.
+fn audit_of(ran: &Ran, name: &str) -> Value {
+    assert!(!ran.out.is_empty(), "{ran:?}");
+    let document = read(&ran.out);
+    let audits = document["trials"][0]["audits"].as_array().unwrap();
+    audits.iter().find(|audit| audit["name"] == name).unwrap_or_else(|| panic!("{ran:?}")).clone()
+}
+
 /// Set when this value goes.
 struct Over<'a>(&'a AtomicBool);
 
@@ -164,11 +172,7 @@ fn calls_of_which_a_part_is_seen_are_found() {
                     let _over = Over(&over);
                     server.run(&workdir, &line)
                 });
-                assert!(!ran.out.is_empty(), "{ran:?}");
-                let document = read(&ran.out);
-                let audits = document["trials"][0]["audits"].as_array().unwrap();
-                let audit = audits.iter().find(|audit| audit["name"] == "all-or-nothing");
-                audit.unwrap_or_else(|| panic!("{ran:?}")).clone()
+                audit_of(&ran, "all-or-nothing")
             };
             let whole = seen(false);
             assert_eq!(whole["check"], "passed", "{whole}");
@@ -204,11 +208,7 @@ fn calls_that_are_stored_a_moment_after_their_answer_are_found() {
                 let plan = "--warmup 1s --duration 500ms --rate 20 --clients 2 --mix book=100";
                 let ran = server
                     .run(&workdir, &format!("run booking/{name} --url {url_of_it} --db {url} {plan} --json"));
-                assert!(!ran.out.is_empty(), "{ran:?}");
-                let document = read(&ran.out);
-                let audits = document["trials"][0]["audits"].as_array().unwrap();
-                let audit = audits.iter().find(|audit| audit["name"] == "acknowledged-at-once");
-                audit.unwrap_or_else(|| panic!("{ran:?}")).clone()
+                audit_of(&ran, "acknowledged-at-once")
             };
             let honest = looked_up(false);
             assert_eq!(honest["check"], "passed", "{honest}");
