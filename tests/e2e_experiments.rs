@@ -280,6 +280,9 @@ fn several_experiments_run_one_after_the_other_and_all_are_checked_first() {
 #[test]
 fn ctrl_c_in_one_of_several_experiments_runs_none_of_the_others() {
     let workdir = with_two_experiments();
+    // Far more blocks than are run before the signal.
+    let first = fs::read_to_string(workdir.path("first.toml")).unwrap();
+    fs::write(workdir.path("first.toml"), first.replace("blocks = 2", "blocks = 100")).unwrap();
     let run = workdir.start("experiment first.toml second.toml");
     run.until("a trial has ended", || !ended(&workdir).is_empty());
     run.signal(Signal::INT);
@@ -287,6 +290,18 @@ fn ctrl_c_in_one_of_several_experiments_runs_none_of_the_others() {
     assert_eq!(ran.code(), INTERRUPTED, "{ran:?}");
     assert!(ran.err.contains("not run: second.toml"), "{ran:?}");
     assert_eq!(workdir.runs().len(), 1);
+}
+
+/// Before its first slice has ended, a turn has nothing to show.
+#[test]
+fn ctrl_c_in_the_first_turn_ends_a_comparison_that_has_measured_nothing() {
+    let workdir = Workdir::loaded();
+    let run = workdir.start("compare tpcc tpcc --db sqlite:bench.db --duration 60s --warmup 0s --clients 1");
+    run.until("its turns have begun", || run.err().contains("in turn"));
+    run.signal(Signal::INT);
+    let ran = run.end();
+    assert_eq!(ran.code(), INTERRUPTED, "{ran:?}");
+    assert!(ran.err.contains("stackmark resume "), "{ran:?}");
 }
 
 #[test]

@@ -113,8 +113,9 @@ fn a_saga_between_two_files_is_settled_by_a_relay_that_is_watched() {
 #[test]
 fn a_relay_keeps_to_its_limits() {
     let workdir = loaded();
-    let line =
-        format!("run transfer/sqlite/rusqlite/saga {BOTH} {SECOND} --limit relay:cpu=0.05 --settle 60s");
+    let line = format!(
+        "run transfer/sqlite/rusqlite/saga {BOTH} {SECOND} --limit relay:cpu=0.05,mem=256MiB --settle 60s"
+    );
     let ran = workdir.run(&line);
     if ran.code() == 2 {
         ran.refused(&["control groups"]);
@@ -124,6 +125,7 @@ fn a_relay_keeps_to_its_limits() {
     let processes = document["trials"][0]["processes"].as_array().unwrap();
     let relay = processes.iter().find(|process| process["roles"][0] == "relay").unwrap();
     assert_eq!(relay["limits"]["cpu"], 0.05, "{relay}");
+    assert_eq!(relay["limits"]["memory_bytes"], 256 << 20, "{relay}");
     assert!(relay["limits"]["throttling"]["periods"].as_u64() > Some(0), "{relay}");
     assert!(processes.iter().filter(|process| !process["limits"].is_null()).count() == 1, "{processes:?}");
 }

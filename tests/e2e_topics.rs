@@ -2,7 +2,7 @@
 
 use crate::e2e_bad_input::refused;
 use crate::e2e_workdir::{Running, Workdir, assert_good, parse, write};
-use broker::{Address, Broker, Record};
+use broker::{Address, Broker, BrokerError, Record, Stored};
 use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
 use stackmark_tests::calls::runtime;
@@ -48,7 +48,7 @@ fn is_alive(pid: u32) -> bool {
 fn checks(trial: &Value) -> Vec<(&str, &str)> {
     let ledger = trial["ledger"].as_array().unwrap().iter();
     let checks = ledger.map(|check| (check["name"].as_str().unwrap(), check["check"].as_str().unwrap()));
-    checks.filter(|(name, _)| name.contains("announce")).collect()
+    checks.filter(|(name, _)| name.contains("announce") || *name == "misplaced messages").collect()
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_run_creates_a_topic_and_deletes_it() {
     );
     assert_eq!((&published["sink"], &published["duplicates"]), (&json!("kafka"), &json!(0)));
     let passed = checks(trial);
-    assert!(passed.len() == 12 && passed.iter().all(|(_, check)| *check == "passed"), "{passed:?}");
+    assert!(passed.len() == 13 && passed.iter().all(|(_, check)| *check == "passed"), "{passed:?}");
     let consumed = &published["consumed"];
     // The consumer may commit before the relay receives the acknowledgement, so either lag can be the longer one.
     assert_eq!(consumed["lag"]["count"], published["messages"], "{consumed}");
@@ -87,7 +87,8 @@ fn a_run_creates_a_topic_and_deletes_it() {
     assert_eq!(left, []);
 }
 
-/// Another producer writes into the topic of a run: a malformed record, and one of another run.
+/// Another producer writes into the topic of a run: a malformed record, one of another run, and a message of the run once more, in another
+/// partition than its event's.
 #[test]
 fn foreign_records_in_the_topic_are_reported_and_kept() {
     let Some(named) = Named::shared() else { return };
@@ -109,20 +110,43 @@ fn foreign_records_in_the_topic_are_reported_and_kept() {
     };
     // The topic is there before its partitions are.
     running.until("its partitions are there", || runtime().block_on(write()).is_ok());
+    let again = async || {
+        let broker = Broker::connect(&named.address).await?;
+        let mut first = None;
+        let foreign = [b"{".to_vec(), of_another_run.to_string().into_bytes()];
+        let of_run = |stored: &Stored| !foreign.contains(&stored.record.value);
+        broker
+            .read::<BrokerError>(&topic, |stored| {
+                first = first.take().or(Some(stored).filter(of_run));
+                Ok(())
+            })
+            .await?;
+        let Some(Stored { partition, record, .. }) = first else { return Ok(false) };
+        broker.partition(&topic, (partition + 1) % 4).await?.write(vec![record]).await.map(|()| true)
+    };
+    running.until("a message of it is there", || {
+        let written: Result<bool, BrokerError> = runtime().block_on(again());
+        written.is_ok_and(|written| written)
+    });
     let ran = running.end();
     let document = parse(&ran.out);
     assert_eq!(ran.code(), 1, "{ran:?}");
     let trial = &document["trials"][0];
     let failed: Vec<_> = checks(trial).into_iter().filter(|(_, check)| *check == "failed").collect();
-    assert_eq!(failed, [("malformed announcements", "failed")]);
+    assert_eq!(failed, [("malformed announcements", "failed"), ("misplaced messages", "failed")]);
     let malformed = trial["ledger"].as_array().unwrap().iter();
     let malformed = malformed.clone().find(|check| check["name"] == "malformed announcements").unwrap();
     // An acknowledgement that gets lost has both written again.
     let wrong = malformed["stored"].as_u64().unwrap();
     assert!(wrong >= 2 && wrong.is_multiple_of(2), "the other is of another run: {malformed}");
     assert!(malformed["sentence"].as_str().unwrap().starts_with("partition 1, offset "), "{malformed}");
+    let misplaced = trial["ledger"].as_array().unwrap().iter();
+    let misplaced = misplaced.clone().find(|check| check["name"] == "misplaced messages").unwrap();
+    assert!(misplaced["sentence"].as_str().unwrap().contains("expected key "), "{misplaced}");
+    let again = misplaced["stored"].as_u64().unwrap();
     let kept = std::fs::read_to_string(workdir.only_run().join("announced.jsonl")).unwrap();
-    assert_eq!(kept.lines().count() as u64, trial["published"]["messages"].as_u64().unwrap() + wrong);
+    let published = trial["published"]["messages"].as_u64().unwrap();
+    assert_eq!(kept.lines().count() as u64, published + wrong + again);
     assert!(named.topics().iter().all(|(name, _)| *name != topic), "it is removed all the same");
 }
 

@@ -90,7 +90,8 @@ impl Workdir {
         Running::start(command)
     }
 
-    fn command_of(&self, program: &Path, line: &str) -> Command {
+    /// The same of another program, or of a copy of ours.
+    pub(crate) fn command_of(&self, program: &Path, line: &str) -> Command {
         let mut command = Command::new(program);
         command.args(line.split_whitespace());
         self.settle(&mut command);
@@ -274,19 +275,19 @@ pub(crate) fn once(subjects: Vec<String>) -> Vec<String> {
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Child,
-    out: Kept,
-    err: Kept,
+    out: StreamText,
+    err: StreamText,
 }
 
 /// What a stream has said so far.
 #[derive(Debug)]
-struct Kept {
+struct StreamText {
     text: std::sync::Arc<std::sync::Mutex<String>>,
     reader: Option<JoinHandle<()>>,
 }
 
-impl Kept {
-    fn of(stream: impl Read + Send + 'static) -> Kept {
+impl StreamText {
+    fn of(stream: impl Read + Send + 'static) -> StreamText {
         let text = std::sync::Arc::<std::sync::Mutex<String>>::default();
         let kept = text.clone();
         let reader = std::thread::spawn(move || {
@@ -297,7 +298,7 @@ impl Kept {
                 line.clear();
             }
         });
-        Kept { text, reader: Some(reader) }
+        StreamText { text, reader: Some(reader) }
     }
 
     fn so_far(&self) -> String {
@@ -317,8 +318,8 @@ impl Running {
     pub(crate) fn start(mut command: Command) -> Running {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let out = Kept::of(child.stdout.take().unwrap());
-        let err = Kept::of(child.stderr.take().unwrap());
+        let out = StreamText::of(child.stdout.take().unwrap());
+        let err = StreamText::of(child.stderr.take().unwrap());
         Running { child, out, err }
     }
 

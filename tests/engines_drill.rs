@@ -6,6 +6,11 @@ use rig::Engine;
 use rig::for_tests::{engines_folder, is_corrupted, not_run};
 use rustix::process::Signal;
 use serde_json::Value;
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt as _;
+
+/// The account without rights of each Unix system that tests run on.
+const NOBODY: u32 = 65_534;
 
 /// The exit status and the drill; nothing where an engine could not recover.
 fn drilled(line: &str) -> Option<(i32, Value)> {
@@ -159,6 +164,36 @@ fn power_cuts_and_settings_that_a_subject_cannot_have_are_refused() {
         .refused(&["no storage whose power could be cut"]);
     workdir.run("drill tpcb --setting fsync=off").refused(&["--setting is for PostgreSQL and MariaDB"]);
     workdir.run("drill tpcb/postgres --setting fsync").refused(&["a setting is NAME=VALUE"]);
+}
+
+/// Without root no file system can be mounted: power cuts of engines are refused, and those of SQLite's files are simulated by
+/// recording what was not flushed.
+#[test]
+fn without_root_power_cuts_are_refused_or_simulated() {
+    // Temporary folders are often their owner's alone.
+    let folder = tempfile::tempdir_in(engines_folder()).unwrap();
+    let (workdir, program) = (Workdir::empty(), folder.path().join("stackmark"));
+    std::fs::copy(workdir.command("").get_program(), &program).unwrap();
+    let is_root = rustix::process::geteuid().is_root();
+    if is_root {
+        chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    let ran = |line: &str| {
+        let mut command = workdir.command_of(&program, line);
+        command.current_dir(folder.path()).env("STACKMARK_LOCK", folder.path().join("lock"));
+        if is_root {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        Running::start(command).end()
+    };
+    for engine in ["postgres/tokio-postgres", "mariadb/mysql-async"] {
+        let line = format!("drill tpcb/{engine} --power-cut --faults 1");
+        ran(&line).refused(&["can lose power", "needs root"]);
+    }
+    let simulated = ran("drill tpcb/sqlite/rusqlite --power-cut --faults 1 --json");
+    assert_eq!(simulated.code(), 0, "{simulated:?}");
+    let document = parse(&simulated.out);
+    assert!(document["drill"]["faults"][0]["lost_writes"].is_u64(), "{document:#}");
 }
 
 mod extended {

@@ -6,7 +6,7 @@ use crate::{ENGINES, LONG, book, driver, ended, loaded, start_on, until_committe
 use rig::Engine;
 use serde_json::Value;
 use sql::ServerUrl;
-use stackmark_tests::engines::Held;
+use stackmark_tests::engines::LockedServer;
 use stackmark_tests::proxy::{Cut, Proxy};
 
 /// One transaction of so many is cut.
@@ -15,7 +15,7 @@ const EVERY: u64 = 15;
 const CUTS_MIN: u64 = 5;
 
 /// Runs a subject through a proxy that cuts.
-fn cut(server: &Held, url: &ServerUrl, subject: &str) -> (Value, Proxy) {
+fn cut(server: &LockedServer, url: &ServerUrl, subject: &str) -> (Value, Proxy) {
     let proxy = Proxy::start(url.dialect, url.port, EVERY).unwrap();
     let through = ServerUrl { port: proxy.port(), ..url.clone() };
     let workdir = Workdir::empty();
@@ -40,9 +40,9 @@ fn cut(server: &Held, url: &ServerUrl, subject: &str) -> (Value, Proxy) {
 
 /// Every call of `tpcb` writes one row of history.
 fn check_tpcb(engine: Engine) {
-    let mut server = Held::of(engine);
+    let mut server = LockedServer::of(engine);
     let url = loaded(&mut server, "tpcb");
-    let entries = |server: &Held| -> u64 {
+    let entries = |server: &LockedServer| -> u64 {
         server.ask("tpcb", "select count(*) from pgbench_history").parse().unwrap()
     };
     let before = entries(&server);
@@ -68,7 +68,7 @@ fn on_mariadb_a_call_is_there_if_its_commit_arrived_and_counted_if_its_answer_di
 #[test]
 fn orders_and_payments_that_were_cut_lie_within_the_bounds_of_the_ledger() {
     for engine in ENGINES {
-        let mut server = Held::of(engine);
+        let mut server = LockedServer::of(engine);
         let url = loaded(&mut server, "tpcc");
         cut(&server, &url, &format!("tpcc/{}", driver(engine)));
     }

@@ -10,12 +10,12 @@ use rig::Engine;
 use rig::for_tests::engines_folder;
 use serde_json::Value;
 use sql::ServerUrl;
-use stackmark_tests::engines::Held;
+use stackmark_tests::engines::LockedServer;
 use std::path::PathBuf;
 use std::process::Command;
 
 /// A user who may do what a run needs, and nothing else: administrators are let in and may write in any case.
-fn plain(server: &Held, url: &ServerUrl) -> ServerUrl {
+fn plain(server: &LockedServer, url: &ServerUrl) -> ServerUrl {
     let (system, statements) = match server.engine.engine() {
         Engine::Postgres => (
             "tpcb",
@@ -39,7 +39,7 @@ fn plain(server: &Held, url: &ServerUrl) -> ServerUrl {
 }
 
 /// Runs `tpcb`, and has the server say no in the middle, until calls are refused; it says yes again before the end.
-fn check(server: &Held, url: &ServerUrl, no: impl FnOnce(), yes: impl FnOnce()) -> Value {
+fn check(server: &LockedServer, url: &ServerUrl, no: impl FnOnce(), yes: impl FnOnce()) -> Value {
     check_with(4, "refused", server, url, no, yes)
 }
 
@@ -47,7 +47,7 @@ fn check(server: &Held, url: &ServerUrl, no: impl FnOnce(), yes: impl FnOnce()) 
 fn check_with(
     clients: u32,
     column: &str,
-    server: &Held,
+    server: &LockedServer,
     url: &ServerUrl,
     no: impl FnOnce(),
     yes: impl FnOnce(),
@@ -76,7 +76,7 @@ fn check_with(
 
 #[test]
 fn a_server_that_turns_read_only_refuses_calls_for_as_long() {
-    let server = &mut Held::of(Engine::MariaDb);
+    let server = &mut LockedServer::of(Engine::MariaDb);
     let all = loaded(server, "tpcb");
     let url = plain(server, &all);
     let turn = |to: &str| drop(server.ask("mysql", &format!("set global read_only = {to}")));
@@ -89,7 +89,7 @@ fn a_server_that_turns_read_only_refuses_calls_for_as_long() {
 #[test]
 fn a_statement_that_waits_too_long_for_a_lock_is_a_conflict() {
     for engine in crate::ENGINES {
-        let mut server = Held::of(engine);
+        let mut server = LockedServer::of(engine);
         // More than an ordinary statement takes; ten attempts are made of a call, and all of them meet the lock, which is
         // held two and a half times as long.
         let url = ServerUrl { statement_timeout_ms: 200, ..loaded(&mut server, "tpcb") };
@@ -126,7 +126,7 @@ fn sessions_that_find_the_server_full_come_back_when_it_is_not() {
         ),
     ];
     for (engine, no, yes) in no_and_yes {
-        let mut server = Held::of(engine);
+        let mut server = LockedServer::of(engine);
         let all = loaded(&mut server, "tpcb");
         let url = plain(&server, &all);
         let system = if engine == Engine::Postgres { "tpcb" } else { "mysql" };
@@ -174,7 +174,7 @@ fn assert_lacked_writes(trial: &Value) {
 }
 
 /// Runs on a database whose tables are on a small disk, which fills up in the middle and has room again before the end.
-fn check_crowded(server: &Held, disk: &SmallDisk) {
+fn check_crowded(server: &LockedServer, disk: &SmallDisk) {
     let url = server.engine.tcp_url("crowded");
     let filler = disk.0.join("filler");
     let fill = || {
@@ -191,7 +191,7 @@ fn check_crowded(server: &Held, disk: &SmallDisk) {
 #[test]
 fn a_disk_that_fills_up_under_postgresql_refuses_calls_and_harms_no_data() {
     let Some(disk) = SmallDisk::mount(64) else { return };
-    let mut server = Held::of(Engine::Postgres);
+    let mut server = LockedServer::of(Engine::Postgres);
     let _ = loaded(&mut server, "tpcb");
     // The log of the server stays where it is: without room for that it stops, as it should.
     let place = disk.0.join("space");
@@ -208,7 +208,7 @@ fn a_disk_that_fills_up_under_postgresql_refuses_calls_and_harms_no_data() {
 #[test]
 fn a_disk_that_fills_up_under_mariadb_refuses_calls_and_harms_no_data() {
     let Some(disk) = SmallDisk::mount(64) else { return };
-    let server = Held::of(Engine::MariaDb);
+    let server = LockedServer::of(Engine::MariaDb);
     server.engine.create_database("crowded").unwrap();
     // The folder of the database moves, and the log and the undo of the server stay.
     let (folder, place) = (server.engine.data().join("crowded"), disk.0.join("crowded"));

@@ -8,7 +8,7 @@ mod extended {
     use crate::{assert_audited, book, command_on, driver, in_other_languages, run_on, start_with_home};
     use rig::Engine;
     use serde_json::Value;
-    use stackmark_tests::engines::Held;
+    use stackmark_tests::engines::LockedServer;
 
     const WORKLOADS: [&str; 5] = ["tpcc", "tpcb", "catalogue", "transfer", "booking"];
     /// Of the run and those after it. On the golden data many clients meet at few rows, so that calls are retried; in `catalogue` they would
@@ -54,7 +54,7 @@ mod extended {
 
     /// Runs each server of an engine, on a database of its own for each workload.
     fn run_all(engine: Engine) {
-        let mut held = Held::of(engine);
+        let mut held = LockedServer::of(engine);
         for workload in WORKLOADS {
             let ours = format!("{workload}/{}", driver(engine).replacen('/', "/axum+", 1));
             let others = in_other_languages(workload, engine);

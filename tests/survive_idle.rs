@@ -5,7 +5,7 @@ use crate::{assert_audited, book, in_other_languages, run_on, start_in_other_lan
 use rig::Engine;
 use serde_json::Value;
 use sql::ServerUrl;
-use stackmark_tests::engines::Held;
+use stackmark_tests::engines::LockedServer;
 
 /// Longer than the server's limit, which is 3 s: longer than a busy machine may keep a session from its next call when nothing waits.
 const IDLE: &str = "--think 5s --warmup 0s --duration 11s --clients 1 --json";
@@ -31,7 +31,7 @@ const ON_MARIADB: [&str; 5] = [
 
 /// Loads a database for each subject and for a server in each other language, has the server close what is idle, and runs all at once: they do little.
 fn check(engine: Engine, subjects: &[&str], (limit, no_limit): (&str, &str)) {
-    let mut server = Held::of(engine);
+    let mut server = LockedServer::of(engine);
     let system = if engine == Engine::Postgres { "postgres" } else { "mysql" };
     let others = in_other_languages("catalogue", engine);
     let subjects: Vec<&str> = subjects.iter().copied().chain(others.iter().map(String::as_str)).collect();
@@ -59,7 +59,7 @@ fn check(engine: Engine, subjects: &[&str], (limit, no_limit): (&str, &str)) {
     }
 }
 
-fn loaded(server: &mut Held, subject: &str) -> ServerUrl {
+fn loaded(server: &mut LockedServer, subject: &str) -> ServerUrl {
     let (subject, _) = subject.split_once(' ').unwrap_or((subject, ""));
     let name = subject.replace(['/', '-', '+'], "_");
     let (workload, _) = subject.split_once('/').unwrap();

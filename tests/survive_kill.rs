@@ -9,7 +9,7 @@ use crate::{
 use rig::Engine;
 use rig::for_tests::recovers;
 use serde_json::Value;
-use stackmark_tests::engines::{Held, small};
+use stackmark_tests::engines::{LockedServer, small};
 use std::time::Duration;
 
 const CLIENTS: u64 = 4;
@@ -21,7 +21,7 @@ const IN_DOUBT_MAX: u64 = 2 * CLIENTS;
 
 /// Kills an engine in the middle of a run of a subject, and starts it again.
 fn check(engine: Engine, subject: &str) {
-    let mut server = Held::of(engine);
+    let mut server = LockedServer::of(engine);
     let workload = subject.split('/').next().unwrap();
     let (workdir, url) = (Workdir::empty(), loaded(&mut server, workload));
     let line = format!("run {subject} --json {LONG} --clients {CLIENTS} --think exp:10ms");

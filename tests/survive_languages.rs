@@ -10,7 +10,7 @@ use rig::Engine;
 use rig::for_tests::recovers;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sql::ServerUrl;
-use stackmark_tests::engines::Held;
+use stackmark_tests::engines::LockedServer;
 use stackmark_tests::languages::{ByHand, Offer, is_made};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -39,7 +39,7 @@ fn soak() -> Duration {
 }
 
 /// The golden data of the catalogue, loaded once for all servers.
-fn golden(server: &mut Held) -> ServerUrl {
+fn golden(server: &mut LockedServer) -> ServerUrl {
     server.database("golden_catalogue", |url| {
         let ran = run_on(&Workdir::empty(), "load catalogue --golden", url);
         assert_eq!(ran.code(), 0, "{ran:?}");
@@ -96,7 +96,7 @@ fn survives(language: &str, engine: Engine, how: &str, target: &str, program: Op
     }
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
-    let mut locked = Held::of(engine);
+    let mut locked = LockedServer::of(engine);
     let offer = Offer { workload: "catalogue".into(), engine: engine.name().into(), how: how.into() };
     let url = golden(&mut locked);
     let mut server = ByHand::start(language, program, &offer, &url, POOL);

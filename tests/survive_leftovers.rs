@@ -6,7 +6,7 @@ use crate::{book, driver, loaded, start_on, until_committed, without_passwords};
 use rig::Engine;
 use rig::for_tests::engines_folder;
 use rustix::process::Signal;
-use stackmark_tests::engines::Held;
+use stackmark_tests::engines::LockedServer;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -83,7 +83,7 @@ fn a_killed_run_takes_its_private_engine_with_it() {
 #[test]
 fn nothing_of_ours_stays_on_somebodys_server() {
     for engine in crate::ENGINES {
-        let mut server = Held::of(engine);
+        let mut server = LockedServer::of(engine);
         let url = loaded(&mut server, "tpcb");
         let before = server.databases();
         let workdir = Workdir::empty();

@@ -28,7 +28,7 @@ use rig::Engine;
 use rustix::process::Signal;
 use serde_json::Value;
 use sql::{Secret, ServerUrl};
-use stackmark_tests::engines::Held;
+use stackmark_tests::engines::LockedServer;
 use stackmark_tests::languages::{self, FOLDERS, Manifest, Offer, is_made, manifest};
 use std::process::Command;
 use workdir::{INTERRUPTED, Ran, Running, Workdir, is_alive, parse};
@@ -145,7 +145,7 @@ fn assert_interrupted(trial: &Value) {
 }
 
 /// The golden database of a workload on a server, which is tiny; loaded once.
-fn loaded(server: &mut Held, workload: &str) -> ServerUrl {
+fn loaded(server: &mut LockedServer, workload: &str) -> ServerUrl {
     server.database(workload, |url| {
         let ran = run_on(&Workdir::empty(), &format!("load {workload} --golden"), url);
         assert_eq!(ran.code(), 0, "{ran:?}");

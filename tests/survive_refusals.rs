@@ -7,7 +7,7 @@ use crate::{
 };
 use rig::Engine;
 use sql::{DbUrl, Dialect, ServerUrl};
-use stackmark_tests::engines::{CONNECTIONS, Held, small};
+use stackmark_tests::engines::{CONNECTIONS, LockedServer, small};
 use stackmark_tests::fake;
 use std::path::PathBuf;
 use std::process::Command;
@@ -32,7 +32,7 @@ fn run(engine: Engine) -> String {
 #[test]
 fn who_is_not_let_in_is_told_why() {
     for engine in ENGINES {
-        let mut server = Held::of(engine);
+        let mut server = LockedServer::of(engine);
         let url = loaded(&mut server, "tpcb");
         let (line, place) = (run(engine), url.place());
         let wrong = with_password(&url, SECRET);
@@ -57,7 +57,7 @@ fn who_is_not_let_in_is_told_why() {
 #[test]
 fn a_database_that_cannot_be_run_on_says_why() {
     for engine in ENGINES {
-        let mut server = Held::of(engine);
+        let mut server = LockedServer::of(engine);
         let url = loaded(&mut server, "tpcb");
         let line = run(engine);
         let nowhere = url.with_database("nowhere");
@@ -102,7 +102,7 @@ fn a_database_that_cannot_be_run_on_says_why() {
 #[test]
 fn a_full_server_says_so() {
     for engine in ENGINES {
-        let mut server = Held::of(engine);
+        let mut server = LockedServer::of(engine);
         let url = loaded(&mut server, "tpcb");
         let line = format!("{} --clients {}", run(engine), CONNECTIONS + 10);
         refused(&line, &url, &["has room for", "max_connections", "fewer clients"]);
@@ -132,7 +132,7 @@ fn a_full_server_says_so() {
 
 #[test]
 fn statements_that_a_server_would_not_take_are_refused_before_they_are_sent() {
-    let mut server = Held::of(Engine::MariaDb);
+    let mut server = LockedServer::of(Engine::MariaDb);
     let url = loaded(&mut server, "catalogue");
     let _ = server.ask("mysql", "set global max_allowed_packet = 4096");
     refused(
@@ -145,7 +145,7 @@ fn statements_that_a_server_would_not_take_are_refused_before_they_are_sent() {
 
 #[test]
 fn a_server_that_takes_no_writes_is_not_measured() {
-    let mut server = Held::of(Engine::MariaDb);
+    let mut server = LockedServer::of(Engine::MariaDb);
     let url = loaded(&mut server, "tpcb");
     let plain = "create user if not exists plain@'127.0.0.1' identified by 'plain'; \
                  grant select, insert, update, delete, create, drop, create temporary tables on *.* to plain@'127.0.0.1'";
@@ -225,7 +225,7 @@ fn a_wrong_url_is_told_without_its_password() {
 
 #[test]
 fn tables_that_a_crash_empties_make_no_durable_run() {
-    let mut server = Held::of(Engine::Postgres);
+    let mut server = LockedServer::of(Engine::Postgres);
     let url = server.database("unlogged", |url| {
         assert_eq!(run_on(&Workdir::empty(), "load tpcb --golden", url).code(), 0);
     });
@@ -268,7 +268,7 @@ fn tables_that_a_crash_empties_make_no_durable_run() {
     let _ = server.ask("unlogged", "create unlogged table of_others (id int)");
     is_sound(durability(&url));
 
-    let mut server = Held::of(Engine::MariaDb);
+    let mut server = LockedServer::of(Engine::MariaDb);
     let url = server.database("myisam", |url| {
         assert_eq!(run_on(&Workdir::empty(), "load tpcb --golden", url).code(), 0);
     });
@@ -289,7 +289,7 @@ fn all_folders_that_data_depends_on_are_known() {
         let kept = admin::store(DbUrl::Server(url.clone())).kept().unwrap();
         kept.into_iter().filter_map(|kept| kept.folder).collect()
     };
-    let mut server = Held::of(Engine::Postgres);
+    let mut server = LockedServer::of(Engine::Postgres);
     let url = server.database("folders", |url| {
         assert_eq!(run_on(&Workdir::empty(), "load tpcb --golden", url).code(), 0);
     });
@@ -307,7 +307,7 @@ fn all_folders_that_data_depends_on_are_known() {
     let _ = server.ask("postgres", "drop tablespace of_index");
     std::fs::remove_dir(&place).unwrap();
 
-    let mut server = Held::of(Engine::MariaDb);
+    let mut server = LockedServer::of(Engine::MariaDb);
     let url = server.database("folders", |url| {
         assert_eq!(run_on(&Workdir::empty(), "load tpcb --golden", url).code(), 0);
     });

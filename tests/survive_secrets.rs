@@ -5,7 +5,7 @@ use crate::workdir::{Ran, Running, Workdir, write};
 use crate::{driver, loaded, without_passwords};
 use rig::Engine;
 use sql::{Secret, ServerUrl};
-use stackmark_tests::engines::Held;
+use stackmark_tests::engines::LockedServer;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -128,7 +128,7 @@ fn assert_unseen(workdir: &Workdir, ran: &Ran, password: &str) {
 
 /// Runs under watch, and finds the password nowhere.
 #[track_caller]
-fn check(server: &Held, way: Way, line: &str, url: &ServerUrl) -> Ran {
+fn check(server: &LockedServer, way: Way, line: &str, url: &ServerUrl) -> Ran {
     let workdir = Workdir::empty();
     let password = url.password.as_ref().map_or("", Secret::reveal).to_owned();
     let ran = watched(handed(&workdir, way, line, url), &password);
@@ -141,7 +141,7 @@ fn check(server: &Held, way: Way, line: &str, url: &ServerUrl) -> Ran {
 #[test]
 fn a_password_that_is_right_is_used_and_never_seen() {
     use Way::{Argument, EnginesFile, EnginesVariable, Environment, Equals, File, UrlInEnvironment};
-    let mut server = Held::of(Engine::Postgres);
+    let mut server = LockedServer::of(Engine::Postgres);
     let url = loaded(&mut server, "tpcb");
     // The server behind HTTP is a process of its own, which needs the password too.
     let run = "run tpcb/postgres/axum+tokio-postgres --calls 200 --warmup 0s --clients 2";
@@ -155,7 +155,7 @@ fn a_password_that_is_right_is_used_and_never_seen() {
         assert_eq!(ran.code(), 0, "{way:?}: {ran:?}");
     }
     drop(server);
-    let mut server = Held::of(Engine::MariaDb);
+    let mut server = LockedServer::of(Engine::MariaDb);
     let url = loaded(&mut server, "tpcb");
     let run = format!("run tpcb/{} --json --calls 200 --warmup 0s --clients 2", driver(Engine::MariaDb));
     assert!(matches!(check(&server, Argument, &run, &url).code(), 0 | 1));
@@ -167,7 +167,7 @@ fn a_password_that_is_right_is_used_and_never_seen() {
 
 #[test]
 fn the_password_of_one_of_several_stores_is_used_and_never_seen() {
-    let server = Held::of(Engine::Postgres);
+    let server = LockedServer::of(Engine::Postgres);
     let names = ["stores_0", "stores_1"];
     names.iter().for_each(|name| server.engine.create_database(name).unwrap());
     let password =
@@ -201,7 +201,7 @@ fn the_password_of_one_of_several_stores_is_used_and_never_seen() {
 #[test]
 fn a_password_that_is_wrong_is_never_seen_either() {
     for engine in crate::ENGINES {
-        let mut server = Held::of(engine);
+        let mut server = LockedServer::of(engine);
         let url = crate::with_password(&loaded(&mut server, "tpcb"), "hunter2-hunter2");
         let run = format!("run tpcb/{}", driver(engine));
         for way in [Way::Argument, Way::UrlInEnvironment, Way::File] {

@@ -3,12 +3,12 @@
 
 use crate::workdir::Workdir;
 use crate::{assert_audited, driver, ended, interrupted, loaded, run_on, start_on, until_committed};
-use stackmark_tests::engines::Held;
+use stackmark_tests::engines::LockedServer;
 
 #[test]
 fn a_second_run_on_a_database_is_refused_until_the_first_has_ended() {
     for engine in crate::ENGINES {
-        let mut server = Held::of(engine);
+        let mut server = LockedServer::of(engine);
         let url = loaded(&mut server, "tpcb");
         let (first, second) = (Workdir::empty(), Workdir::empty());
         let line = format!("run tpcb/{} --warmup 0s --clients 2 --think 10ms", driver(engine));
@@ -50,7 +50,7 @@ fn a_second_run_on_a_database_is_refused_until_the_first_has_ended() {
 #[test]
 fn somebody_else_who_writes_into_the_database_is_named_beside_the_audits_that_fail() {
     for engine in crate::ENGINES {
-        let mut server = Held::of(engine);
+        let mut server = LockedServer::of(engine);
         let url = loaded(&mut server, "tpcb");
         let workdir = Workdir::empty();
         let options = "--warmup 0s --clients 2 --think 10ms --duration 300s --json";

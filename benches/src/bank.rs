@@ -3,17 +3,22 @@
 
 use crate::data::LOAD_SEED;
 use crate::engine;
-use crate::trials::{Figures, trial_of};
+use crate::trials::{Figures, retrying, trial_of};
+use measure::Monotonic;
 use model::random::Random;
-use model::{Mix, Nanos, Workload as _};
+use model::{AnyTarget, CallWork, Fault, Home, Mix, Nanos, OpenError, Session, Stack, Target, Workload as _};
 use rig::Running;
 use sql::{DbUrl, Dialect, ServerUrl};
 use std::sync::Arc;
-use targets::{Driver, How, Style, TrialTarget, target_over};
-use workload_transfer::{Cardinality, Inputs, Ledger, Transfers};
+use targets::{Driven as _, Driver, How, Style, TrialTarget, target_over};
+use workload_transfer::{Call, Cardinality, Inputs, Ledger, Outcome, Transfers};
 
 /// The scale of all banks.
 pub const BRANCHES: u32 = 8;
+
+fn how(style: Style) -> How {
+    How { dialect: Dialect::Postgres, driver: Driver::TokioPostgres, style }
+}
 
 /// A bank that was just loaded, and the sessions that users have on it.
 pub struct Bank {
@@ -36,13 +41,25 @@ impl Bank {
             engine::load(engine, &format!("{name}_{shard}"), plan).0
         };
         let stores: Vec<ServerUrl> = (0..).zip(size.parts()).map(load).collect();
-        let style = if shards == 1 { Style::Plain } else { Style::TwoPhase };
-        let how = How { dialect: Dialect::Postgres, driver: Driver::TokioPostgres, style };
         let urls: Vec<DbUrl> = stores.iter().map(DbUrl::from).collect();
+        let how = how(if shards == 1 { Style::Plain } else { Style::TwoPhase });
         let target = target_over(how, &urls, &size).expect("what the bench has loaded can be reached");
         let mix = Mix::of(Transfers::KINDS, &[(kind.to_owned(), 1.0)]).expect("there is that kind");
         let mix = mix.expect("there are several kinds");
         Bank { size, stores, target: Arc::new(target), mix, runs: 0 }
+    }
+
+    /// Like [`Bank::load`] with one store, but each client opens `connections` connections to it and uses them in turn. Separates the
+    /// cost of connections from that of stores.
+    ///
+    /// # Panics
+    /// Those of [`Bank::load`].
+    pub fn load_connected(engine: &Running, name: &str, connections: u32, kind: &str) -> Bank {
+        let bank = Bank::load(engine, name, 1, kind);
+        let url = DbUrl::from(bank.store());
+        let one = Transfers::open(how(Style::Plain), &url, Monotonic::start());
+        let one = one.expect("what the bench has loaded can be reached");
+        Bank { target: retrying(AnyTarget::new(Connected { one, connections })), ..bank }
     }
 
     /// The first store, or the only one.
@@ -66,5 +83,45 @@ impl Bank {
         let (size, seed, mix) = (self.size, self.runs, &self.mix);
         let inputs = |worker| Inputs::new(size, seed, run, worker, Some(mix));
         trial_of::<Transfers, _>(clients, &self.target, window, seed, inputs, Ledger::new)
+    }
+}
+
+/// A target whose clients have several sessions each.
+struct Connected {
+    one: AnyTarget<Transfers>,
+    connections: u32,
+}
+
+/// A client's sessions, and the index of the one for the next call.
+struct InTurn<S> {
+    sessions: Vec<S>,
+    next: usize,
+}
+
+impl Target<Transfers> for Connected {
+    type Session = InTurn<<AnyTarget<Transfers> as Target<Transfers>>::Session>;
+
+    fn home(&self) -> Home {
+        self.one.home()
+    }
+
+    async fn open(&self, worker: u32) -> Result<Self::Session, OpenError> {
+        let mut sessions = Vec::new();
+        for _ in 0..self.connections {
+            sessions.push(self.one.open(worker).await?);
+        }
+        Ok(InTurn { sessions, next: 0 })
+    }
+
+    fn stack(&self) -> Stack {
+        self.one.stack()
+    }
+}
+
+impl<S: Session<Transfers>> Session<Transfers> for InTurn<S> {
+    async fn run(&mut self, call: &Call, work: &mut CallWork) -> Result<Outcome, Fault> {
+        let at = self.next;
+        self.next = (at + 1) % self.sessions.len();
+        self.sessions[at].run(call, work).await
     }
 }

@@ -74,7 +74,13 @@ fn plan(workload: &str, scale: u32, size: String, schema: Catalogue, dataset: Ar
 
 /// Starts an engine with everything at its durable defaults. None, and said why, where it is not installed.
 pub fn start(engine: Engine) -> Option<Running> {
-    match rig::start(engine, &Options::default()) {
+    start_with(engine, &[])
+}
+
+/// Like [`start`], with further settings.
+pub fn start_with(engine: Engine, settings: &[(&str, &str)]) -> Option<Running> {
+    let settings = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    match rig::start(engine, &Options { settings, ..Options::default() }) {
         Ok(running) => Some(running),
         Err(error) => {
             crate::output::skipped(&error.to_string());

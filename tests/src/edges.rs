@@ -117,7 +117,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
         // Topics of a broker, whatever is in their records.
         "broker" => Rule { ours: &["model", "sql", "measure"], never: &[HTTP, RANDOMNESS] },
         // Both ends of a connection, whatever is said on it.
-        "transport" => Rule { ours: &["model"], never: &[DRIVERS, HTTP, RANDOMNESS] },
+        "transport" => Rule { ours: &["model", "sql"], never: &[DRIVERS, HTTP, RANDOMNESS] },
         // The document stands under everybody.
         "model" | "result" => Rule { ours: &[], never: &[DRIVERS, HTTP, RUNTIMES] },
         "contract" => Rule { ours: &["model"], never: &[DRIVERS, HTTP, RUNTIMES, RANDOMNESS] },
@@ -139,9 +139,10 @@ fn rule(unit: &Unit) -> Option<Rule> {
         "drive" => Rule { ours: &["model", "measure", "result"], never: &[DRIVERS, HTTP, RANDOMNESS] },
         // Its drivers of servers are asynchronous; it runs them on runtimes of its own. `observe` for the words in which it
         // answers what an engine reports.
-        "admin" => {
-            Rule { ours: &["model", "sql", "measure", "observe", "result"], never: &[HTTP, RANDOMNESS] }
-        }
+        "admin" => Rule {
+            ours: &["model", "sql", "measure", "observe", "result", "transport"],
+            never: &[HTTP, RANDOMNESS],
+        },
         // Starts programs and waits for them to answer; what they then say is for others.
         "rig" => Rule {
             ours: &["model", "sql", "measure", "result"],
@@ -257,7 +258,7 @@ fn rule(unit: &Unit) -> Option<Rule> {
         }
         "adapter-http" => Rule { ours: &["model", "contract", "transport"], never: &[DRIVERS, RANDOMNESS] },
         _ if name.starts_with("adapter-") => {
-            Rule { ours: &["model", "contract", "sql", "slow-storage"], never: &[RANDOMNESS] }
+            Rule { ours: &["model", "contract", "sql", "slow-storage", "transport"], never: &[RANDOMNESS] }
         }
         "pair-transfer" => {
             let ours = &["model", "sql", "measure", "relay", "adapter-*", "workload-transfer"];

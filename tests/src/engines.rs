@@ -23,21 +23,21 @@ pub struct Server {
 
 /// A server that no one else uses meanwhile.
 #[derive(Debug)]
-pub struct Held(MutexGuard<'static, Server>);
+pub struct LockedServer(MutexGuard<'static, Server>);
 
-impl Held {
+impl LockedServer {
     /// The server of one kind.
     ///
     /// # Panics
     /// When it cannot be started, or has no SQL.
-    pub fn of(engine: Engine) -> Held {
+    pub fn of(engine: Engine) -> LockedServer {
         let server = match engine {
             Engine::Postgres => &POSTGRES,
             Engine::MariaDb => &MARIADB,
             Engine::Kafka => panic!("a broker has no SQL"),
         };
         // A test that failed leaves the server as it is; the next one makes do with it.
-        let mut locked = Held(server.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut locked = LockedServer(server.lock().unwrap_or_else(PoisonError::into_inner));
         if !locked.engine.is_alive()
             && let Err(error) = locked.engine.restart()
         {
@@ -49,7 +49,7 @@ impl Held {
     }
 }
 
-impl Deref for Held {
+impl Deref for LockedServer {
     type Target = Server;
 
     fn deref(&self) -> &Server {
@@ -57,7 +57,7 @@ impl Deref for Held {
     }
 }
 
-impl DerefMut for Held {
+impl DerefMut for LockedServer {
     fn deref_mut(&mut self) -> &mut Server {
         &mut self.0
     }

@@ -1,6 +1,7 @@
 //! Everybody who does wrong, and what must notice: for each audit of the stored data and each measure of the ledger at
 //! least one.
 
+mod payments;
 mod shape;
 
 use crate::faulty::{Edit, Edits, Trick, spelled};
@@ -9,6 +10,7 @@ use model::Cents;
 use sql::Dialect;
 use workload_tpcc::{Call, Outcome, Payment, Stmt};
 
+use payments::{money, pay_again};
 pub use shape::SHAPE;
 
 /// One way to do wrong.
@@ -301,6 +303,29 @@ pub const EXACT: &[FaultInjector] = &[
         &["stock-counters", "ledger: stock of the warehouse"],
     ),
     edits(
+        "orders empty s_data of their stocks",
+        &[(Stmt::UpdateStock, "s_ytd = ", "s_data = '', s_ytd = ")],
+        &["loaded-texts"],
+    ),
+    edits(
+        "orders empty s_dist_01 to s_dist_10, and store an empty ol_dist_info",
+        &[
+            (
+                Stmt::UpdateStock,
+                "s_ytd = ",
+                "s_dist_01 = '', s_dist_02 = '', s_dist_03 = '', s_dist_04 = '', s_dist_05 = '', s_dist_06 = '', \
+                 s_dist_07 = '', s_dist_08 = '', s_dist_09 = '', s_dist_10 = '', s_ytd = ",
+            ),
+            (Stmt::InsertOrderLine, "?8, ?9", "?8, substr(?9, 1, 0)"),
+        ],
+        &["line-texts"],
+    ),
+    edits(
+        "payments empty c_data of customers with good credit",
+        &[(Stmt::PayCustomer, "c_balance = ", "c_data = '', c_balance = ")],
+        &["loaded-texts"],
+    ),
+    edits(
         "some orders are not put in line for delivery",
         &[(
             Stmt::InsertNewOrder,
@@ -557,32 +582,3 @@ pub const EXACT: &[FaultInjector] = &[
 /// Those whose work no audit of the data can see, because the data is one that a right service could have left; no one
 /// but conformance would stand against them. There is none: each row that a call writes is audited or added up.
 pub const UNSEEN: &[(&str, &[Edit])] = &[];
-
-/// An amount of cents in an engine's words.
-fn money(dialect: Dialect, cents: i64) -> String {
-    match dialect {
-        Dialect::Sqlite => cents.to_string(),
-        Dialect::Postgres | Dialect::MySql => format!("{}.{:02}", cents / 100, cents % 100),
-    }
-}
-
-/// A second payment like the first, complete in itself.
-fn pay_again(dialect: Dialect, call: &Payment, c_id: u32) -> Vec<String> {
-    let &Payment { w_id, d_id, c_w_id, c_d_id, h_amount, .. } = call;
-    let amount = money(dialect, h_amount.0);
-    vec![
-        format!("update warehouse set w_ytd = w_ytd + {amount} where w_id = {w_id}"),
-        format!("update district set d_ytd = d_ytd + {amount} where d_w_id = {w_id} and d_id = {d_id}"),
-        format!(
-            "update customer set c_balance = c_balance - {amount}, c_ytd_payment = c_ytd_payment + {amount}, \
-             c_payment_cnt = c_payment_cnt + 1 where c_w_id = {c_w_id} and c_d_id = {c_d_id} and c_id = {c_id}"
-        ),
-        spelled(
-            dialect,
-            &format!(
-                "insert into history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data) \
-                 values ({c_id}, {c_d_id}, {c_w_id}, {d_id}, {w_id}, {{now}}, {amount}, '')"
-            ),
-        ),
-    ]
-}

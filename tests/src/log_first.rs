@@ -3,7 +3,7 @@
 
 use crate::calls::runtime;
 use crate::fixture_db::execute;
-use crate::outboxes::Kept;
+use crate::outboxes::MemorySink;
 use crate::sagas::{Relayed, beside, in_style};
 use crate::two_phase::none_left;
 use crate::two_stores::{Bank, answer_as_one, many_at_once};
@@ -62,13 +62,13 @@ fn none() -> BTreeSet<String> {
 /// When they do not, or it is not.
 pub fn logged_transfers_match_what_is_stored<B: Relayed>() {
     let _together = none_left();
-    let kept = Kept::default();
+    let kept = MemorySink::default();
     let producing = relay::produce_to(Box::new(kept.clone())).expect("there is a runtime");
     let bank = Bank::on::<B>();
     beside::<B, _>(1, &bank, || answer_as_one(&bank, how::<B>()));
     drop(producing);
 
-    let kept = Kept::default();
+    let kept = MemorySink::default();
     let producing = relay::produce_to(Box::new(kept.clone())).expect("there is a runtime");
     let bank = Bank::on::<B>();
     let (ledger, done, _) = beside::<B, _>(2, &bank, || many_at_once(&bank, how::<B>()));
@@ -130,7 +130,7 @@ fn paid(bank: &Bank, target: &TrialTarget<Transfers>) -> (i64, Vec<u32>) {
 pub fn what_a_dead_process_has_logged_is_executed<B: Relayed>() {
     let _together = none_left();
     let bank = Bank::on::<B>();
-    let mut kept = Kept::default();
+    let mut kept = MemorySink::default();
     let transfer = |sequence| across(&bank, sequence);
     // A broker may have a late copy of a record behind the next one of its stream.
     let records = [
@@ -217,7 +217,7 @@ impl<'a> Asking<'a> {
 pub fn what_was_perhaps_published_is_executed<B: Relayed>() {
     let _together = none_left();
     let bank = Bank::on::<B>();
-    let kept = Kept::failing(1);
+    let kept = MemorySink::failing(1);
     let _producing = relay::produce_to(Box::new(kept.clone())).expect("there is a runtime");
     let mut asking = Asking::of::<B>(&bank);
     let doubtful = asking.ask(0);
@@ -239,7 +239,7 @@ pub fn what_was_perhaps_published_is_executed<B: Relayed>() {
 pub fn what_the_store_did_not_allow_is_executed_later<B: Relayed>() {
     let _together = none_left();
     let bank = Bank::on::<B>();
-    let kept = Kept::default();
+    let kept = MemorySink::default();
     let _producing = relay::produce_to(Box::new(kept.clone())).expect("there is a runtime");
     let mut asking = Asking::of::<B>(&bank);
     assert!(asking.ask(0).is_ok());
@@ -268,7 +268,7 @@ pub fn the_log_of_other_data_is_refused<B: Relayed>() {
     let foreign = Message { payload: br#"{"type":"booked"}"#.to_vec(), ..record(1, 1, right) };
     for (wrong, why) in [(record(1, 1, other), "are not accounts of two stores"), (foreign, "missing field")]
     {
-        let mut kept = Kept::default();
+        let mut kept = MemorySink::default();
         runtime().block_on(kept.publish(&[record(1, 0, right), wrong])).expect("it takes everything");
         let _producing = relay::produce_to(Box::new(kept)).expect("there is a runtime");
         let refused = target_over::<Transfers>(how::<B>(), &bank.urls(), &bank.size).err();

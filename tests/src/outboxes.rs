@@ -41,14 +41,14 @@ fn how<B: Relayed>() -> How {
 
 /// Keeps what is published, and fails some batches after it has kept them: their acknowledgement is lost.
 #[derive(Clone, Default)]
-pub(crate) struct Kept {
+pub(crate) struct MemorySink {
     messages: Arc<Mutex<Vec<Message>>>,
     fails: Arc<AtomicUsize>,
 }
 
-impl Kept {
-    pub(crate) fn failing(times: usize) -> Kept {
-        Kept { fails: Arc::new(AtomicUsize::new(times)), ..Kept::default() }
+impl MemorySink {
+    pub(crate) fn failing(times: usize) -> MemorySink {
+        MemorySink { fails: Arc::new(AtomicUsize::new(times)), ..MemorySink::default() }
     }
 
     pub(crate) fn all(&self) -> Vec<Message> {
@@ -56,7 +56,7 @@ impl Kept {
     }
 }
 
-impl Sink for Kept {
+impl Sink for MemorySink {
     fn publish<'a>(&'a mut self, messages: &'a [Message]) -> Publishing<'a> {
         self.messages.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(messages);
         let left = self.fails.load(Ordering::Relaxed);
@@ -73,11 +73,11 @@ impl Sink for Kept {
 struct Office {
     loaded_db: LoadedDb<Bookings>,
     size: Cardinality,
-    kept: Kept,
+    kept: MemorySink,
 }
 
 impl Office {
-    fn on<B: TestEngine>(kept: Kept) -> Office {
+    fn on<B: TestEngine>(kept: MemorySink) -> Office {
         let size = Cardinality::tiny();
         Office { loaded_db: LoadedDb::on::<B>(size), size, kept }
     }
@@ -162,7 +162,7 @@ impl Office {
 /// # Panics
 /// When they do not.
 pub fn two_relays_publish_everything_once<B: Relayed>() {
-    let office = Office::on::<B>(Kept::default());
+    let office = Office::on::<B>(MemorySink::default());
     let (ledger, published) = office.beside::<B, _>(2, || office.many_at_once::<B>(Style::Outbox));
     let messages = office.kept.all();
     assert!(messages.len() > 100, "{}", messages.len());
@@ -178,7 +178,7 @@ pub fn two_relays_publish_everything_once<B: Relayed>() {
 /// When they do not.
 pub fn pipelined_bookings_are_sound<B: Relayed>() {
     for style in [Style::Pipelined, Style::PipelinedOutboxRow] {
-        let office = Office::on::<B>(Kept::default());
+        let office = Office::on::<B>(MemorySink::default());
         let before = office.loaded_db.evidence();
         let claims = office.many_at_once::<B>(style).claims(true);
         let stored = office.loaded_db.evidence();
@@ -196,7 +196,7 @@ pub fn pipelined_bookings_are_sound<B: Relayed>() {
 /// # Panics
 /// When it does.
 pub fn what_was_not_acknowledged_is_published_again<B: Relayed>() {
-    let office = Office::on::<B>(Kept::failing(5));
+    let office = Office::on::<B>(MemorySink::failing(5));
     let (ledger, _) = office.beside::<B, _>(1, || office.many_at_once::<B>(Style::Outbox));
     let (wrong, duplicates) = office.wrong(&office.kept.all(), &ledger);
     assert!(wrong.is_empty() && duplicates > 0, "{wrong:?} {duplicates}");
@@ -207,7 +207,7 @@ pub fn what_was_not_acknowledged_is_published_again<B: Relayed>() {
 /// # Panics
 /// When it is not.
 pub fn a_lease_is_kept_until_it_has_run_out<B: Relayed>() {
-    let office = Office::on::<B>(Kept::default());
+    let office = Office::on::<B>(MemorySink::default());
     let (mut first, mut second) = (office.relay::<B>(), office.relay::<B>());
     let (clock, runtime) = (Monotonic::start(), runtime());
     let turn = |relay: &mut Box<dyn Relay>| {
@@ -271,7 +271,7 @@ fn opener_with<B: Relayed>(office: &Office, mut statements: Vec<String>) -> B::O
 /// # Panics
 /// When it is not.
 pub fn a_transaction_that_commits_late_is_not_skipped<B: Relayed>() {
-    let office = Office::on::<B>(Kept::default());
+    let office = Office::on::<B>(MemorySink::default());
     let (mut relay, opener) = (office.relay::<B>(), opener::<B>(&office));
     runtime().block_on(async {
         let mut late = opener.open().await.expect("it was just loaded");
@@ -343,7 +343,7 @@ const FAULTS: &[Fault] = &[
 /// # Panics
 /// When one is not.
 pub fn who_announces_something_else_is_caught<B: Relayed>() {
-    let office = Office::on::<B>(Kept::default());
+    let office = Office::on::<B>(MemorySink::default());
     let (ledger, _) = office.beside::<B, _>(1, || office.many_at_once::<B>(Style::Outbox));
     let right = office.kept.all();
     for (what, change, noticed) in FAULTS {
@@ -362,7 +362,7 @@ pub fn who_announces_something_else_is_caught<B: Relayed>() {
 /// # Panics
 /// When it does not, or is not.
 pub fn a_missing_message_of_a_dual_write_is_detected<B: Relayed>() {
-    let office = Office::on::<B>(Kept::default());
+    let office = Office::on::<B>(MemorySink::default());
     let producing = relay::produce_to(Box::new(office.kept.clone())).expect("there is a runtime");
     let ledger = office.many_at_once::<B>(Style::DirectPublish);
     drop(producing);
@@ -381,7 +381,7 @@ pub fn a_missing_message_of_a_dual_write_is_detected<B: Relayed>() {
 /// # Panics
 /// When it does not.
 pub fn a_booking_notifies_an_idle_relay<B: Relayed>() {
-    let office = Office::on::<B>(Kept::default());
+    let office = Office::on::<B>(MemorySink::default());
     let mut relay = office.relay_of::<B>(Style::OutboxNotify);
     let runtime = runtime();
     let is_notified = |relay: &mut Box<dyn Relay>| {
@@ -430,7 +430,7 @@ pub fn a_booking_notifies_an_idle_relay<B: Relayed>() {
 /// # Panics
 /// When it does not, or is not.
 pub fn a_consumer_that_processes_other_messages_is_caught<B: Relayed>() {
-    let office = Office::on::<B>(Kept::default());
+    let office = Office::on::<B>(MemorySink::default());
     let (ledger, _) = office.beside::<B, _>(1, || office.many_at_once::<B>(Style::Outbox));
     let messages = office.kept.all();
     let folder = tempfile::tempdir().expect("a folder for inboxes");

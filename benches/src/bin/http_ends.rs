@@ -24,6 +24,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use transport::{Dialer, ExtraEndpoint, ExtraListener, Incoming, Stream};
 use workload_tpcc::{Call, Cardinality, Data, Ledger, Outcome};
 
+// The released programs use it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const CONNECTIONS: u32 = 8;
 const RATE: f64 = 1_000.0;
 const PAIRS: usize = 4;

@@ -17,14 +17,14 @@ const GROW: StmtId = StmtId(2);
 type Opener = GroupedOpener<Monotonic>;
 type Conn = GroupedConn<Monotonic>;
 
-struct Bed {
+struct Fixture {
     _folder: TempDir,
     url: SqliteUrl,
     opener: Opener,
 }
 
-impl Bed {
-    fn new(options: &str) -> Bed {
+impl Fixture {
+    fn new(options: &str) -> Fixture {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");
         Connection::open(&path).unwrap().execute_batch("create table t (x integer)").unwrap();
@@ -33,7 +33,7 @@ impl Bed {
             ["insert into t values (?1)", "select count(*) from t", "insert into t values (zeroblob(?1))"];
         let statements = statements.map(str::to_owned).to_vec();
         let opener = GroupedOpener::new(&url, statements, Monotonic::start()).unwrap();
-        Bed { _folder: folder, url, opener }
+        Fixture { _folder: folder, url, opener }
     }
 
     fn conn(&self) -> Conn {
@@ -76,7 +76,7 @@ impl Bed {
 #[test]
 fn nobody_is_told_before_the_commit_that_all_share() {
     for journal in ["wal", "truncate"] {
-        let bed = Bed::new(&format!("journal={journal}"));
+        let bed = Fixture::new(&format!("journal={journal}"));
         let (first, second) = bed.joined(|mut other, listed| {
             // It reads what the other wrote, which no one else does, and which no one was told of.
             assert_eq!(at_once(other.row(COUNT, &[], |row| row.int(0))), Ok(Some(1)));
@@ -94,7 +94,7 @@ fn nobody_is_told_before_the_commit_that_all_share() {
 fn of_calls_that_share_a_commit_the_first_stands_for_it() {
     // Whoever commits in the end: another call, or one that has done nothing.
     for does in [true, false] {
-        let bed = Bed::new("");
+        let bed = Fixture::new("");
         let (mut one, mut other) = (bed.conn(), bed.conn());
         at_once(one.begin(TxKind::Write)).unwrap();
         at_once(one.exec(INSERT, &[Param::Int(1)])).unwrap();
@@ -123,7 +123,7 @@ fn of_calls_that_share_a_commit_the_first_stands_for_it() {
 
 #[test]
 fn a_single_session_commits_by_itself() {
-    let bed = Bed::new("");
+    let bed = Fixture::new("");
     let mut conn = bed.conn();
     for x in 1..=3 {
         at_once(conn.begin(TxKind::Write)).unwrap();
@@ -140,7 +140,7 @@ fn a_single_session_commits_by_itself() {
 
 #[test]
 fn a_commit_that_fails_is_acknowledged_to_nobody() {
-    let bed = Bed::new("journal=truncate&busy_ms=0");
+    let bed = Fixture::new("journal=truncate&busy_ms=0");
     let reader = Connection::open(&bed.url.path).unwrap();
     let (first, (second, reader)) = bed.joined(move |mut other, _| {
         at_once(other.exec(INSERT, &[Param::Int(2)])).unwrap();
@@ -171,7 +171,7 @@ fn a_session_that_fails_or_goes_undoes_nothing_of_others() {
         }),
     ];
     for (what, ending) in endings {
-        let bed = Bed::new("");
+        let bed = Fixture::new("");
         let (first, ()) = bed.joined(|mut other, _| {
             at_once(other.exec(INSERT, &[Param::Int(2)])).unwrap();
             ending(other);
@@ -182,7 +182,7 @@ fn a_session_that_fails_or_goes_undoes_nothing_of_others() {
 
 #[test]
 fn a_full_disk_refuses_whom_it_does_not_take_and_keeps_the_others() {
-    let bed = Bed::new("");
+    let bed = Fixture::new("");
     bed.opener.limit_pages(20);
     let (first, second) = bed.joined(|mut other, _| {
         let refused = at_once(other.exec(GROW, &[Param::Int(1_000_000)]));
@@ -205,7 +205,7 @@ fn a_shared_commit_is_flushed_once_and_really() {
         for (options, flushes) in
             [("synchronous=full", 1..=1), ("synchronous=normal", 0..=0), ("journal=truncate", 2..=4)]
         {
-            let bed = Bed::new(&format!("{options}{disk}"));
+            let bed = Fixture::new(&format!("{options}{disk}"));
             // The first commit begins the log.
             assert_eq!(bed.joined(|mut other, _| at_once(other.commit())), (Ok(()), Ok(())));
             let before = test_disk::flushes();
@@ -229,7 +229,7 @@ fn a_commit_that_storage_fails_is_in_doubt_for_all_who_share_it() {
     test_disk::install();
     for disk in DISKS {
         for journal in ["wal", "truncate"] {
-            let bed = Bed::new(&format!("journal={journal}{disk}"));
+            let bed = Fixture::new(&format!("journal={journal}{disk}"));
             let (first, second) = bed.joined(|mut other, _| {
                 at_once(other.exec(INSERT, &[Param::Int(2)])).unwrap();
                 test_disk::fail(true);

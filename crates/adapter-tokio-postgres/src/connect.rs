@@ -6,6 +6,7 @@ use sql::{CONNECT_MAX, ServerUrl, Tls, Use, encryption, is_direct, postgres};
 use std::error::Error as _;
 use tokio_postgres::config::{ChannelBinding, SslMode};
 use tokio_postgres::{Client, Config, Error, SimpleQueryMessage};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// What a session reports after its settings were made, read back from the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub async fn connect_to_write(url: &ServerUrl) -> Result<Connected, OpenError> {
 
 async fn connect_at_leisure(url: &ServerUrl) -> Result<Connected, OpenError> {
     let url = &*url.next_node();
-    let tls = crate::tls::connector(url)?;
+    let tls = MakeRustlsConnect::new(transport::database_tls(url)?);
     let (client, connection) = config(url).connect(tls).await.map_err(|error| open_error(url, &error))?;
     let mut link = Link::new(connection);
     let facts = apply_settings(&client, &mut link, url).await?;

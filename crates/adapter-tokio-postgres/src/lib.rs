@@ -12,7 +12,6 @@ mod link;
 mod listen;
 mod open;
 mod simple;
-mod tls;
 mod tx;
 mod value;
 

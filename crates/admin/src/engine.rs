@@ -3,7 +3,7 @@
 use crate::audit::Asking;
 use crate::checksum::Checksum;
 use crate::error::{Cause, CauseKind, Error};
-use crate::hold::Held;
+use crate::hold::LockAttempt;
 use crate::loading::Signals;
 use crate::{AuditGroup, AuditRows, Contents, Found, LoadPlan};
 use model::rows::{Dataset, Table};
@@ -65,8 +65,8 @@ pub(crate) trait Engine: Send + Sync {
     /// What is there, without changing it.
     fn look(&self) -> Result<Found, Cause>;
     /// Takes the lock of a run, which others may share if `shared`.
-    fn hold(&self, _shared: bool) -> Result<Held, Cause> {
-        Ok(Held::Unknown)
+    fn hold(&self, _shared: bool) -> Result<LockAttempt, Cause> {
+        Ok(LockAttempt::Unknown)
     }
     /// See [`Conn::product`].
     fn product(&self) -> Result<Option<Product>, Cause> {

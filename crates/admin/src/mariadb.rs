@@ -18,7 +18,7 @@ mod writer;
 
 use crate::engine::{Auditors, Conn, Engine, Queries};
 use crate::error::{Cause, CauseKind, Error};
-use crate::hold::{Held, Holding};
+use crate::hold::{LockAttempt, LockOwner};
 use crate::record::TABLE;
 use crate::server::{Lock, Server, claimed, untried};
 use crate::{AuditGroup, Store};
@@ -147,7 +147,7 @@ impl Server for Database {
     }
 
     /// Locks by name: see [`run_lock`].
-    fn hold(&self, shared: bool) -> Result<Held, Cause> {
+    fn hold(&self, shared: bool) -> Result<LockAttempt, Cause> {
         run_lock::hold(self.open()?, shared)
     }
 
@@ -345,7 +345,11 @@ impl From<mysql_async::Error> for Cause {
     }
 }
 
-impl Holding for Session {
+impl LockOwner for Session {
     /// MariaDB has no place for it.
     fn is_of(&mut self, _: &str) {}
+
+    fn release(&mut self) {
+        self.try_to("do release_all_locks()");
+    }
 }

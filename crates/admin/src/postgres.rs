@@ -7,13 +7,12 @@ mod binary;
 mod conn;
 mod sample;
 mod session;
-mod tls;
 mod writer;
 
 use crate::AuditGroup;
 use crate::engine::{Auditors, Conn as _, Engine, Queries};
 use crate::error::{Cause, CauseKind, Error};
-use crate::hold::{Held, Hold, Holding};
+use crate::hold::{LockAttempt, LockOwner, RunLock};
 use crate::record::TABLE;
 use crate::server::{Lock, Server, untried};
 use model::{Nanos, Product};
@@ -192,23 +191,25 @@ impl Server for Database {
 
     /// An advisory lock that is named after the database and is in another one: a session in the database itself would be in the way of
     /// its copies.
-    fn hold(&self, shared: bool) -> Result<Held, Cause> {
+    fn hold(&self, shared: bool) -> Result<LockAttempt, Cause> {
         if self.0.database == LOCKS_IN {
-            return Ok(Held::Unknown);
+            return Ok(LockAttempt::Unknown);
         }
-        let Ok(session) = Session::open(&self.0.with_database(LOCKS_IN)) else { return Ok(Held::Unknown) };
+        let Ok(session) = Session::open(&self.0.with_database(LOCKS_IN)) else {
+            return Ok(LockAttempt::Unknown);
+        };
         let database = literal(&self.0.database);
         let oid = session.ask(&format!("select oid from pg_database where datname = {database}"))?;
-        let Ok(oid) = oid.parse::<u32>() else { return Ok(Held::Unknown) };
+        let Ok(oid) = oid.parse::<u32>() else { return Ok(LockAttempt::Unknown) };
         let (class, object) = (RUN_CLASS, oid.cast_signed());
         let lock = if shared { "pg_try_advisory_lock_shared" } else { "pg_try_advisory_lock" };
         match session.ask(&format!("select {lock}({class}, {object})")) {
             Err(cause) if cause.kind == CauseKind::Unsupported && session.product.is_some() => {
-                return Ok(Held::Unknown);
+                return Ok(LockAttempt::Unknown);
             }
             taken => {
                 if taken? == "t" {
-                    return Ok(Held::Ours(Hold(Box::new(session))));
+                    return Ok(LockAttempt::Ours(RunLock(Box::new(session))));
                 }
             }
         }
@@ -217,7 +218,7 @@ impl Server for Database {
              join pg_stat_activity using (pid)
              where locktype = 'advisory' and granted and classid::int8 = {class} and objid::int8 = {oid}"
         );
-        Ok(Held::Others(session.ask(&who)?))
+        Ok(LockAttempt::Others(session.ask(&who)?))
     }
 
     /// Two transactions of one connection are on two backends of a pooler if someone else has taken the first meanwhile; where it
@@ -437,11 +438,15 @@ impl From<tokio_postgres::Error> for Cause {
     }
 }
 
-impl Holding for Session {
+impl LockOwner for Session {
     fn is_of(&mut self, who: &str) {
         let who = shortened(who);
         // It is for people: what counts is the lock.
         let _ = self.ask(&format!("select set_config('application_name', {}, false)", literal(&who)));
+    }
+
+    fn release(&mut self) {
+        self.try_to("select pg_advisory_unlock_all()");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::engine::{Auditors, Canceller, Claim, Conn, Engine, Queries};
 use crate::error::{Cause, CauseKind, Error};
-use crate::hold::{Held, Hold};
+use crate::hold::{LockAttempt, RunLock};
 use crate::record::{self, Recorded};
 use crate::{AuditGroup, Contents, Found, LoadPlan};
 use model::{Nanos, Product};
@@ -54,7 +54,7 @@ pub(crate) trait Server: Send + Sync {
         self.open()
     }
     /// See [`Engine::hold`].
-    fn hold(&self, shared: bool) -> Result<Held, Cause>;
+    fn hold(&self, shared: bool) -> Result<LockAttempt, Cause>;
     /// Finds out that one connection is one session of the server, before anything is done that counts on it.
     fn ensure_direct(&self) -> Result<(), Cause>;
     /// Finds out that all servers that have rows of it keep them as this one does, whose settings are shown.
@@ -160,7 +160,7 @@ pub(crate) struct Claimed<'a, S: Server> {
     /// What an earlier load has left.
     before: Option<Recorded>,
     /// No run begins meanwhile.
-    hold: Option<Hold>,
+    hold: Option<RunLock>,
 }
 
 /// The same, while no one runs there and no one begins to.
@@ -168,9 +168,9 @@ fn take_alone<S: Server>(server: &S) -> Result<Option<(Claimed<'_, S>, Found)>, 
     Server::ensure_direct(server)?;
     let Some((mut claimed, found)) = take(server)? else { return Ok(None) };
     claimed.hold = match Server::hold(server, false)? {
-        Held::Ours(hold) => Some(hold),
-        Held::Unknown => None,
-        Held::Others(who) => {
+        LockAttempt::Ours(hold) => Some(hold),
+        LockAttempt::Unknown => None,
+        LockAttempt::Others(who) => {
             return Err(Cause::new(CauseKind::InUse, format!("another run uses it ({who})")));
         }
     };
@@ -302,7 +302,7 @@ impl<S: Server> Engine for S {
         }
     }
 
-    fn hold(&self, shared: bool) -> Result<Held, Cause> {
+    fn hold(&self, shared: bool) -> Result<LockAttempt, Cause> {
         Server::hold(self, shared)
     }
 

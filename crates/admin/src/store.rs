@@ -2,8 +2,8 @@
 
 use crate::engine::Engine;
 use crate::error::{Cause, CauseKind, Error};
-use crate::hold::Held;
-use crate::kept::{self, Kept};
+use crate::hold::LockAttempt;
+use crate::row_storage::{self, RowStorage};
 use crate::server::not_copied;
 use crate::{AuditGroup, Audited, Found, LoadPlan, LoadProgress, Loaded, mariadb, postgres, sqlite};
 use model::{Nanos, Product};
@@ -207,8 +207,8 @@ impl Store {
     }
 
     /// How its tables keep their rows; nothing of a file, whose connections decide that.
-    pub fn kept(&self) -> Result<Vec<Kept>, Error> {
-        Ok(kept::read(&self.of_engine(self.0.queries().kept)?))
+    pub fn kept(&self) -> Result<Vec<RowStorage>, Error> {
+        Ok(row_storage::read(&self.of_engine(self.0.queries().kept)?))
     }
 
     /// The most bytes that its server takes of a statement with its values; nothing where it has no such limit.
@@ -219,7 +219,7 @@ impl Store {
 
     /// Takes the right to run on the database, which others may have too if `shared`: a lock of its server's. Runs on files have locks of
     /// the system's.
-    pub fn hold(&self, shared: bool) -> Result<Held, Error> {
+    pub fn hold(&self, shared: bool) -> Result<LockAttempt, Error> {
         self.0.hold(shared).map_err(|source| self.0.unusable(source))
     }
 

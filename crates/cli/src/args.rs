@@ -25,7 +25,7 @@ pub(crate) use drill::{Drill, Generate};
 pub(crate) use engine::EngineArgs;
 pub(crate) use export::{Export, ExportK6, ExportTool};
 pub(crate) use load::LoadArgs;
-pub(crate) use parts::{Checks, LiveArgs, MixArgs, Out, PlanArgs};
+pub(crate) use parts::{Checks, LiveArgs, MixArgs, OutArgs, PlanArgs};
 pub(crate) use run::{Merge, Run};
 pub(crate) use server::{Consume, Relay, ServerArgs};
 pub(crate) use stores::{SHARDS_MAX, Shards, Stores};
@@ -136,7 +136,7 @@ pub(crate) struct Quickstart {
     #[arg(long, short, default_value = "1s", value_parser = span, allow_hyphen_values = true)]
     pub(crate) warmup: Duration,
     #[command(flatten)]
-    pub(crate) out: Out,
+    pub(crate) out: OutArgs,
 }
 
 #[derive(Debug, Args)]
@@ -241,7 +241,7 @@ pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) live: LiveArgs,
     #[command(flatten)]
-    pub(crate) out: Out,
+    pub(crate) out: OutArgs,
 }
 
 #[derive(Debug, Args)]
@@ -283,7 +283,7 @@ pub(crate) struct Experiment {
     #[command(flatten)]
     pub(crate) live: LiveArgs,
     #[command(flatten)]
-    pub(crate) out: Out,
+    pub(crate) out: OutArgs,
 }
 
 #[derive(Debug, Args)]
@@ -321,7 +321,7 @@ pub(crate) struct Sweep {
     #[command(flatten)]
     pub(crate) live: LiveArgs,
     #[command(flatten)]
-    pub(crate) out: Out,
+    pub(crate) out: OutArgs,
 }
 
 #[derive(Debug, Args)]
@@ -352,7 +352,7 @@ pub(crate) struct FindMax {
     #[command(flatten)]
     pub(crate) live: LiveArgs,
     #[command(flatten)]
-    pub(crate) out: Out,
+    pub(crate) out: OutArgs,
 }
 
 #[derive(Debug, Args, Clone, Default, PartialEq)]

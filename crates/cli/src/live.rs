@@ -16,7 +16,7 @@ mod web;
 use crate::args::LiveArgs;
 use crate::ui::{ProgressLine, Ui, View};
 use anyhow::Result;
-use hub::{Doing, Hub, Wants};
+use hub::{Activity, Hub, Wants};
 use measure::Monotonic;
 use model::{Clock, Nanos};
 use result::text::seconds;
@@ -82,7 +82,7 @@ impl Live {
     pub(crate) fn doing(&self, words: &str) -> Work {
         let hub = self.hub.clone().filter(|hub| hub.wants().page);
         if let Some(hub) = &hub {
-            hub.put_doing(Doing { words: words.to_owned(), ..Doing::default() });
+            hub.put_doing(Activity { words: words.to_owned(), ..Activity::default() });
         }
         Work { hub, words: words.to_owned(), clock: Monotonic::start(), next: Cell::new(Nanos::ZERO) }
     }
@@ -143,7 +143,7 @@ impl Work {
         }
         self.next.set(now + DOING_EVERY);
         let share = Some(share.clamp(0.0, 1.0));
-        hub.put_doing(Doing { words: self.words.clone(), detail: detail.to_owned(), share });
+        hub.put_doing(Activity { words: self.words.clone(), detail: detail.to_owned(), share });
     }
 }
 

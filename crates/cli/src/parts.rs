@@ -1,6 +1,6 @@
 //! Load from several processes: a plan that all of them share, the part of each, and one result of all.
 
-use crate::args::{self, DataArgs, EngineArgs, Out, PartArg, ServerArgs};
+use crate::args::{self, DataArgs, EngineArgs, OutArgs, PartArg, ServerArgs};
 use crate::data::Data;
 use crate::outcome::{self, CommandOutcome};
 use crate::run::server_settings;
@@ -83,7 +83,7 @@ struct PartRequest<'a, W: Driven> {
     lock: fn(&DbUrl) -> Result<Option<InUse>>,
     /// That it opens at the database.
     sessions: u32,
-    out: &'a Out,
+    out: &'a OutArgs,
     /// The name of a part; nothing for the result of all.
     name: Option<String>,
 }

@@ -57,7 +57,7 @@ pub struct Inbox {
 
 /// New messages of a transaction.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Taken {
+pub(crate) struct NewMessages {
     pub(crate) messages: u64,
     /// When they were created, as far as that is known.
     pub(crate) created: Vec<Nanos>,
@@ -118,7 +118,7 @@ impl Inbox {
     }
 
     /// Processes the new messages of these batches in one transaction.
-    pub(crate) fn take(&mut self, batches: &[Incoming]) -> Result<Taken, InboxError> {
+    pub(crate) fn take(&mut self, batches: &[Incoming]) -> Result<NewMessages, InboxError> {
         take(&mut self.conn, batches).map_err(|why| self.failed(why))
     }
 
@@ -166,9 +166,9 @@ fn create(conn: &mut Connection, source: &str) -> rusqlite::Result<FileContents>
     Ok(FileContents::Inbox(source.to_owned()))
 }
 
-fn take(conn: &mut Connection, batches: &[Incoming]) -> rusqlite::Result<Taken> {
+fn take(conn: &mut Connection, batches: &[Incoming]) -> rusqlite::Result<NewMessages> {
     let transaction = conn.transaction()?;
-    let mut taken = Taken::default();
+    let mut taken = NewMessages::default();
     {
         let mut enter = transaction.prepare("insert or ignore into inbox values (?1)")?;
         let mut process = transaction.prepare("insert into processed (message) values (?1)")?;
@@ -221,11 +221,11 @@ mod tests {
         let path = folder.path().join("inbox.db");
         let mut inbox = Inbox::open(&path, "here").unwrap();
         assert_eq!(inbox.take(&[batch(0, 2, &["a", "b"]), batch(3, 9, &["c"])]).unwrap().messages, 3);
-        let new = Taken { messages: 1, created: vec![Nanos::from_secs(3)] };
+        let new = NewMessages { messages: 1, created: vec![Nanos::from_secs(3)] };
         assert_eq!(inbox.take(&[batch(0, 4, &["b", "d"])]).unwrap(), new, "`b` is not a new message");
         drop(inbox);
         let mut inbox = Inbox::open(&path, "here").unwrap();
-        assert_eq!(inbox.take(&[batch(3, 10, &["c"])]).unwrap(), Taken::default());
+        assert_eq!(inbox.take(&[batch(3, 10, &["c"])]).unwrap(), NewMessages::default());
         let read = Inbox::read_only(&path).unwrap();
         assert_eq!(processed(&read), ["a", "b", "c", "d"]);
         assert_eq!(read.offsets().unwrap(), Offsets::from([(0, 4), (3, 10)]));

@@ -4,7 +4,7 @@ use crate::database::{self, Database, LoadOptions, load_command};
 use crate::deployment::at;
 use crate::interrupt::Interrupt;
 use crate::reporter::Reporter;
-use admin::{Keeping, Kept, Loaded, store};
+use admin::{Loaded, RowSafety, RowStorage, store};
 use anyhow::{Result, bail};
 use model::store_name;
 use observe::FileSystem;
@@ -59,7 +59,7 @@ impl<W: Driven> Databases<W> {
     /// Refuses tables of the workload that a transaction cannot undo.
     fn ensure_transactions(&self) -> Result<()> {
         for (url, kept) in self.kept()? {
-            if let Keeping::WithoutTransactions(engine) = kept.keeping {
+            if let RowSafety::WithoutTransactions(engine) = kept.keeping {
                 bail!(
                     "the table `{0}` at {1} has the storage engine {engine}, which has no transactions\nhint: `alter table {0} engine = \
                      InnoDB` gives it another",
@@ -88,9 +88,9 @@ impl<W: Driven> Databases<W> {
     }
 
     /// How each table of the workload keeps its rows, where a server has it.
-    fn kept(&self) -> Result<Vec<(&DbUrl, Kept)>> {
+    fn kept(&self) -> Result<Vec<(&DbUrl, RowStorage)>> {
         let dataset = W::dataset(&self.size, LOAD_SEED);
-        let is_ours = |kept: &Kept| {
+        let is_ours = |kept: &RowStorage| {
             kept.table.is_empty() || dataset.tables().iter().any(|table| table.name == kept.table)
         };
         let mut all = Vec::new();
@@ -190,7 +190,7 @@ impl<W: Driven> Databases<W> {
 
     /// Tables of the workload that a crash of their server empties, whatever it flushes; nothing where there are none.
     pub fn unlogged(&self) -> Result<Option<String>> {
-        let unlogged = self.kept()?.into_iter().filter(|(_, kept)| kept.keeping == Keeping::Unlogged);
+        let unlogged = self.kept()?.into_iter().filter(|(_, kept)| kept.keeping == RowSafety::Unlogged);
         let names: BTreeSet<String> = unlogged.map(|(_, kept)| kept.part).collect();
         let names = names.into_iter().collect::<Vec<_>>().join(", ");
         Ok((!names.is_empty())

@@ -16,7 +16,7 @@ pub enum InUse {
     /// A file, by a lock on one next to it.
     File(FileLock),
     /// A database of a server, by a lock of that.
-    Server(RefCell<admin::Hold>),
+    Server(RefCell<admin::RunLock>),
 }
 
 /// A lock on a file next to a database.
@@ -50,12 +50,12 @@ pub fn lock_shared(url: &DbUrl) -> Result<Option<InUse>> {
 
 fn on_server(url: &DbUrl, shared: bool) -> Result<Option<InUse>> {
     match admin::store(url.clone()).hold(shared)? {
-        admin::Held::Ours(mut hold) => {
+        admin::LockAttempt::Ours(mut hold) => {
             hold.is_of(&format!("process {}", std::process::id()));
             Ok(Some(InUse::Server(RefCell::new(hold))))
         }
-        admin::Held::Others(who) => Err(in_use(&targets::place(url), &who)),
-        admin::Held::Unknown => Ok(None),
+        admin::LockAttempt::Others(who) => Err(in_use(&targets::place(url), &who)),
+        admin::LockAttempt::Unknown => Ok(None),
     }
 }
 

@@ -180,6 +180,7 @@ fn unique_name() -> String {
 pub struct RunTopic {
     broker: Address,
     name: String,
+    partitions: u32,
     is_created: bool,
 }
 
@@ -188,7 +189,7 @@ impl RunTopic {
     pub fn create(broker: Address, partitions: u32) -> Result<RunTopic> {
         let name = unique_name();
         // What fails may have created it all the same: it is deleted then.
-        let topic = RunTopic { broker, name, is_created: true };
+        let topic = RunTopic { broker, name, partitions, is_created: true };
         wait_for(async {
             Broker::connect(&topic.broker).await?.create_topic(&topic.name, partitions).await
         })??;
@@ -204,8 +205,13 @@ impl RunTopic {
         &self.name
     }
 
-    /// Reads all its records, one partition after the other and each in its order: partition, offset and value.
-    pub fn read(&self, mut each: impl FnMut(u32, i64, &[u8]) -> Result<()>) -> Result<()> {
+    /// Where the record of a message with this key must be: its key, and its partition.
+    pub fn place_of(&self, key: u64) -> (Vec<u8>, u32) {
+        (key.to_string().into_bytes(), (key % u64::from(self.partitions)) as u32)
+    }
+
+    /// Reads all its records, one partition after the other and each in its order.
+    pub fn read(&self, mut each: impl FnMut(&Stored) -> Result<()>) -> Result<()> {
         /// Of the broker, or of `each`.
         struct Why(anyhow::Error);
         impl From<BrokerError> for Why {
@@ -215,10 +221,7 @@ impl RunTopic {
         }
         let read = wait_for(async {
             let broker = Broker::connect(&self.broker).await?;
-            let take = |Stored { partition, offset, record, .. }| {
-                each(partition, offset, &record.value).map_err(Why)
-            };
-            broker.read(&self.name, take).await
+            broker.read(&self.name, |stored| each(&stored).map_err(Why)).await
         })?;
         read.map_err(|Why(error)| error.context(format!("could not read the topic {}", self.name)))
     }

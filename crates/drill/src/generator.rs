@@ -1,6 +1,6 @@
 //! The load generator of a drill, as the process of its own that it is.
 
-use crate::lines::{Line, Sort, Teller, Told, digest};
+use crate::lines::{CallReporter, CallResponse, Line, Sort, digest};
 use anyhow::{Context, Result};
 use deploy::subjects;
 use drive::{Arrivals, Plan, RatePerSecond, Stop, TrialProgress};
@@ -75,7 +75,7 @@ pub fn generate<W: Driven>(
 ) -> Result<()> {
     let order: LoadOrder = serde_json::from_str(order).context("what is to be done cannot be read")?;
     let size: W::Extent = serde_json::from_value(order.size.clone()).context("the size cannot be read")?;
-    let teller = Arc::new(Teller::new(into));
+    let teller = Arc::new(CallReporter::new(into));
     let stop = Stop::new();
     let (ending, end) = std::sync::mpsc::channel::<()>();
     let asked = stop.clone();
@@ -114,10 +114,10 @@ fn load<W: Driven>(
     order: &LoadOrder,
     size: &W::Extent,
     target: &TrialTarget<W>,
-    teller: &Arc<Teller>,
+    teller: &Arc<CallReporter>,
     stop: &Stop,
 ) -> Result<Option<String>> {
-    let telling = Telling { target: target.clone(), teller: Arc::clone(teller) };
+    let telling = ReportingTarget { target: target.clone(), teller: Arc::clone(teller) };
     let telling = Arc::new(RetryingTarget::new(AnyTarget::new(telling), RetryPolicy::ONCE));
     let plan = Plan {
         arrivals: Arrivals::Poisson(RatePerSecond(order.rate)),
@@ -139,24 +139,24 @@ fn load<W: Driven>(
 }
 
 /// Opens sessions that say what becomes of each call.
-struct Telling<W: Driven> {
+struct ReportingTarget<W: Driven> {
     target: TrialTarget<W>,
-    teller: Arc<Teller>,
+    teller: Arc<CallReporter>,
 }
 
-impl<W: Driven> Target<W> for Telling<W> {
-    type Session = TellingSession<W>;
+impl<W: Driven> Target<W> for ReportingTarget<W> {
+    type Session = ReportingSession<W>;
 
     fn home(&self) -> Home {
         self.target.home()
     }
 
     /// A session that cannot be opened, or not in time, is one that a call was drawn for and not sent.
-    async fn open(&self, worker: u32) -> Result<TellingSession<W>, OpenError> {
+    async fn open(&self, worker: u32) -> Result<ReportingSession<W>, OpenError> {
         let mut unless = Unless { teller: &self.teller, line: Some(Line::Unsent { worker }) };
         let session = self.target.open(worker).await?;
         unless.line = None;
-        Ok(TellingSession { session, worker, teller: Arc::clone(&self.teller) })
+        Ok(ReportingSession { session, worker, teller: Arc::clone(&self.teller) })
     }
 
     fn stack(&self) -> Stack {
@@ -164,13 +164,13 @@ impl<W: Driven> Target<W> for Telling<W> {
     }
 }
 
-struct TellingSession<W: Driven> {
+struct ReportingSession<W: Driven> {
     session: TrialSession<W>,
     worker: u32,
-    teller: Arc<Teller>,
+    teller: Arc<CallReporter>,
 }
 
-impl<W: Driven> Session<W> for TellingSession<W> {
+impl<W: Driven> Session<W> for ReportingSession<W> {
     async fn run(&mut self, call: &W::Call, work: &mut CallWork) -> Result<W::Outcome, Fault> {
         let worker = self.worker;
         self.teller.send(&Line::Begun { worker, digest: digest::<W>(call) });
@@ -182,7 +182,7 @@ impl<W: Driven> Session<W> for TellingSession<W> {
         work.wanted = wanted;
         unless.line = None;
         self.teller.send(&match &result {
-            Ok(outcome) => Line::Answered { worker, answer: Told::of::<W>(outcome) },
+            Ok(outcome) => Line::Answered { worker, answer: CallResponse::of::<W>(outcome) },
             Err(fault) => Line::Failed { worker, how: Sort::of(fault), why: fault.to_string() },
         });
         result
@@ -195,7 +195,7 @@ impl<W: Driven> Session<W> for TellingSession<W> {
 
 /// Says a line when it is dropped, unless that has been taken away.
 struct Unless<'a> {
-    teller: &'a Teller,
+    teller: &'a CallReporter,
     line: Option<Line>,
 }
 

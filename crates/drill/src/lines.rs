@@ -23,7 +23,7 @@ pub(crate) enum Line {
     /// A call was not sent: its worker could open no session.
     Unsent { worker: u32 },
     /// The call under way was answered.
-    Answered { worker: u32, answer: Told },
+    Answered { worker: u32, answer: CallResponse },
     /// The call under way did not complete.
     Failed { worker: u32, how: Sort, why: String },
     /// No call is made any more.
@@ -36,7 +36,7 @@ pub(crate) enum Line {
 /// An answer as it would cross a wire.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Told {
+pub(crate) struct CallResponse {
     status: u16,
     is_problem: bool,
     headers: Vec<(String, String)>,
@@ -53,19 +53,19 @@ pub(crate) enum Sort {
     Defect,
 }
 
-impl Headers for Told {
+impl Headers for CallResponse {
     fn get(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
-impl Told {
-    pub(crate) fn of<W: Wire>(outcome: &W::Outcome) -> Told {
+impl CallResponse {
+    pub(crate) fn of<W: Wire>(outcome: &W::Outcome) -> CallResponse {
         let mut headers = Vec::new();
         W::encode_outcome_headers(outcome, &mut |name, value| {
             headers.push((name.to_owned(), value.to_string()));
         });
-        Told {
+        CallResponse {
             status: W::status(outcome),
             is_problem: W::is_problem(outcome),
             headers,
@@ -76,7 +76,7 @@ impl Told {
     /// # Errors
     /// It is not an answer to the call: the generator and who reads its lines do not speak of the same.
     pub(crate) fn outcome<W: Wire>(&self, call: &W::Call) -> Result<W::Outcome> {
-        let Told { status, is_problem, .. } = *self;
+        let CallResponse { status, is_problem, .. } = *self;
         let answer = Answer { status, is_problem, headers: self, body: self.body.as_bytes() };
         W::decode_outcome(call, &answer).map_err(anyhow::Error::msg).with_context(|| {
             format!("the load generator reported an unknown outcome: {} {}", self.status, self.body)
@@ -118,7 +118,7 @@ pub(crate) fn digest<W: Wire>(call: &W::Call) -> String {
 }
 
 /// Where lines are written. Each is one write, so that of a generator that is killed only the last one can be cut off.
-pub(crate) struct Teller {
+pub(crate) struct CallReporter {
     into: Mutex<Box<dyn Write + Send>>,
     clock: Monotonic,
 }
@@ -129,9 +129,9 @@ pub(crate) fn read(text: &str) -> serde_json::Result<(Nanos, Line)> {
     Ok((Nanos(at), line))
 }
 
-impl Teller {
-    pub(crate) fn new(into: Box<dyn Write + Send>) -> Teller {
-        Teller { into: Mutex::new(into), clock: Monotonic::of_machine() }
+impl CallReporter {
+    pub(crate) fn new(into: Box<dyn Write + Send>) -> CallReporter {
+        CallReporter { into: Mutex::new(into), clock: Monotonic::of_machine() }
     }
 
     pub(crate) fn send(&self, line: &Line) {

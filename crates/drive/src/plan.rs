@@ -77,7 +77,7 @@ pub struct Rounds {
     /// How many there are, an even number: half of them are in the mirrored order of the other half.
     pub number: u32,
     /// At the beginning of each, calls are made and nothing is counted for at least this long.
-    pub settle: Nanos,
+    pub uncounted: Nanos,
 }
 
 impl Rounds {
@@ -122,7 +122,7 @@ pub struct Plan {
     pub runtimes: u32,
     /// How long to run before the window.
     pub warmup: Nanos,
-    /// How long the warm-up may get where it goes on until the engine has settled; no longer than [`Plan::warmup`] where
+    /// How long the warm-up may get where it goes on until the engine is steady; no longer than [`Plan::warmup`] where
     /// this is shorter.
     #[serde(default)]
     pub warmup_max: Nanos,
@@ -322,7 +322,7 @@ impl Plan {
             measured_s: self.measured.as_secs_f64(),
             rounds: self.rounds.map(|rounds| result::Rounds {
                 number: rounds.number,
-                settle_s: rounds.settle.as_secs_f64(),
+                uncounted_s: rounds.uncounted.as_secs_f64(),
             }),
             calls: self.calls,
             drain_s: self.drain_max.as_secs_f64(),

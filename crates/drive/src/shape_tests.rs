@@ -19,7 +19,7 @@ fn a_burst_leaves_a_backlog_in_its_stage_and_counts_that_add_up() {
     let (warmup, measured) = (Nanos::from_secs(1), Nanos::from_secs(12));
     for arrivals in [Arrivals::Constant(mean), Arrivals::Poisson(mean)] {
         let plan = Plan { stages: stages.clone(), warmup, warmup_max: measured, measured, ..plan(arrivals) };
-        let simulated = Simulation::new(plan, |_, _| Step::done(ms(10))).settling_after(measured).run();
+        let simulated = Simulation::new(plan, |_, _| Step::done(ms(10))).steady_from(measured).run();
         assert_eq!(simulated.warmed, warmup, "the timetable says when the stages begin");
         let totals = &simulated.collected.totals;
         let due: Vec<u64> = totals.stages.iter().map(|stage| stage.call_counts.due).collect();

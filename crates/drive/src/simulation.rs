@@ -180,7 +180,7 @@ pub(crate) struct Simulation {
     opening: Opening,
     later_each: u64,
     stop_after: Nanos,
-    settles_after: Nanos,
+    steady_after: Nanos,
     oversleeps: Nanos,
 }
 
@@ -213,7 +213,7 @@ impl Simulation {
             opening: Arc::new(|_, _| Ok(())),
             later_each: 0,
             stop_after: Nanos::MAX,
-            settles_after: Nanos::ZERO,
+            steady_after: Nanos::ZERO,
             oversleeps: Nanos::ZERO,
         }
     }
@@ -247,9 +247,9 @@ impl Simulation {
         self
     }
 
-    /// Has the engine settle so long after the start.
-    pub(crate) fn settling_after(mut self, after: Nanos) -> Simulation {
-        self.settles_after = after;
+    /// Has the engine get steady so long after the start.
+    pub(crate) fn steady_from(mut self, after: Nanos) -> Simulation {
+        self.steady_after = after;
         self
     }
 
@@ -317,7 +317,7 @@ impl Simulation {
                 stop.request();
             }));
         }
-        if self.settles_after > Nanos::ZERO {
+        if self.steady_after > Nanos::ZERO {
             // The collector of a real trial looks often; this one when something happens.
             let (world, control, notice) = (world.clone(), Arc::clone(&control), NOTICE.min(plan.slice));
             tasks.push(Box::pin(async move {
@@ -333,7 +333,7 @@ impl Simulation {
         let mut last = START;
         world.run(tasks, || {
             last = world.now();
-            collecting.warm_on(last, &control, || last >= START + self.settles_after);
+            collecting.warm_on(last, &control, || last >= START + self.steady_after);
             collecting.collector.collect();
         });
         crate::crew::finish(tape);

@@ -40,7 +40,7 @@ pub struct Trial<W: Workload> {
     pub slices: Vec<Slice>,
     /// What all calls of all phases imply about the data.
     pub ledger: W::Ledger,
-    /// Length of the warm-up: longer than planned where the observer found that the engine had not settled.
+    /// Length of the warm-up: longer than planned where the observer found that the engine was not steady.
     pub warmed: Nanos,
     /// When the window opened, by the clock of the trial.
     pub opened: Nanos,
@@ -109,7 +109,7 @@ pub trait Observer<W: Workload> {
     fn look(&mut self) {}
     /// The warm-up is about to end. Where this says that something has not settled yet it goes on for another slice, up to
     /// [`Plan::warmup_max`].
-    fn is_settled(&mut self) -> bool {
+    fn is_steady(&mut self) -> bool {
         true
     }
     /// The warm-up is over: the window opens now.
@@ -429,10 +429,10 @@ pub(crate) struct Collecting<W: Workload> {
 
 impl<W: Workload> Collecting<W> {
     /// Lets the warm-up go on for a slice if it is about to end, may go on, and something has not settled.
-    pub(crate) fn warm_on(&mut self, now: Nanos, control: &Control, is_settled: impl FnOnce() -> bool) {
+    pub(crate) fn warm_on(&mut self, now: Nanos, control: &Control, is_steady: impl FnOnce() -> bool) {
         let (opens, step) = (self.timeline.opens(), self.timeline.slice);
         let asked = now < opens && now + NOTICE.min(step) >= opens && opens + step <= self.latest;
-        if asked && !is_settled() && control.postpone(step) {
+        if asked && !is_steady() && control.postpone(step) {
             self.timeline.warmup += step;
             self.collector.postpone(step);
         }
@@ -463,7 +463,7 @@ fn collect<W: Workload, C: Clock>(
             Err(mpsc::RecvTimeoutError::Timeout) => {}
         }
         let now = clock.now();
-        desk.warm_on(now, control, || observer.is_settled());
+        desk.warm_on(now, control, || observer.is_steady());
         if !opened && now >= desk.timeline.opens() {
             opened = true;
             observer.opened();

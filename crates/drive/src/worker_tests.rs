@@ -415,7 +415,7 @@ proptest! {
         defect_at in prop::option::weighted(0.2, 0u64..200),
         stop_at in prop::option::weighted(0.3, 0u64..3_000),
         defer in any::<bool>(),
-        settles_after in 0u64..2_000,
+        steady_after in 0u64..2_000,
         oversleeps in 0u64..3_000_000,
         calls in prop::option::of(1u64..400),
         unreachable in prop::collection::vec(any::<bool>(), 20),
@@ -446,7 +446,7 @@ proptest! {
             _ => Ok(()),
         };
         let mut simulation =
-            Simulation::new(plan, script).opening(opening).later_each(5).settling_after(ms(settles_after));
+            Simulation::new(plan, script).opening(opening).later_each(5).steady_from(ms(steady_after));
         if let Some(millis) = stop_at {
             simulation = simulation.oversleeping(Nanos(oversleeps)).stop_after(ms(millis));
         }
@@ -517,15 +517,15 @@ fn a_closed_loop_of_many_slow_clients_loses_no_call_to_the_windows_edges() {
 }
 
 #[test]
-fn a_warm_up_goes_on_until_the_engine_has_settled() {
-    let warming = |settles, most| {
+fn a_warm_up_goes_on_until_the_engine_is_steady() {
+    let warming = |steady, most| {
         let (warmup, warmup_max) = (Nanos::from_secs(2), Nanos::from_secs(most));
         let plan = Plan { workers: 2, warmup, warmup_max, ..plan(constant(400.0)) };
-        Simulation::new(plan, |_, _| Step::done(ms(1))).settling_after(Nanos::from_secs(settles)).run()
+        Simulation::new(plan, |_, _| Step::done(ms(1))).steady_from(Nanos::from_secs(steady)).run()
     };
-    for (settles, most, warmed) in [(0, 20, 2), (5, 20, 6), (50, 20, 20), (50, 0, 2)] {
-        let simulated = warming(settles, most);
-        assert_eq!(simulated.warmed, Nanos::from_secs(warmed), "settled after {settles} s, {most} s at most");
+    for (steady, most, warmed) in [(0, 20, 2), (5, 20, 6), (50, 20, 20), (50, 0, 2)] {
+        let simulated = warming(steady, most);
+        assert_eq!(simulated.warmed, Nanos::from_secs(warmed), "steady after {steady} s, {most} s at most");
         let (call_counts, warmup) = (simulated.call_counts(), simulated.collected.warmup);
         assert_eq!((warmup.due, call_counts.due, call_counts.committed), (400 * warmed, 4_000, 4_000));
         assert_eq!(rates(&simulated, Nanos::from_secs(10)), (400.0, 400.0));
@@ -541,7 +541,6 @@ fn a_call_due_after_the_planned_window_is_made_where_the_warm_up_goes_on() {
     // A call each 8 s: the second would be due after the window of 5 s, which then begins 6 s later.
     let (warmup, warmup_max, measured) = (Nanos::from_secs(2), Nanos::from_secs(8), Nanos::from_secs(5));
     let plan = Plan { warmup, warmup_max, measured, slice: ms(100), ..plan(constant(0.125)) };
-    let simulated =
-        Simulation::new(plan, |_, _| Step::done(ms(1))).settling_after(Nanos::from_secs(60)).run();
+    let simulated = Simulation::new(plan, |_, _| Step::done(ms(1))).steady_from(Nanos::from_secs(60)).run();
     assert_eq!((simulated.warmed, simulated.call_counts().committed), (Nanos::from_secs(8), 1));
 }

@@ -3,14 +3,14 @@
 //! `cargo test --release -p stackmark-measure --test rounds extended -- --nocapture` prints; the other test does the same with fewer
 //! comparisons, and with bounds as much wider as chance is.
 
-use measure::{Better, Terms, compare, group_ratios, ratio_to_base, turns};
+use measure::{Better, LOOKS, Terms, compare, group_ratios, is_narrow_enough, ratio_to_base, turns};
 use model::random::Random;
 
 /// Of a turn: in seconds, and in steps.
 const TURN_S: f64 = 2.0;
 const STEPS: usize = 20;
 /// Of a turn, in which nothing counts.
-const SETTLE: usize = 5;
+const UNCOUNTED: usize = 5;
 const STEP_S: f64 = TURN_S / STEPS as f64;
 
 /// From so many blocks on an interval is from the ratios of blocks.
@@ -101,7 +101,7 @@ impl Plan {
             let start: Vec<f64> = (0..parts).map(|_| starts * normal(random)).collect();
             let mut rates = vec![Vec::new(); parts];
             for (part, steps) in order.into_iter().zip(speeds.chunks(STEPS)) {
-                let counted = &steps[SETTLE..];
+                let counted = &steps[UNCOUNTED..];
                 let mean = counted.iter().map(|speed| speed.exp()).sum::<f64>() / counted.len() as f64;
                 rates[part].push(mean * (start[part] + 0.02 * normal(random)).exp());
             }
@@ -212,17 +212,15 @@ fn turns_that_are_not_mirrored_would_be_misled() {
     assert!(in_turn > 400 && mirrored < 50, "{in_turn} and {mirrored} of 500");
 }
 
-/// Ends when the interval is narrow enough, looked at after each block from the fifth on; 40 blocks at most.
+/// The interval at the end of a comparison that goes on until it is narrow enough; 40 blocks at most.
 fn until_narrow(mut block: impl FnMut() -> f64, half: f64, comparisons: u32) -> (f64, f64) {
     let terms = Terms { better: Better::Higher, margin: 0.02, comparisons };
     let mut ratios = Vec::new();
     loop {
         ratios.push(block());
-        if ratios.len() >= 5 {
-            let (low, high) = compare(&ratios, &terms).interval.expect("five ratios");
-            if high - low <= 2.0 * half || ratios.len() == 40 {
-                return (low, high);
-            }
+        let (blocks, interval) = (ratios.len() as u32, compare(&ratios, &terms).interval);
+        if is_narrow_enough(half, blocks, [interval]) || blocks == 40 {
+            return interval.expect("five ratios");
         }
     }
 }
@@ -240,7 +238,7 @@ fn intervals_that_decide_when_to_end_hold_the_truth() {
     let halves = [0.006, 0.008, 0.01, 0.012, 0.014, 0.018, 0.025];
     let least =
         |comparisons: u32| halves.map(|half| covered(comparisons, half)).into_iter().fold(1.0, f64::min);
-    let (doubled, plain) = (least(2), least(1));
+    let (doubled, plain) = (least(LOOKS), least(1));
     // Three standard errors of a share of 5 %.
     assert!(doubled >= 0.95 - 0.0104, "{doubled}");
     assert!(plain < 0.935, "{plain}");
@@ -263,7 +261,7 @@ fn ends_on_disturbed_machines(comparisons: u32) {
             };
             let mut covered = 0;
             for _ in 0..comparisons {
-                let (low, high) = until_narrow(&mut block, half, 2);
+                let (low, high) = until_narrow(&mut block, half, LOOKS);
                 covered += u32::from(low <= 1.0 && 1.0 <= high);
             }
             let share = f64::from(covered) / f64::from(comparisons);

@@ -120,9 +120,9 @@ mod tests {
     use std::sync::Arc;
 
     /// Keeps what is published, and fails where a payload says so.
-    struct Kept(Arc<Mutex<Vec<Vec<u8>>>>);
+    struct MemorySink(Arc<Mutex<Vec<Vec<u8>>>>);
 
-    impl Sink for Kept {
+    impl Sink for MemorySink {
         fn publish<'a>(&'a mut self, messages: &'a [Message]) -> Publishing<'a> {
             let mut kept = self.0.lock().unwrap();
             kept.extend(messages.iter().map(|message| message.payload.clone()));
@@ -138,7 +138,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let published = |payload: &str| runtime.block_on(publish(message(payload)));
         assert_eq!(published("before"), Ok(()));
-        let producing = produce_to(Box::new(Kept(Arc::clone(&kept)))).unwrap();
+        let producing = produce_to(Box::new(MemorySink(Arc::clone(&kept)))).unwrap();
         assert_eq!(published("right"), Ok(()));
         assert_eq!(published("wrong"), Err("it failed".to_owned()));
         drop(producing);

@@ -131,7 +131,7 @@ pub struct Plan {
     pub skew: Option<String>,
     /// Planned length of the warm-up in seconds; none of it is counted.
     pub warmup_s: f64,
-    /// How long it may get where it goes on until the engine has settled, in seconds; nothing where it may not.
+    /// How long it may get where it goes on until the engine is steady, in seconds; nothing where it may not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup_max_s: Option<f64>,
     /// Planned length of the window in seconds.
@@ -161,7 +161,7 @@ pub struct Plan {
 pub struct Rounds {
     pub number: u32,
     /// At the beginning of each, calls were made and nothing was counted for at least so many seconds.
-    pub settle_s: f64,
+    pub uncounted_s: f64,
 }
 
 /// One kind of call of a mix.

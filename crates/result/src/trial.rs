@@ -26,7 +26,7 @@ pub struct Trial {
     pub data: Data,
     /// The machine it ran on.
     pub machine: Machine,
-    /// Real length of the warm-up in seconds, where it went on until the engine had settled; where the window is in
+    /// Real length of the warm-up in seconds, where it went on until the engine was steady; where the window is in
     /// rounds, of all times in which nothing was counted. See [`Trial::warmed_s`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup_s: Option<f64>,

@@ -93,7 +93,7 @@ pub fn comparison() -> Document {
 pub fn in_turn() -> Document {
     let mut document = comparison();
     for trial in &mut document.trials {
-        trial.plan.rounds = Some(Rounds { number: 20, settle_s: 0.5 });
+        trial.plan.rounds = Some(Rounds { number: 20, uncounted_s: 0.5 });
         let rate_per_s = trial.headline.value.value / 60.0;
         let round = |at: u32| Round { t_s: 6.0 * f64::from(at), rate_per_s };
         trial.rounds = (0..20).map(round).collect();

@@ -5,7 +5,7 @@ use crate::factors;
 use crate::inconclusive::Inconclusive;
 use crate::metric::Measured;
 use crate::plan::{Arm, Criterion, Experiment};
-use measure::{Observed, ObservedBlock, Terms};
+use measure::{LOOKS, Observed, ObservedBlock, Terms};
 use result::text::capital;
 use result::{
     AdjustedRatio, Block, BlockTrial, Comparison, Interval, Noise, Party, Side, SpeedProbe, State, Trial,
@@ -148,8 +148,7 @@ impl<'a> Findings<'a> {
     }
 
     fn terms(self, comparisons: u32) -> Terms {
-        // Looked at after every block: see [`crate::plan::BLOCKS_BEFORE_LOOKS`].
-        let looks = if self.plan.precision.is_some() { 2 } else { 1 };
+        let looks = if self.plan.precision.is_some() { LOOKS } else { 1 };
         let (better, margin) = (self.measured().better(), self.criterion().margin);
         Terms { better, margin, comparisons: comparisons * looks }
     }

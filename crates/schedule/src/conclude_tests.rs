@@ -8,7 +8,7 @@ use sql::Dialect;
 use workload_tpcc::Tpcc;
 
 /// What the trials of `direct`, of `direct, again` and of `through HTTP` showed, a block each.
-struct Bed {
+struct Fixture {
     plan: Experiment,
     metrics: Vec<Measured>,
     statuses: Vec<VariantStatus>,
@@ -39,7 +39,7 @@ fn criterion(metric: &str) -> Criterion {
     Criterion { metric: metric.into(), margin: 0.02, max_loss: Some(0.05) }
 }
 
-fn bed(metric: &str, direct: &[f64], again: &[f64], http: &[f64]) -> Bed {
+fn bed(metric: &str, direct: &[f64], again: &[f64], http: &[f64]) -> Fixture {
     let Document { trials: samples, .. } = sample_documents::comparison();
     let of_route = |route: &str| samples.iter().find(|trial| trial.stack.route == route).unwrap();
     let metrics = vec![Measured::named(metric, Tpcc::KINDS).unwrap()];
@@ -75,10 +75,10 @@ fn bed(metric: &str, direct: &[f64], again: &[f64], http: &[f64]) -> Bed {
         precision: None,
     };
     let status = VariantStatus { state: VariantState::Measured, reason: None };
-    Bed { plan, metrics, statuses: vec![status; 3], of_parts, trials }
+    Fixture { plan, metrics, statuses: vec![status; 3], of_parts, trials }
 }
 
-impl Bed {
+impl Fixture {
     fn arms(&self) -> Vec<Arm> {
         self.plan.arms()
     }
@@ -395,7 +395,7 @@ fn probes_that_explain_how_trials_differ_adjust_the_ratio_and_not_the_verdict() 
 fn a_throughput_that_was_given_widens_no_interval() {
     let mut bed = bed("p99", &STEADY, &scaled(1.0), &scaled(1.1));
     bed.also("throughput");
-    let counts = |bed: &Bed| -> Vec<Option<u32>> {
+    let counts = |bed: &Fixture| -> Vec<Option<u32>> {
         bed.all().iter().map(|comparison| comparison.adjusted_for).collect()
     };
     assert_eq!(counts(&bed), [Some(2); 2]);

@@ -3,10 +3,10 @@
 use crate::conclude::{Findings, VariantStatus};
 use crate::confirm;
 use crate::metric::{Measured, rate_unit};
-use crate::plan::{Arm, BLOCKS_BEFORE_LOOKS, Experiment, Variant};
+use crate::plan::{Arm, Experiment, Variant};
 use crate::{CompletedTrials, Next, PlannedTrial, Schedule};
 use anyhow::{Result, bail};
-use measure::Design;
+use measure::{BLOCKS_BEFORE_LOOKS, Design, is_narrow_enough};
 use result::text::seconds;
 use result::{Comparison, Document, RunKind, Setting, Spent, State, Trial, VariantState};
 use serde::{Deserialize, Serialize};
@@ -102,9 +102,8 @@ impl Interleaved {
             return false;
         };
         let comparisons = self.found::<W>(so_far).comparisons::<W>();
-        let mut ratios = comparisons.iter().filter_map(|comparison| comparison.ratio).peekable();
-        ratios.peek().is_some()
-            && ratios.all(|ratio| half_width(&ratio).is_some_and(|half| half <= precision))
+        let ratios = comparisons.iter().filter_map(|comparison| comparison.ratio);
+        is_narrow_enough(precision, block, ratios.map(|ratio| ratio.low.zip(ratio.high)))
     }
 
     /// What is run at once in a block, in the order in which it runs.
@@ -202,11 +201,6 @@ impl Interleaved {
             false => Cow::Owned([&self.stored[..], &so_far.trials[..]].concat()),
         }
     }
-}
-
-/// Half the width of an interval, as a share of the base.
-fn half_width(ratio: &result::Interval) -> Option<f64> {
-    Some((ratio.high? - ratio.low?) / 2.0)
 }
 
 /// What the trials so far show.

@@ -7,12 +7,6 @@ use model::HttpOptions;
 use serde::{Deserialize, Serialize};
 use sql::Dialect;
 
-/// Blocks before it is asked whether intervals are narrow enough.
-///
-/// Whoever ends when the scatter happens to look small has too narrow intervals. From five blocks on, intervals that each miss
-/// the truth half as often make good for that, wherever the end is: docs/decisions/0034.
-pub const BLOCKS_BEFORE_LOOKS: u32 = 5;
-
 /// Variants, and how they are compared with each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

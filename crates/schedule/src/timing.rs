@@ -1,9 +1,9 @@
 //! How long an experiment takes, and the plan that fits a time.
 
-use crate::plan::{BLOCKS_BEFORE_LOOKS, Experiment};
+use crate::plan::Experiment;
 use anyhow::{Result, bail};
 use deploy::Spec;
-use measure::BLOCKS_MIN;
+use measure::{BLOCKS_BEFORE_LOOKS, BLOCKS_MIN};
 use model::Nanos;
 use result::text::seconds;
 
@@ -15,7 +15,7 @@ const BLOCKS_MAX: u32 = 1_000;
 const MEASURED_MIN_S: f64 = 3.0;
 
 impl Experiment {
-    /// Seconds of warming up and measuring in a block, without what engines may ask for to settle.
+    /// Seconds of warming up and measuring in a block, without what engines may ask for until they are steady.
     pub fn block_s(&self) -> f64 {
         let arms = self.arms();
         let unit_s = |unit: &Vec<usize>| -> f64 {
@@ -27,9 +27,9 @@ impl Experiment {
                 let (warmup_s, parts) = (plan.warmup.as_secs_f64(), unit.len() as f64);
                 let places = places as f64;
                 let Some(rounds) = plan.rounds else { return warmup_s + plan.measured.as_secs_f64() };
-                let settle_s = rounds.settle.as_secs_f64() * f64::from(rounds.number - 1);
+                let uncounted_s = rounds.uncounted.as_secs_f64() * f64::from(rounds.number - 1);
                 // The first one on each engine warms up, the others for a quarter of that.
-                warmup_s * (3.0 * places / parts + 1.0) / 4.0 + settle_s + plan.measured.as_secs_f64()
+                warmup_s * (3.0 * places / parts + 1.0) / 4.0 + uncounted_s + plan.measured.as_secs_f64()
             };
             unit.iter().map(of).sum()
         };

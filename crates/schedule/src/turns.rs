@@ -11,7 +11,7 @@ use result::text::capital;
 /// to count thousands of calls.
 const ROUND: Nanos = Nanos::from_millis(1_500);
 /// The time at the beginning of a round in which nothing is counted.
-const SETTLE: Nanos = Nanos::from_millis(500);
+const UNCOUNTED: Nanos = Nanos::from_millis(500);
 /// Engines, and copies of the data, that variants which take turns have at once.
 const PLACES_MAX: usize = 6;
 /// Why variants that could have engines of their own do not.
@@ -119,8 +119,8 @@ impl Experiment {
 fn rounds(measured: Nanos) -> Rounds {
     // The nearest even number.
     let number = ((measured.0 / ROUND.0).div_ceil(2) * 2).clamp(2, u64::from(Rounds::MAX)) as u32;
-    let settle = SETTLE.min(Nanos(measured.0 / u64::from(number) / 3));
-    Rounds { number, settle }
+    let uncounted = UNCOUNTED.min(Nanos(measured.0 / u64::from(number) / 3));
+    Rounds { number, uncounted }
 }
 
 /// Why trials of a variant are whole, if so.
@@ -210,14 +210,14 @@ mod tests {
     #[test]
     fn rounds_are_an_even_number_of_short_windows() {
         let of = |seconds: f64| rounds(Nanos((seconds * 1e9) as u64));
-        let is = |found: Rounds, number: u32, settle_ms: u64| {
-            assert_eq!((found.number, found.settle), (number, Nanos::from_millis(settle_ms)));
+        let is = |found: Rounds, number: u32, uncounted_ms: u64| {
+            assert_eq!((found.number, found.uncounted), (number, Nanos::from_millis(uncounted_ms)));
         };
         is(of(12.0), 8, 500);
         is(of(30.0), 20, 500);
         is(of(4.0), 2, 500);
         is(of(5.4), 4, 450);
-        // A short window settles for a third of its rounds.
+        // Of a short window it is a third of each round.
         is(of(0.6), 2, 100);
     }
 }

@@ -343,6 +343,24 @@ mod tests {
     }
 
     #[test]
+    fn whose_certificates_are_trusted_is_named_only_where_they_are_checked() {
+        for (host, option) in
+            [("far", "sslrootcert=ca.pem"), ("localhost", "ssl-ca=ca.pem"), ("far", "sslrootcert=system")]
+        {
+            let named = url(&format!("postgres://a@{host}/b?{option}"));
+            assert_eq!(named.tls, Tls::Verify, "{option}");
+            assert_eq!(named.authority.is_some(), option.ends_with("pem"), "{option}");
+            assert_eq!(url(&named.to_string()), named);
+            for mode in ["disable", "prefer", "require"] {
+                let weak = format!("postgres://a@{host}/b?sslmode={mode}&{option}").parse::<ServerUrl>();
+                let why = weak.unwrap_err().to_string();
+                assert!(why.contains(mode) && why.contains("use sslmode=verify-full"), "{why}");
+            }
+        }
+        assert_eq!(url("mysql://a@far/b?ssl-ca=/ca.pem").tls, Tls::Verify);
+    }
+
+    #[test]
     fn names_of_hosts_are_taken_as_they_are() {
         for host in ["DB.example", "xn--a", "bücher.example"] {
             assert_eq!(url(&format!("postgres://a@{host}/b")).host, host);

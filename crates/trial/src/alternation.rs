@@ -7,7 +7,7 @@
 
 use crate::follow::look;
 use crate::headline::fill;
-use crate::job::{Before, Job, Measured, UNSETTLED, not_audited};
+use crate::job::{Before, Job, Measured, UNSTEADY, not_audited};
 use crate::last_answer::{AtLast, LastAnswer, hold_to};
 use crate::lookups::Lookups;
 use crate::processes::Throttling;
@@ -29,9 +29,9 @@ use targets::{Driven, Sampled, Style, TrialTarget};
 /// and only sessions and servers are not.
 const WARM_SHARE: u64 = 4;
 /// Calls a client that are made before a turn counts, at the rate of the first turn: plans and caches of an idle session are cold.
-const SETTLE_CALLS: f64 = 20.0;
+const UNCOUNTED_CALLS: f64 = 20.0;
 /// The longest that this may take.
-const SETTLE_MAX: Nanos = Nanos::from_secs(5);
+const UNCOUNTED_MAX: Nanos = Nanos::from_secs(5);
 /// Calls that take longer than this to end after their round hold up the next side, and the report says so.
 const DRAIN_NOTED: Nanos = Nanos::from_secs(1);
 /// Partial results are written between two turns, this far apart.
@@ -53,7 +53,7 @@ struct Party<'j, 'a, W: Driven> {
     generator: Box<dyn LoadGenerator<W>>,
     lookups: Option<Lookups<W>>,
     server: Option<Server>,
-    settle: Nanos,
+    uncounted_each: Nanos,
     /// How long it has made calls that are not counted.
     uncounted: Nanos,
     /// The longest that calls took to end after a round.
@@ -281,7 +281,7 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
         let lookups = job.lookups(&target, spare);
         let sampled = Sampled::new(&target, lookups.as_ref().map(|lookups| Arc::clone(&lookups.sampler)));
         let generator = W::generator(&plan, sampled, &inputs, Monotonic::start())?;
-        let settle = job.plan.rounds.map_or(Nanos::ZERO, |rounds| rounds.settle);
+        let uncounted_each = job.plan.rounds.map_or(Nanos::ZERO, |rounds| rounds.uncounted);
         let number = group.parties;
         group.parties += 1;
         group.workers += job.plan.workers;
@@ -297,7 +297,7 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
             generator,
             lookups,
             server,
-            settle,
+            uncounted_each,
             uncounted: Nanos::ZERO,
             drained: Nanos::ZERO,
             whole: None,
@@ -342,9 +342,10 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
             None => {
                 let call_counts = trial.totals.call_counts();
                 let calls = (call_counts.committed + call_counts.declined).max(1) as f64;
-                let each = SETTLE_CALLS * f64::from(self.job.plan.workers) / calls * trial.span.as_secs_f64();
-                let longest = SETTLE_MAX.max(self.settle);
-                self.settle = Nanos((each * 1e9) as u64).clamp(self.settle, longest);
+                let each =
+                    UNCOUNTED_CALLS * f64::from(self.job.plan.workers) / calls * trial.span.as_secs_f64();
+                let longest = UNCOUNTED_MAX.max(self.uncounted_each);
+                self.uncounted_each = Nanos((each * 1e9) as u64).clamp(self.uncounted_each, longest);
                 self.whole = Some(trial);
             }
         }
@@ -471,8 +472,8 @@ impl Turns<'_> {
             let is_first = !std::mem::replace(&mut began[party.group], true);
             let warmup = match (&party.whole, is_first) {
                 (None, true) => plan.warmup,
-                (None, false) => Nanos(plan.warmup.0 / WARM_SHARE).max(party.settle),
-                (Some(_), _) => party.settle,
+                (None, false) => Nanos(plan.warmup.0 / WARM_SHARE).max(party.uncounted_each),
+                (Some(_), _) => party.uncounted_each,
             };
             let longest = if is_first { plan.warmup_longest() } else { warmup };
             let round =
@@ -489,14 +490,14 @@ impl Turns<'_> {
                 server: None,
                 failure: None,
                 warm: None,
-                unsettled: false,
+                unsteady: false,
                 waits: is_first && plan.warmup_max > Nanos::ZERO,
             };
             party.turn(round, &mut turn);
-            if turn.unsettled
+            if turn.unsteady
                 && let Some(trial) = party.document.trials.last_mut()
             {
-                trial.notes.push(UNSETTLED.into());
+                trial.notes.push(UNSTEADY.into());
             }
             self.show(parties, party_at, turns.len() - at - 1, following.as_mut());
             if self.interrupt.requested() {
@@ -520,8 +521,12 @@ impl Turns<'_> {
         turns_left: usize,
         following: &mut dyn TrialReporter,
     ) {
-        let Party { job, group, whole: Some(whole), settle, .. } = &parties[at] else { return };
-        let (plan, each) = (&job.plan, *settle + job.plan.round_measured());
+        let Party { job, group, whole: Some(whole), uncounted_each, .. } = &parties[at] else { return };
+        // Stopped before its first slice ended.
+        if whole.slices.is_empty() {
+            return;
+        }
+        let (plan, each) = (&job.plan, *uncounted_each + job.plan.round_measured());
         let (rate_unit, rate_seconds) = rate_shown::<W>(plan);
         following.slice(&SliceView {
             what: job.what,
@@ -559,8 +564,8 @@ struct TurnWatch<'a> {
     failure: Option<String>,
     /// To be set when the window opens, where calls are looked up until then.
     warm: Option<Arc<AtomicBool>>,
-    /// Whether the engine had not settled when the window opened.
-    unsettled: bool,
+    /// Whether the engine was not steady when the window opened.
+    unsteady: bool,
     /// Whether that is waited for: in the first turn of a group.
     waits: bool,
 }
@@ -570,12 +575,12 @@ impl<W: Driven> Observer<W> for TurnWatch<'_> {
         look(self.interrupt, self.server.as_mut(), &mut self.failure, &self.stop);
     }
 
-    fn is_settled(&mut self) -> bool {
-        !self.waits || steady::is_engine_settled(self.watch)
+    fn is_steady(&mut self) -> bool {
+        !self.waits || steady::is_engine_steady(self.watch)
     }
 
     fn opened(&mut self) {
-        self.unsettled = !Observer::<W>::is_settled(self);
+        self.unsteady = !Observer::<W>::is_steady(self);
         self.opened = self.clock.now() - self.since;
         if let Some(warm) = &self.warm {
             warm.store(true, Ordering::Relaxed);

@@ -7,7 +7,8 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use targets::{Driven, Style};
-use workload::MessageCheck;
+use workload::messages::Violations;
+use workload::{MessageCheck, message_checks};
 
 /// The file of messages, in the folder of a trial.
 pub(crate) const ANNOUNCED: &str = "announced.jsonl";
@@ -106,7 +107,7 @@ impl Destination {
     /// has none.
     pub fn audit<W: Driven>(&self, recorded: &Recorded<'_, W>) -> Result<Option<Arrived>> {
         let Some(mut announced) = recorded.announced() else { return Ok(None) };
-        let mut messages = 0;
+        let (mut messages, mut placement) = (0, None);
         match self {
             Destination::Null => return Ok(None),
             Destination::File(path) => {
@@ -116,14 +117,35 @@ impl Destination {
                     announced.take(&|| format!("line {messages} of the file"), &line?);
                 }
             }
-            Destination::Topic { topic, .. } => topic.read(|partition, offset, value| {
-                messages += 1;
-                announced.take(&|| format!("partition {partition}, offset {offset} of the topic"), value);
-                Ok(())
-            })?,
+            Destination::Topic { topic, .. } => {
+                let misplaced = placement.insert(Violations::default());
+                topic.read(|stored| {
+                    messages += 1;
+                    let (partition, record) = (stored.partition, &stored.record);
+                    let place = || format!("partition {partition}, offset {} of the topic", stored.offset);
+                    if let Some((key, right)) =
+                        announced.record_key(&record.value).map(|key| topic.place_of(key))
+                        && (&record.key, partition) != (&key, right)
+                    {
+                        let [found, key] =
+                            [&record.key, &key].map(|key| String::from_utf8_lossy(key).into_owned());
+                        misplaced.note(|| {
+                            format!("{}: key `{found}`, expected key `{key}` in partition {right}", place())
+                        });
+                    }
+                    announced.take(&place, &record.value);
+                    Ok(())
+                })?;
+            }
         }
         let duplicates = announced.duplicates();
-        Ok(Some(Arrived { messages, duplicates, checks: announced.checks(recorded.claims, recorded.stored) }))
+        let mut checks = announced.checks(recorded.claims, recorded.stored);
+        if let Some(misplaced) = placement {
+            let passed = "Each message has the key, and is in the partition, that the contract names.";
+            let finding = misplaced.finding("misplaced messages", "messages");
+            checks.extend(message_checks(vec![finding], passed, true));
+        }
+        Ok(Some(Arrived { messages, duplicates, checks }))
     }
 
     /// Deletes a topic, and keeps messages in a file only where something is wrong with them.
@@ -146,8 +168,8 @@ impl Destination {
 fn write(topic: &RunTopic, path: &Path) -> Result<()> {
     let failed = || format!("could not write {}", path.display());
     let mut file = BufWriter::new(File::create(path).with_context(failed)?);
-    topic.read(|_, _, value| {
-        file.write_all(value).with_context(failed)?;
+    topic.read(|stored| {
+        file.write_all(&stored.record.value).with_context(failed)?;
         file.write_all(b"\n").with_context(failed)
     })?;
     file.flush().with_context(failed)

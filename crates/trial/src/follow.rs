@@ -56,8 +56,8 @@ pub(crate) struct Follow<'a, 'j, W: Driven> {
     pub(crate) slices_written: usize,
     /// Whether that has a slice of the window.
     pub(crate) window_written: bool,
-    /// Whether the engine had not settled when the window opened.
-    pub(crate) unsettled: bool,
+    /// Whether the engine was not steady when the window opened.
+    pub(crate) unsteady: bool,
     /// When the window opened, in microseconds of Unix time.
     pub(crate) opened_us: Option<i64>,
     /// To be set when the window opens, where calls are looked up until then.
@@ -104,13 +104,13 @@ impl<W: Driven> Observer<W> for Follow<'_, '_, W> {
         look(self.job.interrupt, self.server.as_deref_mut(), &mut self.server_failure, &self.stop);
     }
 
-    fn is_settled(&mut self) -> bool {
-        self.watch.as_ref().is_none_or(steady::is_engine_settled)
+    fn is_steady(&mut self) -> bool {
+        self.watch.as_ref().is_none_or(steady::is_engine_steady)
     }
 
     fn opened(&mut self) {
         self.opened_us = i64::try_from(measure::unix_nanoseconds() / 1_000).ok();
-        self.unsettled = !self.is_settled();
+        self.unsteady = !self.is_steady();
         if let Some(warm) = &self.warm {
             warm.store(true, Ordering::Relaxed);
         }

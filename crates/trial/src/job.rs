@@ -28,7 +28,7 @@ use targets::{Driven, Sampled, TrialTarget};
 use workload::{KEYS_KEPT, Streams};
 
 /// The note of a trial whose window opened although the log of a commit still changed.
-pub(crate) const UNSETTLED: &str =
+pub(crate) const UNSTEADY: &str =
     "WAL per commit was still changing when the warm-up ended; raise --warmup-max.";
 
 /// What to measure, on what, and where to write.
@@ -262,7 +262,7 @@ impl<W: Driven> Job<'_, W> {
             progress: self.folder.progress()?,
             slices_written: 0,
             window_written: false,
-            unsettled: false,
+            unsteady: false,
             opened_us: None,
             warm: None,
             write_failure: None,
@@ -288,14 +288,14 @@ impl<W: Driven> Job<'_, W> {
             write_failure,
             mut progress,
             document,
-            unsettled,
+            unsteady,
             opened_us,
             ..
         } = follow;
         if let Some(trial) =
-            document.trials.last_mut().filter(|_| unsettled && self.plan.warmup_max > Nanos::ZERO)
+            document.trials.last_mut().filter(|_| unsteady && self.plan.warmup_max > Nanos::ZERO)
         {
-            trial.notes.push(UNSETTLED.into());
+            trial.notes.push(UNSTEADY.into());
         }
         drop(following);
         let observation = watch.expect("returned by no one else").stop();

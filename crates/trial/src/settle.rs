@@ -76,7 +76,7 @@ pub(crate) const SECOND_US: i64 = 1_000_000;
 
 /// What became of calls that are acknowledged before they have come to their end, if the workload has such and any was made.
 pub(crate) fn settlement<W: Driven>(urls: &[DbUrl], within: Interval) -> Result<Option<Settlement>> {
-    let mut listed = Told::new(within);
+    let mut listed = StoredSettlement::new(within);
     let mut kind = None;
     for url in urls {
         let Some(settling) = W::settling(url.dialect())? else { return Ok(None) };
@@ -90,7 +90,7 @@ pub(crate) fn settlement<W: Driven>(urls: &[DbUrl], within: Interval) -> Result<
 }
 
 /// What the stores have said.
-struct Told {
+struct StoredSettlement {
     times: Latencies,
     undone: u64,
     on_their_way: i64,
@@ -98,10 +98,15 @@ struct Told {
     more: Vec<i64>,
 }
 
-impl Told {
-    fn new(within: Interval) -> Told {
+impl StoredSettlement {
+    fn new(within: Interval) -> StoredSettlement {
         let seconds = (within.to - within.from).max(0).unsigned_abs().div_ceil(SECOND_US.unsigned_abs());
-        Told { times: Latencies::new(), undone: 0, on_their_way: 0, more: vec![0; seconds as usize] }
+        StoredSettlement {
+            times: Latencies::new(),
+            undone: 0,
+            on_their_way: 0,
+            more: vec![0; seconds as usize],
+        }
     }
 
     fn enter(&mut self, row: &[i64]) -> Option<()> {
@@ -141,7 +146,7 @@ mod tests {
 
     #[test]
     fn times_and_what_was_left_after_each_second_are_summed_over_the_stores() {
-        let mut listed = Told::new(Interval { from: 5 * SECOND_US, to: 7 * SECOND_US + 1 });
+        let mut listed = StoredSettlement::new(Interval { from: 5 * SECOND_US, to: 7 * SECOND_US + 1 });
         let first = [[1, 25, 30], [2, 0, 4], [3, 0, 20], [3, 1, 10], [4, 0, 12], [4, 1, 22], [5, 0, 6]];
         let second = [[1, 70, 10], [3, 2, 1]];
         for row in first.iter().chain(&second) {
@@ -157,6 +162,6 @@ mod tests {
 
     #[test]
     fn where_no_call_was_on_its_way_nothing_is_said() {
-        assert_eq!(Told::new(Interval { from: 0, to: SECOND_US }).settlement("some-kind"), None);
+        assert_eq!(StoredSettlement::new(Interval { from: 0, to: SECOND_US }).settlement("some-kind"), None);
     }
 }

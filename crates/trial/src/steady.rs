@@ -1,4 +1,4 @@
-//! Whether an engine has settled: the log that it writes for a commit has stayed the same for a while.
+//! Whether an engine is steady: the log that it writes for a commit has stayed the same for a while.
 //!
 //! PostgreSQL logs a page whole when it is changed for the first time after a checkpoint, and a trial begins right after one.
 //! So the log of a commit is twice as long at first as it is half a minute later, for longer on the slower side of a comparison.
@@ -18,14 +18,14 @@ const ERRORS: f64 = 2.0;
 /// Chance that is more than this excuses nothing: where commits are so few, it takes longer until something can be told.
 const CHANCE_MAX: f64 = 0.15;
 
-/// Whether the engine that is watched has settled.
-pub(crate) fn is_engine_settled(watch: &Watch<Monotonic>) -> bool {
-    is_settled(&watch.engine_counts([&result::LOG_WRITTEN, &["commits"]]))
+/// Whether the engine that is watched is steady.
+pub(crate) fn is_engine_steady(watch: &Watch<Monotonic>) -> bool {
+    is_steady(&watch.engine_counts([&result::LOG_WRITTEN, &["commits"]]))
 }
 
 /// Whether the log of a commit was the same in the last two quarters of the work so far. `readings` are running totals, oldest
 /// first: bytes of log and commits. None at all are those of an engine that counts neither, and then there is nothing to wait for.
-fn is_settled(readings: &[[f64; 2]]) -> bool {
+fn is_steady(readings: &[[f64; 2]]) -> bool {
     let (Some([_, first]), Some([_, last])) = (readings.first(), readings.last()) else { return true };
     let quarter = (last - first) / 4.0;
     if readings.len() < READINGS_MIN || quarter < 1.0 {
@@ -61,19 +61,19 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_has_settled_when_the_log_of_a_commit_stays_the_same() {
+    fn an_engine_is_steady_when_the_log_of_a_commit_stays_the_same() {
         // As measured: 15 kB at first, 7 kB in the end, less by the half in 6 s.
         let decays = |second: f64| 7e3 + 8e3 * (-second / 9.0).exp();
-        assert!(!is_settled(&readings(10, decays)) && !is_settled(&readings(20, decays)));
-        assert!(is_settled(&readings(60, decays)) && is_settled(&readings(10, |_| 7e3)));
+        assert!(!is_steady(&readings(10, decays)) && !is_steady(&readings(20, decays)));
+        assert!(is_steady(&readings(60, decays)) && is_steady(&readings(10, |_| 7e3)));
         // A checkpoint has just begun.
-        assert!(!is_settled(&readings(20, |second| if second < 16.0 { 7e3 } else { 15e3 })));
+        assert!(!is_steady(&readings(20, |second| if second < 16.0 { 7e3 } else { 15e3 })));
     }
 
     #[test]
     fn an_engine_that_counts_no_log_is_not_waited_for_and_one_of_which_little_is_known_is() {
-        assert!(is_settled(&[]));
-        assert!(!is_settled(&readings(2, |_| 7e3)) && !is_settled(&[[5e9, 1e6]; 9]));
+        assert!(is_steady(&[]));
+        assert!(!is_steady(&readings(2, |_| 7e3)) && !is_steady(&[[5e9, 1e6]; 9]));
     }
 
     #[test]
@@ -86,9 +86,9 @@ mod tests {
                 .map(|[log, commits]| [log * a_second / 1e3, commits * a_second / 1e3])
                 .collect::<Vec<_>>()
         };
-        assert!(is_settled(&less(100.0)) && !is_settled(&less(2_000.0)));
+        assert!(is_steady(&less(100.0)) && !is_steady(&less(2_000.0)));
         // Chance excuses no half.
         let halved = readings(12, |second| if second <= 9.0 { 14e3 } else { 7e3 }).into_iter();
-        assert!(!is_settled(&halved.map(|[log, commits]| [log / 1e3, commits / 1e3]).collect::<Vec<_>>()));
+        assert!(!is_steady(&halved.map(|[log, commits]| [log / 1e3, commits / 1e3]).collect::<Vec<_>>()));
     }
 }

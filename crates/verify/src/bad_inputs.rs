@@ -111,8 +111,8 @@ fn huge<W: Wire>(kind: usize, extent: &W::Extent, sample: &Request) -> Vec<Bad> 
 
 /// What our own reading of the contract says of a request; nothing where it takes it.
 pub(crate) fn rejected<W: Wire>(kind: usize, extent: &W::Extent, request: &Request) -> Option<&'static str> {
-    struct Given<'a>(&'a [(String, String)]);
-    impl Headers for Given<'_> {
+    struct HeaderLines<'a>(&'a [(String, String)]);
+    impl Headers for HeaderLines<'_> {
         fn get(&self, name: &str) -> Option<&str> {
             let mut values =
                 self.0.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str());
@@ -123,7 +123,7 @@ pub(crate) fn rejected<W: Wire>(kind: usize, extent: &W::Extent, request: &Reque
         Some((path, query)) => (path, Some(query)),
         None => (request.target.as_str(), None),
     };
-    let passed = Given(&request.headers);
+    let passed = HeaderLines(&request.headers);
     let body = request.body.as_deref().unwrap_or_default();
     let asked = contract::Request { endpoint: W::ENDPOINTS[kind], path, query, headers: &passed, body };
     W::decode_call(kind, extent, &asked).err().map(|bad| name(bad.kind))

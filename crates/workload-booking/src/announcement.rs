@@ -119,6 +119,11 @@ impl Announced {
         }
     }
 
+    /// The event of a message: the key of its record.
+    pub fn event_of(payload: &[u8]) -> Option<u64> {
+        serde_json::from_slice::<Announcement>(payload).ok().map(|read| read.event.into())
+    }
+
     fn read(&self, payload: &[u8]) -> Result<Option<(Booking, Option<i64>)>, String> {
         let read: Announcement = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
         let key = Key::parse(&read.booking).filter(|_| read.kind == BOOKED);

@@ -319,6 +319,10 @@ impl workload::MessageCheck<Bookings> for Announced {
         Announced::take(self, place, payload);
     }
 
+    fn record_key(&self, payload: &[u8]) -> Option<u64> {
+        Announced::event_of(payload)
+    }
+
     fn duplicates(&self) -> u64 {
         Announced::duplicates(self)
     }

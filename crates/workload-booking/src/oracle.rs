@@ -43,7 +43,7 @@ impl Oracle {
         let user = (asked.event, asked.user);
         let available = self.available[place];
         let kept = self.bookings.get(&asked.key);
-        let kept = kept.map(|kept| if kept == asked { Kept::Same } else { Kept::Other });
+        let kept = kept.map(|kept| if kept == asked { StoredBooking::Same } else { StoredBooking::Other });
         let is_taken = self.size.is_limited(asked.event) && self.booked.contains(&user);
         let outcome = answer_to(asked, kept, is_taken, available);
         if kept.is_none() && outcome == Outcome::Booked(*asked) {
@@ -64,17 +64,22 @@ impl Oracle {
 
 /// What is stored under the key of a booking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum StoredBooking {
     Same,
     Other,
 }
 
 /// What a booking is answered: `kept` is what is stored under its key, `is_taken` whether its user has one of the event and may
 /// have no other.
-pub(crate) fn answer_to(asked: &Booking, kept: Option<Kept>, is_taken: bool, available: u32) -> Outcome {
+pub(crate) fn answer_to(
+    asked: &Booking,
+    kept: Option<StoredBooking>,
+    is_taken: bool,
+    available: u32,
+) -> Outcome {
     match kept {
-        Some(Kept::Same) => Outcome::Booked(*asked),
-        Some(Kept::Other) => Outcome::Declined(Decline::KeyReused),
+        Some(StoredBooking::Same) => Outcome::Booked(*asked),
+        Some(StoredBooking::Other) => Outcome::Declined(Decline::KeyReused),
         None if is_taken => Outcome::Declined(Decline::AlreadyBooked),
         None if available < asked.quantity => Outcome::Declined(Decline::SoldOut { available }),
         None => Outcome::Booked(*asked),

@@ -1,7 +1,7 @@
 //! The transactions over the narrow SQL port. Dialects differ in `spec/sql`, not here.
 
 use crate::announcement::message;
-use crate::oracle::{Kept, absent, answer_to};
+use crate::oracle::{StoredBooking, absent, answer_to};
 use crate::{Booking, Bookings, Call, Decline, Outcome};
 use model::{CallWork, Clock, Conflict, DefectKind, Fault, Key, Session, StatementTimes};
 use sql::{
@@ -126,7 +126,7 @@ struct BookingContext {
     /// This user has it.
     is_taken: bool,
     /// What is stored under the key, if anything.
-    kept: Option<Kept>,
+    kept: Option<StoredBooking>,
 }
 
 impl BookingContext {
@@ -234,7 +234,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         let names = [event.into(), run, worker, sequence, user.into(), quantity.into()];
         let found = self.one(stmt, &names, read).await?;
         let (available, limited, kept, taken) = found.ok_or_else(|| absent(event))?;
-        let kept = kept.map(|kept| if kept == 1 { Kept::Same } else { Kept::Other });
+        let kept = kept.map(|kept| if kept == 1 { StoredBooking::Same } else { StoredBooking::Other });
         Ok(BookingContext {
             available: count(available)?,
             is_limited: limited != 0,

@@ -1,5 +1,6 @@
 //! What must hold in the stored data: the twelve consistency conditions (3.3.2), and the shape that a right run leaves
-//! behind, which the conditions do not catch. Queries are in `spec/sql/tpcc/audits.sql`; judging them is here.
+//! behind, which the conditions do not catch. Queries are in `spec/sql/tpcc/audits.sql` and, of texts, `loaded_texts.sql`; judging them is
+//! here.
 //!
 //! They know no engine and no record of a load: databases of other tools with the standard's tables are judged alike.
 
@@ -97,7 +98,10 @@ const LAST_NAMES: &str = "last_names";
 pub const OF_LOAD: &[&str] = &["order-customers", "last-names", "cardinality"];
 
 fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
-    let canonical = Catalogue::parse(include_str!("../spec/sql/tpcc/audits.sql"))?;
+    let canonical = Catalogue::parse(concat!(
+        include_str!("../spec/sql/tpcc/audits.sql"),
+        include_str!("../spec/sql/tpcc/loaded_texts.sql")
+    ))?;
     match dialect {
         // SQLite takes the canonical form.
         Dialect::Sqlite => Ok(canonical),
@@ -296,6 +300,13 @@ const GROUPS: &[AuditSet<Context>] = &[
     AuditSet {
         prepare: &["prepare_received_sums", "prepare_received_sums_rows"],
         audits: &[
+            Ask::shape(
+                "loaded_texts",
+                "4.3.3.1",
+                "c_data, s_data and i_data are as long as they can be loaded",
+                &["text", "warehouse", "rows", "lowest number"],
+            )
+            .judged(judge::of_our_load),
             Ask::condition(
                 "warehouse_ytd",
                 "3.3.2.1",
@@ -393,7 +404,7 @@ mod tests {
     #[test]
     fn file_and_code_name_the_same_queries() {
         let groups = audits(Dialect::Sqlite).unwrap();
-        assert_eq!(groups.iter().map(|group| group.audits.len()).sum::<usize>(), 35);
+        assert_eq!(groups.iter().map(|group| group.audits.len()).sum::<usize>(), 36);
         let asked: Vec<&str> = GROUPS
             .iter()
             .flat_map(|group| group.prepare.iter().copied().chain(group.audits.iter().map(About::query)))

@@ -120,6 +120,10 @@ impl MessageCheck<Transfers> for LogCheck {
         }
     }
 
+    fn record_key(&self, payload: &[u8]) -> Option<u64> {
+        LogRecord::parse(payload).ok().map(|record| record.stream)
+    }
+
     /// Calls are repeated under their keys.
     fn duplicates(&self) -> u64 {
         self.records.duplicates()

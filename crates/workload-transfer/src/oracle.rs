@@ -6,35 +6,37 @@ use std::collections::BTreeMap;
 
 /// A transfer as it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct StoredTransfer {
     pub(crate) transfer: Transfer,
     pub(crate) state: State,
     /// What the source held when the call was answered.
     pub(crate) balance: i64,
 }
 
-impl Kept {
+impl StoredTransfer {
     /// What becomes of a transfer under a new key whose source holds so much.
-    pub(crate) const fn of(transfer: &Transfer, available: i64) -> Kept {
+    pub(crate) const fn of(transfer: &Transfer, available: i64) -> StoredTransfer {
         match available >= transfer.amount {
-            true => {
-                Kept { transfer: *transfer, state: State::Completed, balance: available - transfer.amount }
-            }
-            false => Kept { transfer: *transfer, state: State::Declined, balance: available },
+            true => StoredTransfer {
+                transfer: *transfer,
+                state: State::Completed,
+                balance: available - transfer.amount,
+            },
+            false => StoredTransfer { transfer: *transfer, state: State::Declined, balance: available },
         }
     }
 
     /// The same where the target is in another store, and gets its money later.
-    pub(crate) const fn promised(self) -> Kept {
+    pub(crate) const fn promised(self) -> StoredTransfer {
         match self.state {
-            State::Completed => Kept { state: State::Pending, ..self },
+            State::Completed => StoredTransfer { state: State::Pending, ..self },
             _ => self,
         }
     }
 
     /// What its call was answered, and is again.
     pub(crate) const fn outcome(&self) -> Outcome {
-        let Kept { state, balance, .. } = *self;
+        let StoredTransfer { state, balance, .. } = *self;
         match state {
             State::Declined => Outcome::Declined(Decline::InsufficientFunds { balance }),
             State::Completed => Outcome::Moved { state, balance },
@@ -50,7 +52,7 @@ impl Kept {
 pub struct Oracle {
     size: Cardinality,
     pub(crate) balances: Vec<i64>,
-    pub(crate) transfers: BTreeMap<(u32, Key), Kept>,
+    pub(crate) transfers: BTreeMap<(u32, Key), StoredTransfer>,
 }
 
 impl Oracle {
@@ -67,7 +69,7 @@ impl Oracle {
         Ok(match call {
             Call::Transfer { transfer, .. } => self.transfer(transfer)?,
             Call::ReadTransfer { source, key } => match self.transfers.get(&(*source, *key)) {
-                Some(Kept { transfer: Transfer { target, amount, .. }, state, .. }) => {
+                Some(StoredTransfer { transfer: Transfer { target, amount, .. }, state, .. }) => {
                     Outcome::Found { target: *target, amount: *amount, state: *state }
                 }
                 None => Outcome::Declined(Decline::NoSuchTransfer),
@@ -85,7 +87,7 @@ impl Oracle {
                 false => Outcome::Declined(Decline::KeyReused),
             });
         }
-        let kept = Kept::of(asked, self.balances[source]);
+        let kept = StoredTransfer::of(asked, self.balances[source]);
         if kept.state == State::Completed {
             self.balances[source] -= asked.amount;
             self.balances[target] += asked.amount;

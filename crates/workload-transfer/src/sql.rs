@@ -1,6 +1,6 @@
 //! The transactions over the narrow SQL port, in one store. Dialects differ in `spec/sql`, not here.
 
-use crate::oracle::Kept;
+use crate::oracle::StoredTransfer;
 use crate::{Call, Crossing, Decline, Key, Outcome, State, Transfer, Transfers};
 use model::{CallWork, Clock, DefectKind, Fault, Session, StatementTimes};
 use sql::{Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, SqlConn, SqlForm, Timed, TxKind};
@@ -85,7 +85,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
     /// Whether there is money for it is known before anything is written; whether the key is new, when it is written. Who waits
     /// for a key that another transaction has just written holds locks that the other does not want any more.
     async fn transfer(&mut self, asked: &Transfer) -> Result<Outcome, Fault> {
-        let kept = Kept::of(asked, self.lock(asked).await?);
+        let kept = StoredTransfer::of(asked, self.lock(asked).await?);
         if !self.insert(&kept).await? {
             return self.repeated(asked).await;
         }
@@ -99,13 +99,13 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
     /// whether the money was taken just now.
     pub(crate) async fn take(&mut self, asked: &Transfer) -> Result<(Outcome, bool), Fault> {
         let balance = self.balance(asked).await?;
-        self.take_as(asked, Kept::of(asked, balance)).await
+        self.take_as(asked, StoredTransfer::of(asked, balance)).await
     }
 
     /// The same as a call of its own: a message to the target's store is written next to it.
     async fn promise(&mut self, asked: &Transfer) -> Result<Outcome, Fault> {
         let balance = self.balance(asked).await?;
-        let (outcome, taken) = self.take_as(asked, Kept::of(asked, balance).promised()).await?;
+        let (outcome, taken) = self.take_as(asked, StoredTransfer::of(asked, balance).promised()).await?;
         if taken {
             let [run, worker, sequence] = asked.key.columns().map(Param::Int);
             let message =
@@ -121,7 +121,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         balance.ok_or_else(|| absent(asked.source))
     }
 
-    async fn take_as(&mut self, asked: &Transfer, kept: Kept) -> Result<(Outcome, bool), Fault> {
+    async fn take_as(&mut self, asked: &Transfer, kept: StoredTransfer) -> Result<(Outcome, bool), Fault> {
         if !self.insert(&kept).await? {
             return Ok((self.repeated(asked).await?, false));
         }
@@ -156,8 +156,8 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
     }
 
     /// Writes a transfer down, unless its key is there already.
-    pub(crate) async fn insert(&mut self, kept: &Kept) -> Result<bool, Fault> {
-        let Kept { transfer: Transfer { key, source, target, amount }, state, balance } = *kept;
+    pub(crate) async fn insert(&mut self, kept: &StoredTransfer) -> Result<bool, Fault> {
+        let StoredTransfer { transfer: Transfer { key, source, target, amount }, state, balance } = *kept;
         let [run, worker, sequence] = key.columns().map(Param::Int);
         let state = state.number();
         let row = [
@@ -210,7 +210,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         })
     }
 
-    pub(crate) async fn kept(&mut self, source: u32, key: Key) -> Result<Option<Kept>, Fault> {
+    pub(crate) async fn kept(&mut self, source: u32, key: Key) -> Result<Option<StoredTransfer>, Fault> {
         let [run, worker, sequence] = key.columns().map(Param::Int);
         let names = [run, worker, sequence, source.into()];
         let read = |row: &dyn sql::Columns| Ok([row.int(0)?, row.int(1)?, row.int(2)?, row.int(3)?]);
@@ -222,12 +222,12 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
         let (target, state) = u32::try_from(target).ok().zip(State::of_number(state)).ok_or_else(|| {
             Fault::defect(DefectKind::BadData, "a transfer has a state or a target that there is not")
         })?;
-        Ok(Some(Kept { transfer: Transfer { key, source, target, amount }, state, balance }))
+        Ok(Some(StoredTransfer { transfer: Transfer { key, source, target, amount }, state, balance }))
     }
 
     async fn read_transfer(&mut self, source: u32, key: Key) -> Result<Outcome, Fault> {
         Ok(match self.kept(source, key).await? {
-            Some(Kept { transfer: Transfer { target, amount, .. }, state, .. }) => {
+            Some(StoredTransfer { transfer: Transfer { target, amount, .. }, state, .. }) => {
                 Outcome::Found { target, amount, state: state.shown() }
             }
             None => Outcome::Declined(Decline::NoSuchTransfer),

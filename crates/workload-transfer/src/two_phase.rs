@@ -9,7 +9,7 @@
 //! connection: the form that textbooks have. It is written before anything is prepared too, and for the same reason.
 
 use crate::last::Last;
-use crate::oracle::Kept;
+use crate::oracle::StoredTransfer;
 use crate::router::Way;
 use crate::{Call, Key, Outcome, Router, SqlSession, State, Transfer, Transfers};
 use model::{CallWork, Clock, Conflict, DefectKind, Fault, Session, StatementTimes};
@@ -399,7 +399,7 @@ async fn decided<C: SqlConn, K: Clock>(
     key: Key,
 ) -> Result<Option<Transfer>, Fault> {
     let placeholder = Transfer { key, source, target: source, amount: 1 };
-    if decider.insert(&Kept { transfer: placeholder, state: State::Declined, balance: 0 }).await? {
+    if decider.insert(&StoredTransfer { transfer: placeholder, state: State::Declined, balance: 0 }).await? {
         return Ok(None);
     }
     let kept = decider.kept(source, key).await?;

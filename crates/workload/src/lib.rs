@@ -319,6 +319,8 @@ pub trait Benchmark:
 pub trait MessageCheck<W: Benchmark> {
     /// Takes a message; those of one key come in the order in which they were published. `place` says where it is.
     fn take(&mut self, place: &dyn Fn() -> String, payload: &[u8]);
+    /// The key that the record of a message must have on a broker; nothing where the message cannot be read.
+    fn record_key(&self, payload: &[u8]) -> Option<u64>;
     /// Messages that came again.
     fn duplicates(&self) -> u64;
     /// Everything taken, against what was acknowledged and what is stored.

@@ -301,7 +301,7 @@ where ol_dist_info <>
       when 8 then s_dist_08
       when 9 then s_dist_09
       when 10 then s_dist_10
-    end
+    end or length(ol_dist_info) <> 24
 group by ol_w_id, ol_d_id
 
 -- Figures: a run's lines, and those supplied by another warehouse (2.4.1.5: one in a hundred).

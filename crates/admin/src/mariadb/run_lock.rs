@@ -3,7 +3,7 @@
 use super::session::Session;
 use crate::engine::Conn as _;
 use crate::error::Cause;
-use crate::hold::{Held, Hold};
+use crate::hold::{LockAttempt, RunLock};
 
 /// The name of the lock of a run; a name has 64 characters at most.
 const LOCK: &str = "concat('stackmark run ', md5(database()))";
@@ -16,20 +16,22 @@ fn share(number: u32) -> String {
 
 /// Takes it. Whoever takes it alone looks at the shares afterwards, and whoever shares it looks at the lock: one of two sees the
 /// other.
-pub(super) fn hold(mut session: Session, shared: bool) -> Result<Held, Cause> {
+pub(super) fn hold(mut session: Session, shared: bool) -> Result<LockAttempt, Cause> {
     let holder = match shared {
         true => share_it(&mut session)?,
         false => have_it_alone(&mut session)?,
     };
     let Some(id) = holder else {
         session.is_of_run();
-        return Ok(Held::Ours(Hold(Box::new(session))));
+        return Ok(LockAttempt::Ours(RunLock(Box::new(session))));
     };
     let who = format!(
         "select concat('connection ', id, ' of user ', user, ' from ', host) from information_schema.processlist where id = {id}"
     );
     let who = session.rows(&who, &[], 1)?;
-    Ok(Held::Others(who.first().and_then(|row| row.first()).map(ToString::to_string).unwrap_or_default()))
+    Ok(LockAttempt::Others(
+        who.first().and_then(|row| row.first()).map(ToString::to_string).unwrap_or_default(),
+    ))
 }
 
 /// Nothing where it is ours now, or else whose it is.

@@ -73,6 +73,13 @@ impl Session {
         Cause::of_driver(self.runtime.block_on(caught(answer)))
     }
 
+    /// Runs a statement that may fail, and is not waited for longer than an end.
+    pub(crate) fn try_to(&mut self, statement: &str) {
+        let Some(conn) = self.conn.as_mut() else { return };
+        let done = conn.query_drop(statement);
+        let _ = self.runtime.block_on(async { tokio::time::timeout(CLOSE_MAX, caught(done)).await });
+    }
+
     /// Kills the query that runs. Whether it still does is not asked: one that has ended is not an error.
     pub(crate) fn canceller(&self) -> Canceller {
         let conn = self.conn.as_ref().expect("taken only when the session is dropped");

@@ -1,6 +1,5 @@
 //! A connection whose answers are waited for: everything here happens before and after what is measured.
 
-use super::tls;
 use crate::engine::Canceller;
 use crate::error::{Cause, CauseKind};
 use model::{OpenError, Product, caught};
@@ -67,7 +66,7 @@ impl Session {
 
     fn connect(url: &ServerUrl, options: Option<String>) -> Result<Session, Cause> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let tls = tls::connector(url)?;
+        let tls = MakeRustlsConnect::new(transport::database_tls(url)?);
         let config = config(url, options);
         let opened = async { tokio::time::timeout(CONNECT_MAX, caught(config.connect(tls.clone()))).await };
         let opened = runtime.block_on(opened).map_err(|_| url.no_answer())?;
@@ -163,6 +162,12 @@ impl Session {
         // Behind a pointer, or the runtime would be compiled again for each answer.
         let answer: Pin<&mut dyn Future<Output = Result<T, E>>> = pin!(answer);
         Cause::of_driver(self.runtime.block_on(caught(answer)))
+    }
+
+    /// Runs a statement that may fail, and is not waited for longer than an end.
+    pub(crate) fn try_to(&self, statement: &str) {
+        let done = self.client().simple_query(statement);
+        let _ = self.runtime.block_on(async { tokio::time::timeout(CLOSE_MAX, caught(done)).await });
     }
 
     /// Waits for whatever needs the client to itself.

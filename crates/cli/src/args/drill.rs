@@ -1,7 +1,7 @@
 //! Options of drills.
 
 use super::values::{span, weights};
-use super::{Amounts, EngineArgs, Out, Weights};
+use super::{Amounts, EngineArgs, OutArgs, Weights};
 use clap::Args;
 use deploy::SinkKind;
 use std::time::Duration;
@@ -63,7 +63,7 @@ pub(crate) struct Drill {
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
     #[command(flatten)]
-    pub(crate) out: Out,
+    pub(crate) out: OutArgs,
 }
 
 #[derive(Debug, Args)]

@@ -13,7 +13,7 @@ use workload::Benchmark;
 
 #[derive(Debug, Args, Clone, PartialEq)]
 #[command(next_help_heading = "Output")]
-pub(crate) struct Out {
+pub(crate) struct OutArgs {
     /// Folder that receives a new folder for each run.
     #[arg(long, short, default_value = "results")]
     pub(crate) out: PathBuf,

@@ -1,6 +1,6 @@
 //! What is run by one process, or by several.
 
-use super::{Checks, DataArgs, EngineArgs, LiveArgs, Out, PartArg, PlanArgs, ServerArgs, StartArg};
+use super::{Checks, DataArgs, EngineArgs, LiveArgs, OutArgs, PartArg, PlanArgs, ServerArgs, StartArg};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -101,7 +101,7 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) live: LiveArgs,
     #[command(flatten)]
-    pub(crate) out: Out,
+    pub(crate) out: OutArgs,
 }
 
 #[derive(Debug, Args)]
@@ -120,7 +120,7 @@ pub(crate) struct Merge {
     #[command(flatten)]
     pub(crate) checks: Checks,
     #[command(flatten)]
-    pub(crate) out: Out,
+    pub(crate) out: OutArgs,
 }
 
 #[cfg(test)]

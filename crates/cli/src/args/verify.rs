@@ -1,7 +1,7 @@
 //! Options of `verify`.
 
 use super::values::span;
-use super::{Out, ServerArgs, Shards};
+use super::{OutArgs, ServerArgs, Shards};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,5 +43,5 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) out: Out,
+    pub(crate) out: OutArgs,
 }

@@ -48,13 +48,13 @@ struct State {
     /// No trial runs.
     resting: bool,
     /// What goes on meanwhile, if anyone said so.
-    doing: Option<Doing>,
+    doing: Option<Activity>,
     ended: bool,
 }
 
 /// What goes on where no calls are counted: loading, checking, restoring, auditing.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub(super) struct Doing {
+pub(super) struct Activity {
     /// In words: `loading 10 warehouses`.
     pub(super) words: String,
     /// How far it is, in words; empty where no one knows.
@@ -81,7 +81,7 @@ struct Whole<'a> {
     board: &'a Option<Board>,
     report: &'a Option<String>,
     resting: bool,
-    doing: &'a Option<Doing>,
+    doing: &'a Option<Activity>,
     ended: bool,
 }
 
@@ -138,7 +138,7 @@ impl Hub {
     }
 
     /// What goes on until the next slice.
-    pub(super) fn put_doing(&self, doing: Doing) {
+    pub(super) fn put_doing(&self, doing: Activity) {
         let mut state = self.lock();
         self.announce("doing", &doing);
         state.doing = Some(doing);
@@ -265,8 +265,11 @@ mod tests {
         };
         assert!(doing().is_null());
         let (_, mut reader) = hub.subscribe().unwrap();
-        let loading =
-            Doing { words: "loading 2 warehouses".into(), detail: "rows: 1 of 4".into(), share: Some(0.25) };
+        let loading = Activity {
+            words: "loading 2 warehouses".into(),
+            detail: "rows: 1 of 4".into(),
+            share: Some(0.25),
+        };
         hub.put_doing(loading);
         let told = r#"{"words":"loading 2 warehouses","detail":"rows: 1 of 4","share":0.25}"#;
         let news = reader.try_recv().unwrap();
@@ -275,7 +278,7 @@ mod tests {
         hub.begin();
         hub.put(testing::snapshot(), None, &[]);
         assert!(doing().is_null(), "calls are counted now");
-        hub.put_doing(Doing { words: "ending".into(), ..Doing::default() });
+        hub.put_doing(Activity { words: "ending".into(), ..Activity::default() });
         hub.rest();
         assert!(doing().is_null(), "no one has said yet what comes after a trial");
     }

@@ -165,6 +165,8 @@ fn value(text: &str) -> Option<(String, &str)> {
 struct Parsed {
     url: ServerUrl,
     tls_given: bool,
+    /// Whether the URL names whose certificates are trusted.
+    trust_given: bool,
 }
 
 impl Parsed {
@@ -186,7 +188,7 @@ impl Parsed {
             isolation: Isolation::default_of(dialect),
             statement_timeout_ms: 0,
         };
-        Parsed { url, tls_given: false }
+        Parsed { url, tls_given: false, trust_given: false }
     }
 
     /// Sets what a parameter says. An empty value says nothing, as in libpq.
@@ -199,8 +201,12 @@ impl Parsed {
                 self.tls_given = true;
                 url.tls = tls(key, value)?;
             }
-            ("sslrootcert" | "ssl-ca" | "ssl_ca", "system") if is_postgres => {}
-            ("sslrootcert" | "ssl-ca" | "ssl_ca", value) => url.authority = Some(value.into()),
+            ("sslrootcert" | "ssl-ca" | "ssl_ca", value) => {
+                self.trust_given = true;
+                // libpq's word for the authorities of the system, which are trusted in any case.
+                url.authority =
+                    Some(value).filter(|file| !is_postgres || *file != "system").map(PathBuf::from);
+            }
             ("sslcert" | "sslkey" | "ssl-cert" | "ssl-key" | "ssl_cert" | "ssl_key", _) => {
                 return Err(format!("{key}: client certificates are not supported; use a password"));
             }
@@ -313,7 +319,16 @@ impl Parsed {
                     .others
                     .iter()
                     .all(|address| matches!(address, Address::Host(host, _) if is_near(host))));
-        if near && !self.tls_given {
+        // Whoever names an authority expects certificates to be checked.
+        if self.trust_given && !self.tls_given {
+            url.tls = Tls::Verify;
+        } else if self.trust_given && url.tls != Tls::Verify {
+            return Err(format!(
+                "sslrootcert has no effect with sslmode={}, which checks no certificate; use sslmode=verify-full",
+                url.tls.name()
+            ));
+        }
+        if near && !self.tls_given && !self.trust_given {
             url.tls = if url.channel_binding { Tls::Require } else { Tls::Off };
         }
         if url.channel_binding && matches!(url.tls, Tls::Off | Tls::Prefer) {

@@ -1,6 +1,7 @@
 //! The witness stops when told to, changes nothing, and sees one state.
 
 use super::Database;
+use crate::support;
 use admin::{AuditGroup, AuditQuery, store};
 use measure::Monotonic;
 use model::{Clock, Nanos};
@@ -73,4 +74,11 @@ fn a_witness_changes_nothing() {
     let found = witness.audit_all(&asked, 1, Nanos::from_secs(600), &AtomicBool::new(false)).unwrap();
     assert!(found.rows[0].rows.is_err());
     assert_eq!(witness.rows("select count(*) from item", &[]).unwrap(), [[Value::Int(100)]]);
+}
+
+#[test]
+fn the_lock_of_a_run_is_free_at_once() {
+    let database = Database::new();
+    store(&database.url).create().unwrap();
+    support::a_lock_that_was_given_back_is_free_at_once(&database.url);
 }

@@ -181,6 +181,14 @@ const FAULTS: &[(&str, &str)] = &[
     ("last-names", "update customer set c_last = 'barbarpri' where c_last = 'BARBARPRI'"),
     // What Payment notes of such a customer is lost.
     ("bad-credit-data", "update customer set c_data = 'nothing' where c_credit = 'BC'"),
+    // What no transaction shortens.
+    (
+        "loaded-texts",
+        "update customer set c_data = substr(c_data, 1, 299) where c_w_id = 1 and c_d_id = 1 and c_id = 2",
+    ),
+    ("loaded-texts", "update customer set c_data = '' where c_credit = 'BC' and c_payment_cnt = 1"),
+    ("loaded-texts", "update stock set s_data = substr(s_data, 1, 25) where s_w_id = 2 and s_i_id = 7"),
+    ("loaded-texts", "update item set i_data = substr(i_data, 1, 25) where i_id = 7"),
     // Of two payments at once only one is noted.
     (
         "bad-credit-data",

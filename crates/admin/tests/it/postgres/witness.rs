@@ -1,6 +1,7 @@
 //! The witness stops when told to, sees one state, and changes nothing.
 
-use super::support::{execute, nowhere, tiny};
+use super::support::{empty, execute, nowhere, tiny};
+use crate::support;
 use admin::{AuditGroup, AuditQuery, store};
 use measure::Monotonic;
 use model::{Clock, Nanos};
@@ -100,4 +101,9 @@ fn a_witness_changes_nothing() {
         witness.rows("select count(*) from item where i_id <= ?1", &[50]).unwrap(),
         [[Value::Int(50)]]
     );
+}
+
+#[test]
+fn the_lock_of_a_run_is_free_at_once() {
+    support::a_lock_that_was_given_back_is_free_at_once(&empty("locked"));
 }

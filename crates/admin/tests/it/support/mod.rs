@@ -1,10 +1,10 @@
 //! Tiny databases for tests: loaded, and run on through the real adapter.
 #![allow(unreachable_pub, reason = "only tests use this")]
 
-use admin::{AuditGroup, AuditQuery, AuditRows, Error, LoadPlan, LoadRecord, Loaded, store};
+use admin::{AuditGroup, AuditQuery, AuditRows, Error, LoadPlan, LoadRecord, Loaded, LockAttempt, store};
 use model::{CallWork, Inputs as _, Nanos, Session, Target};
 use rusqlite::Connection;
-use sql::{Dialect, SqliteUrl};
+use sql::{Dialect, ServerUrl, SqliteUrl};
 use std::future::Future;
 use std::path::Path;
 use std::pin::pin;
@@ -122,4 +122,15 @@ pub fn findings_in(url: &SqliteUrl, context: &Context) -> Vec<(Audit, Finding)> 
             (audit, finding)
         })
         .collect()
+}
+
+/// The lock of a run on a database is free as soon as it was given back, and meanwhile no one else gets it.
+pub fn a_lock_that_was_given_back_is_free_at_once(url: &ServerUrl) {
+    let store = admin::store(url);
+    for shared in (0..30).map(|round| round % 2 == 0) {
+        let held = store.hold(shared).unwrap();
+        assert!(matches!(held, LockAttempt::Ours(_)), "{held:?}");
+        let other = store.hold(false).unwrap();
+        assert!(matches!(other, LockAttempt::Others(_)), "{other:?}");
+    }
 }

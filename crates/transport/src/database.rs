@@ -1,4 +1,4 @@
-//! Encryption by rustls.
+//! Encryption of connections to PostgreSQL, for whoever opens them.
 
 use model::OpenError;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -8,22 +8,27 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use sql::{ServerUrl, Tls};
 use std::sync::Arc;
-use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// What encrypts the connections to `url`, if anything does.
-pub(crate) fn connector(url: &ServerUrl) -> Result<MakeRustlsConnect, OpenError> {
+/// Settings of TLS for connections to `url`. With `verify-full` they accept certificates for its host of the system's authorities and those of
+/// `sslrootcert`; with all other modes any certificate.
+///
+/// # Errors
+/// [`OpenError::Unusable`] if the file of `sslrootcert` cannot be read or holds no certificate, or if no authority is known.
+///
+/// # Panics
+/// If the provider of cryptography no longer offers the versions of TLS that are considered safe.
+pub fn database_tls(url: &ServerUrl) -> Result<ClientConfig, OpenError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .expect("ring offers the versions that are safe");
-    let config = match url.tls {
+    Ok(match url.tls {
         Tls::Verify => builder.with_root_certificates(authorities(url)?).with_no_client_auth(),
         Tls::Off | Tls::Prefer | Tls::Require => builder
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(Unchecked(provider)))
             .with_no_client_auth(),
-    };
-    Ok(MakeRustlsConnect::new(config))
+    })
 }
 
 /// The system's authorities, and those of the URL's file.
@@ -46,7 +51,7 @@ fn authorities(url: &ServerUrl) -> Result<RootCertStore, OpenError> {
     Ok(store)
 }
 
-/// `prefer` and `require` encrypt and do not ask with whom, as in PostgreSQL's own clients.
+/// `prefer` and `require` do not check the certificate.
 #[derive(Debug)]
 struct Unchecked(Arc<CryptoProvider>);
 
