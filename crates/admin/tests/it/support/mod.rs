@@ -134,3 +134,15 @@ pub fn a_lock_that_was_given_back_is_free_at_once(url: &ServerUrl) {
         assert!(matches!(other, LockAttempt::Others(_)), "{other:?}");
     }
 }
+
+/// Audits, and changes that they must notice, which every engine takes as they are.
+pub const FAULTS_EVERYWHERE: &[(&str, &str)] = &[
+    // What no transaction shortens.
+    (
+        "loaded-texts",
+        "update customer set c_data = substr(c_data, 1, 299) where c_w_id = 1 and c_d_id = 1 and c_id = 2",
+    ),
+    ("loaded-texts", "update customer set c_data = '' where c_credit = 'BC' and c_payment_cnt = 1"),
+    ("loaded-texts", "update stock set s_data = substr(s_data, 1, 25) where s_w_id = 2 and s_i_id = 7"),
+    ("loaded-texts", "update item set i_data = substr(i_data, 1, 25) where i_id = 7"),
+];
