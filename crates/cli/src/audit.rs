@@ -14,7 +14,6 @@ use serde::Serialize;
 use sql::DbUrl;
 use std::fmt::Write;
 use targets::Driven;
-use targets::place;
 use trial::{Asking, read_claims};
 use workload::{ForeignDatabase, Past, amount};
 
@@ -69,7 +68,7 @@ pub(crate) fn audit<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<CommandOut
         }
         None => Vec::new(),
     };
-    let places: Vec<String> = urls.iter().map(place).collect();
+    let places: Vec<String> = urls.iter().map(DbUrl::place).collect();
     let Some(first) = kits.into_iter().next() else { bail!("no database is named\nhint: --db URL") };
     let audited = Audited {
         database: places.join(" and "),
@@ -94,7 +93,7 @@ pub(crate) fn audit<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<CommandOut
 
 /// How much one of the databases holds, and who loaded it.
 fn look<W: Driven>(url: &DbUrl, all: &[DbUrl]) -> Result<ForeignDatabase<W::Extent>> {
-    let at = place(url);
+    let at = url.place();
     match inspect(url)? {
         Found::Absent => bail!(store(url).nothing()),
         Found::Incomplete { running: true, .. } => bail!("{at} is being loaded by another process"),

@@ -14,7 +14,6 @@ use result::text::seconds;
 use serde_json::json;
 use sql::Dialect;
 use targets::Driven;
-use targets::place;
 use workload::{CLIENTS, amount};
 
 pub(crate) fn load<W: Driven>(args: &args::Load, ui: &Ui) -> Result<CommandOutcome> {
@@ -65,7 +64,7 @@ pub(crate) fn load<W: Driven>(args: &args::Load, ui: &Ui) -> Result<CommandOutco
 
 /// How a database came about.
 fn said<W: Driven>(database: &Database<W>, loaded: &Loaded) -> String {
-    let (file, amount) = (place(&database.url), amount::<W>(database.scale().into()));
+    let (file, amount) = (database.url.place(), amount::<W>(database.scale().into()));
     let (rows, checksum) = (database.contents.rows(), database.contents.checksum());
     match loaded {
         Loaded::AlreadyThere(_) => {

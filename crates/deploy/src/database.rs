@@ -7,7 +7,7 @@ use admin::{Contents, Found, LoadPlan, LoadProgress, LoadRecord, Loaded, store};
 use anyhow::{Context, Result, bail};
 use result::text::seconds;
 use sql::{ColumnInfo, DbUrl, Dialect, Value};
-use targets::{Driven, place};
+use targets::Driven;
 use workload::{CLIENTS, LOAD_SEED, Look, amount};
 
 #[derive(Debug, Clone)]
@@ -88,7 +88,7 @@ impl<W: Driven> Database<W> {
         load: &dyn Fn(u64, bool) -> String,
     ) -> Result<Database<W>> {
         in_use::allow_journal(&url)?;
-        let at = place(&url);
+        let at = url.place();
         let wanted = scale.unwrap_or(W::scale_default(url.dialect(), CLIENTS).into());
         let command = load(wanted, false);
         let reload = || load(wanted, true);
@@ -123,7 +123,7 @@ impl<W: Driven> Database<W> {
 
     fn of(url: DbUrl, contents: Contents) -> Result<Database<W>> {
         let size = serde_json::from_str(&contents.record.size)
-            .with_context(|| format!("{}: the record of the load is of another version", place(&url)))?;
+            .with_context(|| format!("{}: the record of the load is of another version", url.place()))?;
         let seed = contents.record.seed;
         Ok(Database { url, size, seed, contents, tool_notes: Vec::new() })
     }
@@ -136,7 +136,7 @@ impl<W: Driven> Database<W> {
         scale: Option<u64>,
         load: &dyn Fn(u64, bool) -> String,
     ) -> Result<Database<W>> {
-        let at = place(&url);
+        let at = url.place();
         let load = load(W::scale_default(url.dialect(), CLIENTS).into(), false);
         let kit = W::recognise(&LookAt(&url), tables, &load).with_context(|| format!("{at} is {what}"))?;
         let found = W::scale(&kit.size);

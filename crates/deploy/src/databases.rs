@@ -11,7 +11,7 @@ use observe::FileSystem;
 use sql::DbUrl;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use targets::{Driven, place};
+use targets::Driven;
 use workload::{Chosen, LOAD_SEED, Of, amount, split, whole};
 
 /// Databases that hold the data together, each a part of it.
@@ -64,7 +64,7 @@ impl<W: Driven> Databases<W> {
                     "the table `{0}` at {1} has the storage engine {engine}, which has no transactions\nhint: `alter table {0} engine = \
                      InnoDB` gives it another",
                     kept.table,
-                    place(url)
+                    url.place()
                 );
             }
         }
@@ -78,7 +78,7 @@ impl<W: Driven> Databases<W> {
                 bail!(
                     "max_allowed_packet at {} is {most} bytes, and a statement of {} has up to {}\nhint: `set global max_allowed_packet \
                      = 16777216`",
-                    place(url),
+                    url.place(),
                     W::NAME,
                     W::STATEMENT_BYTES
                 );
@@ -119,7 +119,7 @@ impl<W: Driven> Databases<W> {
                 if database.is_foreign() {
                     bail!(
                         "shard-{store}: {} was loaded by another tool, which does not split data",
-                        place(&database.url)
+                        database.url.place()
                     );
                 }
                 Ok(database)
@@ -137,9 +137,9 @@ impl<W: Driven> Databases<W> {
         if let Some(other) = each.iter().find(|other| other.seed != each[0].seed) {
             bail!(
                 "{} was loaded with the seed {}, and {} with {}: they are not parts of one load",
-                place(&each[0].url),
+                each[0].url.place(),
                 each[0].seed,
-                place(&other.url),
+                other.url.place(),
                 other.seed
             );
         }
@@ -224,7 +224,7 @@ impl<W: Driven> Databases<W> {
 
     /// How messages call them.
     pub fn place(&self) -> String {
-        let places: Vec<String> = self.each.iter().map(|database| place(&database.url)).collect();
+        let places: Vec<String> = self.each.iter().map(|database| database.url.place()).collect();
         places.join(" and ")
     }
 

@@ -157,7 +157,7 @@ impl Host {
             if created.as_ref().is_err_and(admin::Error::is_refusal) {
                 self.made.borrow_mut().retain(|made| *made != url);
             }
-            created.with_context(|| format!("could not make {}", targets::place(&url)))?;
+            created.with_context(|| format!("could not make {}", url.place()))?;
         }
         Ok(url)
     }
@@ -180,7 +180,7 @@ impl Host {
     /// Removes a database of ours.
     pub(crate) fn drop_databases(&self, url: &DbUrl) -> Result<()> {
         if matches!(url, DbUrl::Sqlite(_)) || self.made.borrow().contains(url) {
-            store(url).remove().with_context(|| format!("could not remove {}", targets::place(url)))?;
+            store(url).remove().with_context(|| format!("could not remove {}", url.place()))?;
             self.made.borrow_mut().retain(|made| made != url);
         }
         Ok(())

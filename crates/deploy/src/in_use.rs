@@ -54,7 +54,7 @@ fn on_server(url: &DbUrl, shared: bool) -> Result<Option<InUse>> {
             hold.is_of(&format!("process {}", std::process::id()));
             Ok(Some(InUse::Server(RefCell::new(hold))))
         }
-        admin::LockAttempt::Others(who) => Err(in_use(&targets::place(url), &who)),
+        admin::LockAttempt::Others(who) => Err(in_use(&url.place(), &who)),
         admin::LockAttempt::Unknown => Ok(None),
     }
 }

@@ -4,45 +4,91 @@
 mod background;
 mod failpoint;
 mod log_first;
+mod reach;
 mod recovery;
 mod relaying;
 
 use adapter_rusqlite::{AttachedOpener, SqliteConn, SqliteOpener};
 use anyhow::{Context, Result, bail};
 use background::Background;
+use log_first::log_first;
 use measure::Monotonic;
 use model::{AnyTarget, Fault, Home, OpenError, Session, Stack, Target, store_name};
-use sql::{SqlOpener, TwoPhase};
+use reach::reach_all;
+use sql::{DbUrl, SqlOpener, TwoPhase};
 use std::sync::Arc;
 use workload_transfer::{
     AttachedSession, Cardinality, Crossing, DualWriteSession, Router, SagaSession, SqlSession, Transfers,
-    TwoPhaseSession,
+    TwoPhaseSession, catalogue, router_catalogue,
 };
 
 pub use failpoint::ENDS_BETWEEN_PHASES;
-pub use log_first::log_first;
-pub use relaying::RelayProcess;
+pub use reach::Reach;
+pub use relaying::saga_relay;
+
+/// Sessions over several files, whose transfers between two of them cross in one of the ways that SQLite has. `size` is that of the data
+/// over all files, which are in their order.
+///
+/// # Errors
+/// A file cannot be used or does not hold the accounts that it was loaded with, or SQLite does not have this way.
+pub async fn over_files(
+    crossing: Crossing,
+    stores: &[DbUrl],
+    size: &Cardinality,
+    clock: Monotonic,
+) -> Result<AnyTarget<Transfers>> {
+    let stores = Stores::<SqliteOpener<Monotonic>>::reach(stores, size, clock).await?;
+    match crossing {
+        Crossing::Attached => attached(stores),
+        _ => unshared(crossing, stores).await,
+    }
+}
+
+/// The same over databases on servers, which can commit in two phases.
+///
+/// # Errors
+/// A store cannot be reached or does not hold the accounts that it was loaded with, or servers do not have this way.
+pub async fn over_servers<O: Reach<Conn: TwoPhase>>(
+    crossing: Crossing,
+    stores: &[DbUrl],
+    size: &Cardinality,
+    clock: Monotonic,
+) -> Result<AnyTarget<Transfers>> {
+    let stores = Stores::<O>::reach(stores, size, clock).await?;
+    match crossing {
+        Crossing::TwoPhase | Crossing::TwoPhaseLog => two_phase(crossing, stores).await,
+        _ => unshared(crossing, stores).await,
+    }
+}
+
+/// Sessions whose transactions are in one store each, on any engine.
+async fn unshared<O: SqlOpener>(crossing: Crossing, stores: Stores<O>) -> Result<AnyTarget<Transfers>> {
+    match crossing {
+        // A relay settles what these promise.
+        Crossing::Saga => Ok(per_store(crossing, stores, SagaSession::new)),
+        Crossing::LogFirst => log_first(stores).await,
+        // These debit in one store and credit in another, and record neither: a counter-example.
+        Crossing::DualWrite => Ok(per_store(crossing, stores, DualWriteSession::new)),
+        crossing => bail!("no {} between stores of this engine", crossing.name()),
+    }
+}
 
 /// The stores of one deployment, in order.
-pub struct Stores<O> {
+struct Stores<O> {
     openers: Vec<O>,
     router: Router,
     clock: Monotonic,
 }
 
-impl<O: SqlOpener> Stores<O> {
-    /// Stores in their order. `readers` have the statements of [`workload_transfer::router_catalogue`], `openers` those of a session, and `size` is
-    /// that of the data over all stores.
+impl<O: Reach> Stores<O> {
+    /// Stores in their order; `size` is that of the data over all of them.
     ///
     /// # Errors
     /// A store cannot be reached, or does not hold the accounts that it was loaded with.
-    pub async fn new(
-        readers: &[O],
-        openers: Vec<O>,
-        size: &Cardinality,
-        clock: Monotonic,
-    ) -> Result<Stores<O>> {
-        Ok(Stores { router: router(readers, size).await?, openers, clock })
+    async fn reach(stores: &[DbUrl], size: &Cardinality, clock: Monotonic) -> Result<Stores<O>> {
+        let readers = reach_all(stores, router_catalogue, clock).await?;
+        let openers = reach_all(stores, catalogue, clock).await?;
+        Ok(Stores { router: router::<O>(&readers, size).await?, openers, clock })
     }
 }
 
@@ -101,32 +147,21 @@ impl<O: SqlOpener<Conn: TwoPhase>> Stores<O> {
 
 /// Sessions that commit in two phases. Branches that a process has left undecided are decided first, and others as long as the
 /// target is there.
-pub async fn two_phase<O: SqlOpener<Conn: TwoPhase>>(
+async fn two_phase<O: SqlOpener<Conn: TwoPhase>>(
+    crossing: Crossing,
     stores: Stores<O>,
-    is_logged: bool,
 ) -> Result<AnyTarget<Transfers>> {
     failpoint::listen().context("could not listen for signals")?;
     let stores = Arc::new(stores);
     let recovery = recovery::start(Arc::clone(&stores)).await?;
-    let crossing = if is_logged { Crossing::TwoPhaseLog } else { Crossing::TwoPhase };
     Ok(AnyTarget::new(Across { stores, crossing, _recovery: recovery }))
-}
-
-/// Sessions whose transfers between stores are promised in one and settled by a relay ([`RelayProcess`]).
-pub fn saga<O: SqlOpener>(stores: Stores<O>) -> AnyTarget<Transfers> {
-    AnyTarget::new(PerStore { stores, crossing: Crossing::Saga, session: SagaSession::new })
-}
-
-/// Sessions that debit in one store and credit in another, and record neither: a counter-example.
-pub fn dual_write<O: SqlOpener>(stores: Stores<O>) -> AnyTarget<Transfers> {
-    AnyTarget::new(PerStore { stores, crossing: Crossing::DualWrite, session: DualWriteSession::new })
 }
 
 /// Sessions whose transfers between files are one transaction of SQLite's.
 ///
 /// # Errors
 /// The files cannot be attached to one connection.
-pub fn attached(stores: Stores<SqliteOpener<Monotonic>>) -> Result<AnyTarget<Transfers>> {
+fn attached(stores: Stores<SqliteOpener<Monotonic>>) -> Result<AnyTarget<Transfers>> {
     let over_all = AttachedOpener::over(&stores.openers)?;
     Ok(AnyTarget::new(AttachedFiles { stores, over_all }))
 }
@@ -156,6 +191,14 @@ impl<O: SqlOpener<Conn: TwoPhase>> Target<Transfers> for Across<O> {
 
 /// A session in one store.
 type Single<O> = SqlSession<<O as SqlOpener>::Conn, Monotonic>;
+
+fn per_store<O: SqlOpener, S: Session<Transfers> + 'static>(
+    crossing: Crossing,
+    stores: Stores<O>,
+    session: fn(Vec<Single<O>>, Router) -> S,
+) -> AnyTarget<Transfers> {
+    AnyTarget::new(PerStore { stores, crossing, session })
+}
 
 /// Sessions over all stores, none of whose transactions is in two of them.
 struct PerStore<O: SqlOpener, S> {

@@ -38,7 +38,7 @@ const LEFT_MAX: usize = 100_000;
 ///
 /// # Errors
 /// The log cannot be read, is not that of these stores, or cannot be executed.
-pub async fn log_first<O: SqlOpener>(stores: Stores<O>) -> Result<AnyTarget<Transfers>> {
+pub(crate) async fn log_first<O: SqlOpener>(stores: Stores<O>) -> Result<AnyTarget<Transfers>> {
     execute_log(&stores).await?;
     let (stores, log) = (Arc::new(stores), Arc::new(Log::new()));
     let (of_executor, left) = (Arc::clone(&stores), Arc::clone(&log));

@@ -1,20 +1,52 @@
 //! The relay of sagas, with its connections.
 
+use crate::reach::{Reach, reach_all};
 use crate::{connections, router};
 use anyhow::Result;
 use futures_util::future::join_all;
 use measure::{Monotonic, unix_nanoseconds};
 use model::random::Random;
 use model::{Clock as _, Fault, Nanos, OpenError, store_name};
-use relay::{Batch, BoxFuture, Relay};
-use sql::SqlOpener;
-use workload_transfer::{Cardinality, Forgetting, RELAY_BATCH, Relayed, Router, SagaRelay, directions};
+use relay::{Batch, BoxFuture, Relay, Settings};
+use sql::{DbUrl, SqlOpener};
+use workload_transfer::{
+    Cardinality, Forgetting, RELAY_BATCH, Relayed, Router, SagaRelay, directions, expiry_catalogue,
+    relay_catalogue, router_catalogue,
+};
 
 /// Time between two searches of all keys for expired ones.
 const EXPIRE_EVERY: Nanos = Nanos::from_secs(1);
 
+/// A relay over stores in their order; `size` is that of the data over all of them. Of `settings` it uses the time for which a key is
+/// kept, the batch and the connections to each store, of which no more than there are directions between stores.
+///
+/// # Errors
+/// A store cannot be reached, or does not hold the accounts that it was loaded with.
+pub async fn saga_relay<O: Reach>(
+    stores: &[DbUrl],
+    size: &Cardinality,
+    settings: &Settings,
+) -> Result<Box<dyn Relay>> {
+    let clock = Monotonic::start();
+    let readers = reach_all::<O>(stores, router_catalogue, clock).await?;
+    let openers = reach_all::<O>(stores, relay_catalogue, clock).await?;
+    let expirers = reach_all::<O>(stores, expiry_catalogue, clock).await?;
+    Ok(Box::new(RelayProcess {
+        openers,
+        expirers,
+        router: router(&readers, size).await?,
+        keep_us: i64::try_from(settings.keep.as_micros())?,
+        batch: settings.batch.unwrap_or(RELAY_BATCH),
+        connections: settings.connections,
+        relays: Vec::new(),
+        expiry: None,
+        clock,
+        rests_until: Nanos::ZERO,
+    }))
+}
+
 /// A relay, with its connections while all stores can be reached; it also removes keys that have expired.
-pub struct RelayProcess<O: SqlOpener> {
+struct RelayProcess<O: SqlOpener> {
     openers: Vec<O>,
     expirers: Vec<O>,
     router: Router,
@@ -29,34 +61,6 @@ pub struct RelayProcess<O: SqlOpener> {
 }
 
 impl<O: SqlOpener> RelayProcess<O> {
-    /// A relay over stores in their order. `readers` have the statements of [`workload_transfer::router_catalogue`], `openers` those of
-    /// [`workload_transfer::relay_catalogue`], and `expirers` those of [`workload_transfer::expiry_catalogue`]. Of `settings` it uses the
-    /// time for which a key is kept, the batch and the connections to each store, of which no more than there are directions between
-    /// stores.
-    ///
-    /// # Errors
-    /// A store cannot be reached, or does not hold the accounts that it was loaded with.
-    pub async fn new(
-        readers: &[O],
-        openers: Vec<O>,
-        expirers: Vec<O>,
-        size: &Cardinality,
-        settings: &relay::Settings,
-    ) -> Result<RelayProcess<O>> {
-        Ok(RelayProcess {
-            openers,
-            expirers,
-            router: router(readers, size).await?,
-            keep_us: i64::try_from(settings.keep.as_micros())?,
-            batch: settings.batch.unwrap_or(RELAY_BATCH),
-            connections: settings.connections,
-            relays: Vec::new(),
-            expiry: None,
-            clock: Monotonic::start(),
-            rests_until: Nanos::ZERO,
-        })
-    }
-
     /// Opens the connections, each for its share of the directions.
     async fn connect(&mut self) -> Result<(), OpenError> {
         let directions = directions(self.openers.len());

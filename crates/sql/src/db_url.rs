@@ -1,6 +1,7 @@
 //! A database by its URL, whatever the engine.
 
 use crate::{Dialect, ServerUrl, SqliteUrl, UrlError, is_keyword_string};
+use model::OpenError;
 use std::fmt;
 use std::str::FromStr;
 
@@ -19,6 +20,40 @@ impl DbUrl {
             DbUrl::Sqlite(_) => Dialect::Sqlite,
             DbUrl::Server(url) => url.dialect,
         }
+    }
+
+    /// How messages call it: a file, or a database at an address.
+    pub fn place(&self) -> String {
+        match self {
+            DbUrl::Sqlite(url) => url.path.display().to_string(),
+            DbUrl::Server(url) => format!("database `{}` at {}", url.database, url.place()),
+        }
+    }
+
+    /// The URL of a file.
+    ///
+    /// # Errors
+    /// It is a database on a server.
+    pub fn sqlite(&self) -> Result<&SqliteUrl, OpenError> {
+        match self {
+            DbUrl::Sqlite(url) => Ok(url),
+            DbUrl::Server(_) => Err(self.unusable("it is not a SQLite database")),
+        }
+    }
+
+    /// The URL of a database on a server.
+    ///
+    /// # Errors
+    /// It is a file.
+    pub fn server(&self) -> Result<&ServerUrl, OpenError> {
+        match self {
+            DbUrl::Server(url) => Ok(url),
+            DbUrl::Sqlite(_) => Err(self.unusable("it is a SQLite database, and no server's")),
+        }
+    }
+
+    fn unusable(&self, why: &str) -> OpenError {
+        OpenError::Unusable { what: self.place(), why: why.to_owned() }
     }
 }
 

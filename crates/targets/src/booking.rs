@@ -1,6 +1,6 @@
 //! Bookings, and the relay of their outbox.
 
-use crate::{Driver, How, Style, generic, server_only, sqlite_only, wait_for};
+use crate::{Driver, How, Style, generic, wait_for};
 use adapter_mysql_async::MySqlOpener;
 use adapter_rusqlite::SqliteOpener;
 use adapter_tokio_postgres::{Listener, PostgresOpener};
@@ -54,12 +54,11 @@ pub(crate) fn relay(
     };
     let statements = relay_catalogue(how.dialect)?;
     Ok(match how.driver {
-        Driver::Rusqlite => Box::new(relaying(
-            SqliteOpener::new(sqlite_only(url)?, statements, Monotonic::start())?,
-            settings,
-        )),
+        Driver::Rusqlite => {
+            Box::new(relaying(SqliteOpener::new(url.sqlite()?, statements, Monotonic::start())?, settings))
+        }
         Driver::TokioPostgres => {
-            let url = server_only(url)?;
+            let url = url.server()?;
             let relay = relaying(wait_for(PostgresOpener::reach(url, statements))??, settings);
             Box::new(match how.style {
                 Style::OutboxNotify => relay.woken_by(Box::new(Notified::of(url.clone())?)),
@@ -67,7 +66,7 @@ pub(crate) fn relay(
             })
         }
         Driver::MySqlAsync => {
-            Box::new(relaying(wait_for(MySqlOpener::reach(server_only(url)?, statements))??, settings))
+            Box::new(relaying(wait_for(MySqlOpener::reach(url.server()?, statements))??, settings))
         }
         driver => bail!("no relay of an outbox through {}", driver.name()),
     })

@@ -1,6 +1,6 @@
 //! Targets of workloads in their generic form, over every driver.
 
-use crate::{Driver, How, Style, server_only, sqlite_only, wait_for};
+use crate::{Driver, How, Style, wait_for};
 use adapter_mysql_async::MySqlOpener;
 use adapter_rusqlite::{GroupedOpener, SqliteOpener};
 use adapter_sqlx::{SqlxMySql, SqlxPostgres, SqlxSqlite};
@@ -33,20 +33,18 @@ pub fn target_in_form<W: SqlForm>(
 ) -> Result<AnyTarget<W>> {
     let over = Over::<W> { clock, form };
     Ok(match (how.driver, how.style) {
-        (Driver::Rusqlite, Style::Plain) => {
-            over.opener(SqliteOpener::new(sqlite_only(url)?, statements, clock)?)
-        }
+        (Driver::Rusqlite, Style::Plain) => over.opener(SqliteOpener::new(url.sqlite()?, statements, clock)?),
         (Driver::Rusqlite, Style::Grouped) => {
-            over.opener(GroupedOpener::new(sqlite_only(url)?, statements, clock)?)
+            over.opener(GroupedOpener::new(url.sqlite()?, statements, clock)?)
         }
         (Driver::TokioPostgres, Style::Plain) => {
-            over.opener(wait_for(PostgresOpener::reach(server_only(url)?, statements))??)
+            over.opener(wait_for(PostgresOpener::reach(url.server()?, statements))??)
         }
         (Driver::TokioPostgres, Style::Simple) => {
-            over.opener(wait_for(SimpleOpener::reach(server_only(url)?, statements))??)
+            over.opener(wait_for(SimpleOpener::reach(url.server()?, statements))??)
         }
         (Driver::MySqlAsync, Style::Plain) => {
-            over.opener(wait_for(MySqlOpener::reach(server_only(url)?, statements))??)
+            over.opener(wait_for(MySqlOpener::reach(url.server()?, statements))??)
         }
         (Driver::Sqlx, Style::Plain) => match url {
             DbUrl::Sqlite(url) => over.opener(wait_for(SqlxSqlite::reach(url, statements))??),

@@ -5,30 +5,30 @@
 
 mod booking;
 mod catalogue;
+mod closed;
 mod driven;
 mod generic;
 mod how;
-mod place;
 mod sampled;
 mod sharded;
 mod subjects;
 mod tpcc;
 mod transfer;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use contract::conformance::{Conformance, Disagreement};
 use drive::{LoadGenerator, Observer, Plan, Round, RunError, Stop, Trial};
 use measure::Monotonic;
-use model::{AnyTarget, DRIVER_PANICKED, RetryPolicy, Retrying, RetryingTarget};
+use model::{AnyTarget, DRIVER_PANICKED, RetryPolicy, Retrying, RetryingTarget, store_name};
 use sharded::Sharded;
 use sql::DbUrl;
 use std::pin::{Pin, pin};
 use workload::Benchmark;
 
+pub use closed::why_closed;
 pub use generic::{target as over_statements, target_in_form as over_statements_in_form};
 pub use how::{Driver, How, Style};
 pub use pair_transfer::ENDS_BETWEEN_PHASES;
-pub use place::{place, server_only, sqlite_only, why_closed};
 pub use sampled::{Arriving, Sampled, Sampler};
 pub use subjects::{COMBINATIONS, Combination};
 pub use workload_transfer::RELAY_BATCH;
@@ -68,10 +68,9 @@ pub trait Driven: Benchmark {
         size: &Self::Extent,
         clock: Monotonic,
     ) -> Result<AnyTarget<Self>> {
-        Ok(AnyTarget::new(Sharded {
-            stores: sharded::each(stores, |url| Self::open(how, url, clock))?,
-            size: size.clone(),
-        }))
+        let open = |(shard, url)| Self::open(how, url, clock).with_context(|| store_name(shard));
+        let stores = stores.iter().enumerate().map(open).collect::<Result<_>>()?;
+        Ok(AnyTarget::new(Sharded { stores, size: size.clone() }))
     }
 
     /// What does between stores that calls of a style leave to be done there ([`Style::is_relayed`]).

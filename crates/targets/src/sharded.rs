@@ -1,11 +1,8 @@
 //! Data over several stores: a session has one in each, and passes each call on to the store that the call is for.
 
-use anyhow::{Context, Result};
 use model::{
     AnySession, AnyTarget, CallWork, Fault, Home, OpenError, Session, Stack, StatementTimes, Target,
-    store_name,
 };
-use sql::DbUrl;
 use workload::Benchmark;
 
 /// Targets of the same subject on each store, in order; at least one.
@@ -33,12 +30,6 @@ impl<W: Benchmark> Target<W> for Sharded<W> {
     fn stack(&self) -> Stack {
         Stack::joined(&self.stores.iter().map(AnyTarget::stack).collect::<Vec<_>>())
     }
-}
-
-/// What is made of the address of each store, in order.
-pub(crate) fn each<T>(stores: &[DbUrl], open: impl Fn(&DbUrl) -> Result<T>) -> Result<Vec<T>> {
-    let named = |(shard, url)| open(url).with_context(|| store_name(shard));
-    stores.iter().enumerate().map(named).collect()
 }
 
 /// One session in each store.

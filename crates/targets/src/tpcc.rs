@@ -1,6 +1,6 @@
 //! TPC-C: besides the statements that every driver runs one at a time, what is written by hand for one engine.
 
-use crate::{Driver, How, Style, generic, server_only, wait_for};
+use crate::{Driver, How, Style, generic, wait_for};
 use anyhow::Result;
 use measure::Monotonic;
 use model::AnyTarget;
@@ -11,15 +11,15 @@ use workload_tpcc::{Tpcc, catalogue};
 pub(crate) fn open(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<Tpcc>> {
     Ok(match (how.driver, how.style) {
         (Driver::TokioPostgres, Style::Pipelined) => {
-            let reaching = pair_tpcc_postgres::PipelinedTarget::reach(server_only(url)?, clock);
+            let reaching = pair_tpcc_postgres::PipelinedTarget::reach(url.server()?, clock);
             AnyTarget::new(wait_for(reaching)??)
         }
         (Driver::TokioPostgres, Style::Procedure) => {
-            let reaching = pair_tpcc_postgres::ProcedureTarget::reach(server_only(url)?, clock);
+            let reaching = pair_tpcc_postgres::ProcedureTarget::reach(url.server()?, clock);
             AnyTarget::new(wait_for(reaching)??)
         }
         (Driver::MySqlAsync, Style::Procedure) => {
-            let reaching = pair_tpcc_mysql::ProcedureTarget::reach(server_only(url)?, clock);
+            let reaching = pair_tpcc_mysql::ProcedureTarget::reach(url.server()?, clock);
             AnyTarget::new(wait_for(reaching)??)
         }
         (Driver::Diesel, Style::Orm) => match url {

@@ -6,7 +6,6 @@ use deploy::database::parse_url;
 use deploy::{DATABASE, variable};
 use sql::{DbUrl, Dialect, ServerUrl, split_name};
 use std::path::Path;
-use targets::place;
 
 /// The most stores that may be asked for.
 pub(crate) const SHARDS_MAX: u32 = 64;
@@ -111,7 +110,7 @@ impl Stores {
                 bail!("the stores of one subject are on one engine; --db names {first} and {other}");
             }
             if let Some(twice) = found[..store].iter().position(|other| is_same(other, url)) {
-                bail!("shard-{twice} and shard-{store} are the same database, {}", place(url));
+                bail!("shard-{twice} and shard-{store} are the same database, {}", url.place());
             }
         }
         urls(dialect)
