@@ -126,3 +126,19 @@ impl From<&DbUrl> for DbUrl {
         url.clone()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_of_another_engine_is_refused_by_its_place() {
+        let [file, server] = ["sqlite:a.db", "postgres://me:secret@db.example/b"]
+            .map(|url| url.parse::<DbUrl>().expect("a database"));
+        assert!(file.sqlite().is_ok() && server.server().is_ok());
+        let refused = server.sqlite().expect_err("it is on a server").to_string();
+        assert_eq!(refused, "could not use database `b` at db.example:5432: it is not a SQLite database");
+        let refused = file.server().expect_err("it is a file").to_string();
+        assert_eq!(refused, "could not use a.db: it is a SQLite database, and no server's");
+    }
+}
