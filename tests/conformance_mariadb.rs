@@ -4,7 +4,7 @@
 use adapter_mysql_async::MySqlOpener;
 use measure::Monotonic;
 use model::Target;
-use pair_tpcc_mysql::ProcedureTarget;
+use pair_tpcc::mysql::ProcedureTarget;
 use rig::Engine;
 use sql::{Dialect, Isolation, ServerUrl};
 use stackmark_tests::bite;

@@ -4,7 +4,7 @@
 use adapter_tokio_postgres::PostgresOpener;
 use measure::Monotonic;
 use model::Target;
-use pair_tpcc_postgres::{PipelinedTarget, ProcedureTarget};
+use pair_tpcc::postgres::{PipelinedTarget, ProcedureTarget};
 use rig::Engine;
 use sql::{Dialect, Isolation, ServerUrl};
 use stackmark_tests::bite;

@@ -3,7 +3,7 @@
 use crate::e2e_workdir::{Workdir, kill};
 
 #[test]
-fn a_run_whose_data_nobody_looked_at_is_unverified_and_claims_nothing_of_the_servers_as_a_fact() {
+fn a_run_whose_data_no_one_looked_at_is_unverified_and_claims_nothing_of_the_servers_as_a_fact() {
     let workdir = Workdir::loaded_in_full();
     let (server, url) = workdir.serve();
     let line = format!("run tpcc/sqlite/axum+rusqlite --url {url} --warmup 0s --calls 200");

@@ -117,7 +117,7 @@ fn a_number_that_makes_no_sense_is_named_with_what_would_be_right() {
     );
     refused(&workdir, "run tpcc --arrivals constant", &["--rate <RATE>"]);
     refused(&workdir, "compare tpcc tpcc --max-loss 120%", &["5%"]);
-    refused(&workdir, "compare tpcc", &["2 subjects", "got only tpcc"]);
+    refused(&workdir, "compare tpcc", &["two subjects", "got: tpcc"]);
     refused(&workdir, "run tpcc --seed x", &["'x' for '--seed <SEED>'"]);
 }
 
@@ -133,7 +133,7 @@ fn a_database_that_cannot_be_run_on_says_why() {
     };
     make("other.db", &["item", "blog"]);
     make(
-        "kit.db",
+        "tables.db",
         &[
             "warehouse",
             "district",
@@ -166,14 +166,14 @@ fn a_database_that_cannot_be_run_on_says_why() {
     for user in &users[..3] {
         refused(
             &workdir,
-            &format!("{user} --db sqlite:kit.db"),
+            &format!("{user} --db sqlite:tables.db"),
             &["no record of a Stackmark load", "stackmark audit tpcc"],
         );
     }
     refused(
         &workdir,
-        "audit tpcc --db sqlite:kit.db",
-        &["kit.db is a SQLite database", "it has no warehouse"],
+        "audit tpcc --db sqlite:tables.db",
+        &["tables.db is a SQLite database", "it has no warehouse"],
     );
     let wanted = &[
         "bench.db has 1 warehouse, requested 2",

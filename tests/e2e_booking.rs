@@ -336,7 +336,7 @@ fn rates_before_and_after_the_last_ticket_are_not_averaged() {
     let line = "run booking --json --warmup 0s --duration 12s --rate 400 --arrivals constant --events 1";
     let document = run(&workdir, &format!("{line} --quantity 1 --stock 1100"));
     let trial = &document["trials"][0];
-    let turn = &trial["turn"];
+    let turn = &trial["decline_rise"];
     assert_eq!(turn["kind"], "book");
     // Of the slice in which the last ticket is sold a part is before it.
     assert!(turn["declined_after"].as_f64().is_some_and(|share| share > 0.85), "{turn}");

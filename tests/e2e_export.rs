@@ -10,7 +10,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// A desk with a loaded server of a workload, and its address.
+/// A working folder with a loaded server of a workload, and its address.
 fn served(workload: &str) -> (Workdir, Running, String) {
     let workdir = Workdir::empty();
     let loaded = workdir.run(&format!("load {workload} --db sqlite:bench.db"));

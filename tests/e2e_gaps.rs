@@ -44,7 +44,7 @@ fn a_generator_that_was_stopped_for_a_while_has_no_result_and_says_when() {
 }
 
 #[test]
-fn a_generator_that_nobody_stops_has_no_gap() {
+fn a_generator_that_no_one_stops_has_no_gap() {
     let workdir = Workdir::loaded();
     // Commits wait for no disk: one that stalls would leave so short a trial without a call.
     let line = "run tpcc --db sqlite:bench.db?synchronous=normal --duration 1s --warmup 100ms --clients 2";

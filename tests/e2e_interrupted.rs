@@ -193,7 +193,7 @@ fn ctrl_c_in_the_load_of_a_private_database_leaves_nothing() {
 }
 
 #[test]
-fn an_interrupted_load_is_recognised_and_can_be_started_anew() {
+fn an_interrupted_load_is_recognised_and_can_be_started_again() {
     let workdir = Workdir::empty();
     for (signal, more) in [(Signal::INT, ""), (Signal::KILL, " --fresh")] {
         let load = workdir.start(&format!("load tpcc --scale 100 --db sqlite:bench.db{more}"));
@@ -244,7 +244,7 @@ fn killing_the_server_of_a_run_voids_the_run_and_loses_no_acknowledged_call() {
 }
 
 #[test]
-fn killing_a_server_of_somebody_else_voids_the_run_too() {
+fn killing_a_server_of_another_user_invalidates_the_run_too() {
     let workdir = Workdir::loaded();
     let (server, url) = workdir.serve();
     let line = format!("run tpcc --url {url} --db sqlite:bench.db --duration 10s --warmup 100ms --clients 4");

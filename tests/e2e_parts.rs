@@ -198,7 +198,7 @@ fn what_is_wrong_with_a_plan_or_a_part_is_said_before_anything_starts() {
     refused(&workdir, &line, &["this part has been made"]);
 }
 
-/// A command in the folder of a desk, which finds `stackmark` as that of a user would.
+/// A command in a working folder, which finds `stackmark` as that of a user would.
 fn in_path(workdir: &Workdir, script: &str, variables: &[(&str, &str)]) -> Running {
     let mut command = workdir.shell(script);
     let ours = stackmark_tests::repository::binary();

@@ -33,7 +33,7 @@ fn add(workdir: &Workdir, name: &str, more: &str, script: &str) {
     write(folder.join("start.sh"), script);
 }
 
-/// Puts the server in Python next to a desk's files; says so where there is no Python.
+/// Puts the server in Python next to a working folder's files; says so where there is no Python.
 fn with_python(workdir: &Workdir) -> bool {
     python_in(&workdir.path("servers/python"))
 }

@@ -19,7 +19,7 @@ pub(crate) fn has_python() -> bool {
     here
 }
 
-/// A desk with the small server in Python, as it is or changed.
+/// A working folder with the small server in Python, as it is or changed.
 pub(crate) fn workdir(broken: Option<&Broken>) -> Workdir {
     // What has been written is only seen not to be flushed where it is not in memory anyway.
     let needs_disk = broken.is_some_and(|broken| broken.rule == DURABILITY);
@@ -317,7 +317,7 @@ fn of_a_running_server_only_what_can_be_known_is_checked() {
 }
 
 #[test]
-fn a_server_that_loads_and_audits_its_own_data_needs_nobody_else_and_that_is_said() {
+fn a_server_that_loads_and_audits_its_own_data_needs_no_one_else_and_that_is_said() {
     if !has_python() {
         return;
     }

@@ -4,7 +4,7 @@ use stackmark_tests::edges::{Need, Unit, units, violations};
 use stackmark_tests::repository;
 
 #[test]
-fn nobody_knows_whom_they_must_not_know() {
+fn no_one_knows_whom_they_must_not_know() {
     let units = units(&repository::metadata());
     assert!(units.iter().any(|unit| unit.name == "model"), "the workspace was not found");
     let found = violations(&units);

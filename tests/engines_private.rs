@@ -17,7 +17,7 @@ fn run(workdir: &Workdir, line: &str) -> Ran {
     Running::start(command).end()
 }
 
-/// Not below the desk: the engine's user must be able to reach it, and a temporary folder is its owner's alone.
+/// Not below the working folder: the engine's user must be able to reach it, and a temporary folder is its owner's alone.
 fn rig_folder(workdir: &Workdir) -> PathBuf {
     let name = workdir.path("").file_name().unwrap().to_string_lossy().replace('.', "");
     engines_folder().join(format!("stackmark-test-{name}"))

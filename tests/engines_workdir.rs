@@ -1,4 +1,4 @@
-//! A desk next to engines that are started once for all tests of this program.
+//! A working folder next to engines that are started once for all tests of this program.
 
 use crate::e2e_workdir::{Ran, Running, Workdir, parse};
 use rig::Engine;

@@ -81,7 +81,7 @@ fn a_killed_run_takes_its_private_engine_with_it() {
 }
 
 #[test]
-fn nothing_of_ours_stays_on_somebodys_server() {
+fn nothing_is_left_on_a_users_server() {
     for engine in crate::ENGINES {
         let mut server = LockedServer::of(engine);
         let url = loaded(&mut server, "tpcb");

@@ -12,7 +12,7 @@ use stackmark_tests::fake;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A command of a desk of its own cannot run, says all of `words`, and leaves nothing.
+/// A command in a folder of its own cannot run, says all of `words`, and leaves nothing.
 #[track_caller]
 fn refused(line: &str, url: &ServerUrl, words: &[&str]) {
     let workdir = Workdir::empty();

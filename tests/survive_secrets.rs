@@ -113,7 +113,7 @@ fn contains(bytes: &[u8], secret: &str) -> bool {
     bytes.windows(secret.len()).any(|window| window == secret.as_bytes())
 }
 
-/// No file of a desk but those that the test itself has made, and nothing that was printed, has the password.
+/// No file of a working folder but those that the test itself has made, and nothing that was printed, has the password.
 #[track_caller]
 fn assert_unseen(workdir: &Workdir, ran: &Ran, password: &str) {
     assert!(!ran.out.contains(password) && !ran.err.contains(password), "{ran:?}");

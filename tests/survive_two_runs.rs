@@ -48,7 +48,7 @@ fn a_second_run_on_a_database_is_refused_until_the_first_has_ended() {
 }
 
 #[test]
-fn somebody_else_who_writes_into_the_database_is_named_beside_the_audits_that_fail() {
+fn another_program_that_writes_into_the_database_is_named_beside_the_audits_that_fail() {
     for engine in crate::ENGINES {
         let mut server = LockedServer::of(engine);
         let url = loaded(&mut server, "tpcb");

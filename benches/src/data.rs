@@ -95,8 +95,8 @@ pub fn load_file(url: &SqliteUrl, warehouses: u32) -> Loaded {
         dataset: Arc::new(Data::new(size, LOAD_SEED)),
         schema: workload_tpcc::schema(Dialect::Sqlite).expect("kept valid by a test"),
         record: LoadRecord {
-            kit: "stackmark".into(),
-            kit_version: env!("CARGO_PKG_VERSION").into(),
+            tool: "stackmark".into(),
+            tool_version: env!("CARGO_PKG_VERSION").into(),
             workload: "tpcc".into(),
             scale: u64::from(warehouses),
             size: serde_json::to_string(&size).expect("plain numbers become JSON"),

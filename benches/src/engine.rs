@@ -58,8 +58,8 @@ fn plan(workload: &str, scale: u32, size: String, schema: Catalogue, dataset: Ar
         dataset,
         schema,
         record: LoadRecord {
-            kit: "stackmark".into(),
-            kit_version: env!("CARGO_PKG_VERSION").into(),
+            tool: "stackmark".into(),
+            tool_version: env!("CARGO_PKG_VERSION").into(),
             workload: workload.into(),
             scale: u64::from(scale),
             size,

@@ -17,7 +17,7 @@ const fn bad(what: &'static str, change: Change, caught_by: &'static [&'static s
     BadInputs { what, change, caught_by }
 }
 
-/// What kits get wrong, and what else the input audit must notice.
+/// What other tools get wrong, and what else the input audit must notice.
 pub const INPUTS: &[BadInputs] = &[
     bad(
         "no remote work",

@@ -448,6 +448,21 @@ pub const SERVERS: &[Broken] = &[
         "rows of history have the dates of the run",
     ),
     broken(
+        "a call is stored 30 ms after its answer",
+        TPCB,
+        (
+            "    def tpcb(self, request, work):\n",
+            "    def tpcb(self, request, work):\n        import threading\n        from server import Work\n        \
+             aid, _, _, delta = self.read(request.json())\n        \
+             threading.Timer(0.03, self.stored, (request, Work())).start()\n        \
+             with self.store.reading(work) as run:\n            \
+             [[balance]] = run(\"select abalance from pgbench_accounts where aid = ?\", aid)\n        \
+             return 200, {\"abalance\": balance + delta}\n\n    def stored(self, request, work):\n",
+        ),
+        DURABILITY,
+        "on the disk when it is answered",
+    ),
+    broken(
         "rows have no time",
         TPCB,
         ("(?, ?, ?, ?, unixepoch())", "(?, ?, ?, ?, null)"),

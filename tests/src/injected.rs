@@ -5,7 +5,7 @@ use crate::bite;
 use crate::calls::{drive, runtime};
 use crate::faulty::spelled;
 use crate::loaded_db::{DrivenDb, Edit, LoadedDb, LoadedDbTarget, RowChange};
-use crate::routes::{PATIENT, Route, vouched};
+use crate::routes::{PATIENT, Route, validated};
 use crate::served::Served;
 use crate::tamper::Tampering;
 use crate::test_engines::TestEngine;
@@ -201,7 +201,7 @@ pub fn the_mix_is_sound_on_both_routes<B: TestEngine, W: Injected>() {
                 drive(serve(target, W::SIZE, SESSIONS).target(), SESSIONS, W::MIX_CALLS, inputs, ledger)
             }
         };
-        vouched(&trial);
+        validated(&trial);
         let failed = loaded_db.failed(&before, &W::claims(&trial.ledger, true));
         assert_eq!(failed, BTreeSet::new(), "{route:?}");
     }

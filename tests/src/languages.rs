@@ -144,7 +144,7 @@ impl ByHand {
         command.args(&manifest.start[1..]).current_dir(&place);
         command.envs([
             ("STACKMARK_WORKLOAD", offer.workload.clone()),
-            ("STACKMARK_HOW", offer.how.clone()),
+            ("STACKMARK_ADAPTER", offer.how.clone()),
             ("STACKMARK_POOL", pool.to_string()),
             ("STACKMARK_THREADS", "2".into()),
             ("STACKMARK_LISTEN", "127.0.0.1:0".into()),

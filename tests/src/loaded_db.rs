@@ -1,4 +1,4 @@
-//! A freshly loaded database of any workload, on any engine, and what vouches for it.
+//! A freshly loaded database of any workload, on any engine, and its validation.
 
 use crate::bite;
 use crate::faulty::spelled;
@@ -49,7 +49,7 @@ impl<W: Benchmark> LoadedDb<W> {
             }
             None => {
                 let folder = tempfile::tempdir().expect("a test needs a folder");
-                let url = SqliteUrl::file(folder.path().join("housed.db"));
+                let url = SqliteUrl::file(folder.path().join("loaded.db"));
                 store(&url)
                     .load(load(), &mut |_| {}, &AtomicBool::new(false))
                     .expect("a test needs its data");

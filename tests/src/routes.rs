@@ -97,7 +97,7 @@ pub fn the_mix_is_sound<T: Target<Tpcc>>(store: &Store, route: Route, target: T)
             drive_tpcc(store, served.target(), SESSIONS, MIX_CALLS, 3)
         }
     };
-    vouched(&trial);
+    validated(&trial);
     let found = store.find(&before, &Claims::of(&trial.ledger, true));
     assert_eq!(found.failed(), BTreeSet::new(), "{found:#?}");
     store.assert_sound();
@@ -105,7 +105,7 @@ pub fn the_mix_is_sound<T: Target<Tpcc>>(store: &Store, route: Route, target: T)
 }
 
 /// A trial that ended well, with nothing in doubt and no conflict left.
-pub(crate) fn vouched<W: Workload>(trial: &Trial<W>) {
+pub(crate) fn validated<W: Workload>(trial: &Trial<W>) {
     assert_eq!(trial.failure, None);
     let call_counts: Vec<_> = trial.totals.kinds.iter().map(|kind| kind.call_counts).collect();
     assert!(

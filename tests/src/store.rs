@@ -1,4 +1,4 @@
-//! TPC-C databases for tests, and what vouches for them: the audits and the ledger, asked as the command line asks.
+//! TPC-C databases for tests, and their validation: the audits and the ledger, asked as the command line asks.
 
 use crate::fixture_db::{FixtureDb, asked, audited, rows};
 use adapter_rusqlite::{GroupedOpener, SqliteOpener};
@@ -294,8 +294,8 @@ pub(crate) fn plan(dataset: Arc<dyn Dataset>, schema: Catalogue, workload: &str,
         dataset,
         schema,
         record: LoadRecord {
-            kit: "stackmark".into(),
-            kit_version: env!("CARGO_PKG_VERSION").into(),
+            tool: "stackmark".into(),
+            tool_version: env!("CARGO_PKG_VERSION").into(),
             workload: workload.into(),
             scale,
             size: String::new(),

@@ -133,8 +133,8 @@ fn load_bank(url: &SqliteUrl, size: workload_tpcb::Cardinality) {
         dataset: Arc::new(workload_tpcb::Data::new(size)),
         schema: workload_tpcb::schema(Dialect::Sqlite).expect("kept valid by a test"),
         record: LoadRecord {
-            kit: "stackmark".into(),
-            kit_version: env!("CARGO_PKG_VERSION").into(),
+            tool: "stackmark".into(),
+            tool_version: env!("CARGO_PKG_VERSION").into(),
             workload: "tpcb".into(),
             scale: u64::from(size.branches),
             size: String::new(),

@@ -167,7 +167,7 @@ fn theirs(at: &At, other: &Other) -> Result<(), String> {
         let mut command = Command::new(folder.join(words[0]));
         command.args(&words[1..]).current_dir(&folder).envs([
             ("STACKMARK_WORKLOAD", FoodCatalogue::NAME),
-            ("STACKMARK_HOW", other.how),
+            ("STACKMARK_ADAPTER", other.how),
             ("STACKMARK_DB", &at.url.to_string()),
             ("STACKMARK_DB_PASSWORD", &at.password),
             ("STACKMARK_POOL", &CONNECTIONS.to_string()),

@@ -1,4 +1,4 @@
-//! New-Order and Payment of TPC-C, one kind at a time, one statement a round trip, through us and through pgbench with a
+//! New-Order and Payment of TPC-C, one kind at a time, one statement per round trip, through us and through pgbench with a
 //! script of the very same statements: eight clients, one thread for them, generator and server on the same two cores,
 //! trials in turn.
 

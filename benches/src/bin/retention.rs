@@ -29,7 +29,7 @@ const PAIRS: [Pair; 2] = [
         kept_min: None,
     },
     Pair {
-        title: "PostgreSQL, one statement a round trip, 10 warehouses",
+        title: "PostgreSQL, one statement per round trip, 10 warehouses",
         direct: "tpcc/postgres/tokio-postgres",
         http: "tpcc/postgres/axum+tokio-postgres",
         plan: ["--scale", "10", "--warmup", "5s", "--duration", "10s"],

@@ -47,6 +47,11 @@ pub struct About {
 }
 
 impl About {
+    /// Whether one process says both: all is the same but for what changes while it serves.
+    pub fn is_of(&self, earlier: &About) -> bool {
+        About { unfinished: earlier.unfinished, ..self.clone() } == *earlier
+    }
+
     /// Refuses more connections than the server takes, where it says how many that are.
     pub fn admits(&self, connections: u32) -> Result<(), String> {
         match self.limits.get("connections_max") {
@@ -137,6 +142,18 @@ async fn get(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_that_still_completes_calls_is_the_same() {
+        let body = r#"{"name":"x","version":"1","contract":"tpcb/1","workload":"tpcb","scale":1,"pool":4,"pid":7,
+            "stack":STACK,"unfinished":0}"#;
+        let stack = serde_json::to_string(&Stack::default()).unwrap();
+        let idle: About = serde_json::from_str(&body.replace("STACK", &stack)).unwrap();
+        let busy = About { unfinished: Some(3), ..idle.clone() };
+        assert!(busy.is_of(&idle) && idle.is_of(&busy));
+        let restarted = About { pid: Some(8), ..idle.clone() };
+        assert!(!restarted.is_of(&idle));
+    }
 
     #[test]
     fn a_server_that_hangs_is_not_waited_for() {

@@ -74,7 +74,7 @@ impl Fixture {
 }
 
 #[test]
-fn nobody_is_told_before_the_commit_that_all_share() {
+fn no_one_is_told_before_the_commit_that_all_share() {
     for journal in ["wal", "truncate"] {
         let bed = Fixture::new(&format!("journal={journal}"));
         let (first, second) = bed.joined(|mut other, listed| {
@@ -139,7 +139,7 @@ fn a_single_session_commits_by_itself() {
 }
 
 #[test]
-fn a_commit_that_fails_is_acknowledged_to_nobody() {
+fn a_commit_that_fails_is_acknowledged_to_no_one() {
     let bed = Fixture::new("journal=truncate&busy_ms=0");
     let reader = Connection::open(&bed.url.path).unwrap();
     let (first, (second, reader)) = bed.joined(move |mut other, _| {

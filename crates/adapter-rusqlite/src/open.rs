@@ -226,7 +226,7 @@ mod tests {
     /// The first connection to a file that has a log makes that again, and keeps the others out for a moment: more than one
     /// round in fifty failed when nothing put them in order.
     #[test]
-    fn sessions_that_open_at_once_keep_nobody_out() {
+    fn sessions_that_open_at_once_keep_no_one_out() {
         let folder = tempfile::tempdir().unwrap();
         for journal in ["wal", "truncate"] {
             let path = folder.path().join(format!("{journal}.db"));

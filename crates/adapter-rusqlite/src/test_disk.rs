@@ -63,7 +63,7 @@ unsafe extern "C" fn open(
     flags: c_int,
     flags_now: *mut c_int,
 ) -> c_int {
-    let base = BASE.get().expect("known before ours is").0;
+    let base = BASE.get().expect("set before this VFS is registered").0;
     // SAFETY: arguments as SQLite gave them, to the VFS whose files ours are; its methods live as long as the process.
     unsafe {
         let code = (*base).xOpen.expect("every VFS opens files")(base, name, file, flags, flags_now);

@@ -3,7 +3,7 @@
 
 use bytes::{BufMut as _, BytesMut};
 use model::Cents;
-use sql::Param;
+use sql::{Param, numeric, rounded};
 use tokio_postgres::types::{IsNull, ToSql, Type};
 
 type BoxError = Box<dyn std::error::Error + Sync + Send>;
@@ -67,7 +67,7 @@ fn put_cents(value: i64, wanted: &Type, into: &mut BytesMut) -> Option<()> {
             into.put_f64(value as f64 / 100.0);
             Some(())
         }
-        // Other kits' columns of whole units take whole units.
+        // Other tools' columns of whole units take whole units.
         _ if value % 100 == 0 => put_int(value / 100, wanted, into),
         _ => None,
     }
@@ -148,38 +148,6 @@ pub(crate) fn text<'a>(found: &Type, raw: &'a [u8]) -> Option<&'a str> {
 
 fn float(raw: &[u8]) -> Option<f64> {
     Some(f64::from_be_bytes(raw.try_into().ok()?))
-}
-
-fn rounded(value: f64) -> Option<i64> {
-    // Beyond 2^53 a float is not a count of cents any more.
-    let value = value.round();
-    (value.abs() < 9e15).then_some(value as i64)
-}
-
-/// Decodes a decimal exactly; none where it is not a number, too large, or has more digits than asked for.
-fn numeric(raw: &[u8], digits: u32) -> Option<i64> {
-    let (head, body) = raw.split_at_checked(8)?;
-    let word = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
-    let negative = match word(4) {
-        0 => false,
-        0x4000 => true,
-        _ => return None,
-    };
-    // The power of ten that the lowest unit of the current digit stands for, as seen from the last digit asked for.
-    let mut power = i32::from(word(2).cast_signed()) * 4 + i32::try_from(digits).ok()?;
-    let mut sum = 0_i64;
-    for digit in body.chunks_exact(2) {
-        let digit = i64::from(u16::from_be_bytes([digit[0], digit[1]]));
-        let part = if power >= 0 {
-            digit.checked_mul(10_i64.checked_pow(power.unsigned_abs())?)?
-        } else {
-            let unit = 10_i64.checked_pow(power.unsigned_abs()).filter(|unit| digit % unit == 0);
-            if digit == 0 { 0 } else { digit / unit? }
-        };
-        sum = sum.checked_add(part)?;
-        power -= 4;
-    }
-    Some(if negative { -sum } else { sum })
 }
 
 #[cfg(test)]

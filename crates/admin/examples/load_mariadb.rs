@@ -28,8 +28,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         dataset: Arc::new(Data::new(size, seed)),
         schema: workload_tpcc::schema(sql::Dialect::MySql)?,
         record: LoadRecord {
-            kit: "stackmark".into(),
-            kit_version: env!("CARGO_PKG_VERSION").into(),
+            tool: "stackmark".into(),
+            tool_version: env!("CARGO_PKG_VERSION").into(),
             workload: "tpcc".into(),
             scale: u64::from(warehouses),
             size: serde_json::to_string(&size)?,

@@ -32,7 +32,7 @@ pub(crate) struct Queries {
     pub(crate) references: &'static str,
     /// Bytes on disk, the log aside.
     pub(crate) bytes: &'static str,
-    /// Limits on sessions: a name, the most, and how many are open. A row a limit.
+    /// Limits on sessions: a name, the most, and how many are open. One row per limit.
     pub(crate) sessions: &'static str,
     /// Settings that are the same for all sessions, as adapters list them: a name and a value.
     pub(crate) settings: &'static str,

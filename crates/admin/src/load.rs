@@ -40,7 +40,7 @@ pub struct LoadPlan {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadProgress {
     /// What is being done.
-    pub phase: Phase,
+    pub phase: LoadPhase,
     /// Rows done in this phase.
     pub rows_done: u64,
     /// Rows in all, as far as the data set knows beforehand.
@@ -53,7 +53,7 @@ pub struct LoadProgress {
 
 /// What a load is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
+pub enum LoadPhase {
     /// Making and storing rows.
     Rows,
     /// Building indexes, and waiting for the disk.
@@ -64,17 +64,18 @@ pub enum Phase {
     Flush,
 }
 
-impl Phase {
-    pub(crate) const ALL: [Phase; 4] = [Phase::Rows, Phase::Indexes, Phase::Verify, Phase::Flush];
+impl LoadPhase {
+    pub(crate) const ALL: [LoadPhase; 4] =
+        [LoadPhase::Rows, LoadPhase::Indexes, LoadPhase::Verify, LoadPhase::Flush];
 
     /// The word for a progress line.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
-            Phase::Rows => "rows",
-            Phase::Indexes => "indexes",
-            Phase::Flush => "flush",
-            Phase::Verify => "verify",
+            LoadPhase::Rows => "rows",
+            LoadPhase::Indexes => "indexes",
+            LoadPhase::Flush => "flush",
+            LoadPhase::Verify => "verify",
         }
     }
 }
@@ -292,7 +293,7 @@ impl Load<'_> {
         let indexed = conns[0].prepare(&making).when("make tables in")?;
         let sums = self.store_rows(&mut conns).when("write")?;
         lap(&mut times.rows);
-        signals.enter(Phase::Indexes);
+        signals.enter(LoadPhase::Indexes);
         self.build_indexes(&mut conns, indexed).when("index")?;
         self.crew.leave(conns);
         lap(&mut times.indexes);
@@ -300,7 +301,7 @@ impl Load<'_> {
         claim.flush().when("flush")?;
         lap(&mut times.flush);
 
-        signals.enter(Phase::Verify);
+        signals.enter(LoadPhase::Verify);
         let mut conns = self.connect(claim, readers, true)?;
         let read = self.read_back(&mut conns).when("read back")?;
         self.crew.leave(conns);
@@ -313,7 +314,7 @@ impl Load<'_> {
         }
         lap(&mut times.verify);
 
-        signals.enter(Phase::Flush);
+        signals.enter(LoadPhase::Flush);
         if signals.stopped() {
             return Err(LoadFailure::Told(self.stopped()));
         }

@@ -2,7 +2,7 @@
 
 use crate::engine::{Canceller, Conn, cancel};
 use crate::error::{Cause, CauseKind, Error};
-use crate::{LoadProgress, Phase};
+use crate::{LoadPhase, LoadProgress};
 use model::Nanos;
 use model::rows::{Dataset, RowSink};
 use sql::Catalogue;
@@ -21,7 +21,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    pub(crate) fn enter(&self, phase: Phase) {
+    pub(crate) fn enter(&self, phase: LoadPhase) {
         self.rows.store(0, Ordering::Relaxed);
         self.phase.store(phase as u8, Ordering::Relaxed);
     }
@@ -200,7 +200,7 @@ pub fn ensure_room(dataset: &dyn Dataset, place: &str, folder: &Path, overhead: 
     }
 }
 
-/// How far a load is. `shares` are those of the phases in its time, in the order of [`Phase::ALL`].
+/// How far a load is. `shares` are those of the phases in its time, in the order of [`LoadPhase::ALL`].
 pub(crate) fn progress(
     signals: &Signals,
     expected: &[Expected],
@@ -214,7 +214,7 @@ pub(crate) fn progress(
     let share = (before + shares[phase] * work_done(expected, rows_done)).min(1.0);
     let seconds_left = (share > 0.01).then(|| elapsed.as_secs_f64() * (1.0 - share) / share);
     let (rows_done, rows_all) = (rows_done as u64, rows_all as u64);
-    LoadProgress { phase: Phase::ALL[phase], rows_done, rows_all, share, seconds_left }
+    LoadProgress { phase: LoadPhase::ALL[phase], rows_done, rows_all, share, seconds_left }
 }
 
 /// The part of the work that the first `rows` rows are, 0 to 1: large tables come first, and rows of wide ones take longer.

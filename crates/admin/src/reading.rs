@@ -6,28 +6,28 @@ use sql::{DbUrl, Value};
 use std::fmt;
 
 /// A connection that is opened early, so that a moment can be held at once.
-pub struct Reading {
+pub struct SnapshotReader {
     url: DbUrl,
     store: Store,
     conn: Box<dyn Conn>,
 }
 
-impl fmt::Debug for Reading {
+impl fmt::Debug for SnapshotReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reading").finish_non_exhaustive()
+        f.debug_struct("SnapshotReader").finish_non_exhaustive()
     }
 }
 
-impl Reading {
+impl SnapshotReader {
     /// Opens a connection to the store at an address; it cannot write.
     ///
     /// # Errors
     /// No connection can be opened.
-    pub fn open(url: &DbUrl) -> Result<Reading, Error> {
+    pub fn open(url: &DbUrl) -> Result<SnapshotReader, Error> {
         let store = store(url);
         let mut conn = store.0.reader().map_err(|source| store.0.unread(source))?;
         conn.is_of_run();
-        Ok(Reading { url: url.clone(), store, conn })
+        Ok(SnapshotReader { url: url.clone(), store, conn })
     }
 
     /// The address of the store.
@@ -47,7 +47,7 @@ impl Reading {
     /// All rows of one query, as of the moment that is held.
     ///
     /// # Errors
-    /// As those of [`Reading::hold`].
+    /// As those of [`SnapshotReader::hold`].
     pub fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Value>>, Error> {
         self.conn.rows(sql, &[], usize::MAX).map_err(|source| self.store.0.unread(source))
     }

@@ -9,10 +9,10 @@ use sql::Value;
 /// What was asked for: two loads of the same record give the same rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadRecord {
-    /// The kit that loads: `stackmark`.
-    pub kit: String,
+    /// The tool that loads: `stackmark`.
+    pub tool: String,
     /// Its version; not part of what makes two loads the same.
-    pub kit_version: String,
+    pub tool_version: String,
     pub workload: String,
     /// The scale as the user gives it: warehouses.
     pub scale: u64,
@@ -61,10 +61,10 @@ impl Contents {
 }
 
 impl LoadRecord {
-    /// Whether both stand for the same rows. Versions of the kit may differ.
+    /// Whether both stand for the same rows. Versions of the tool may differ.
     pub fn same_rows(&self, other: &LoadRecord) -> bool {
         let key = |record: &LoadRecord| {
-            (record.kit.clone(), record.workload.clone(), record.scale, record.size.clone(), record.seed)
+            (record.tool.clone(), record.workload.clone(), record.scale, record.size.clone(), record.seed)
         };
         key(self) == key(other)
     }
@@ -77,7 +77,7 @@ impl std::fmt::Display for LoadRecord {
     }
 }
 
-/// The name of the table. A database that has it, and says `complete` in it, was loaded whole by this kit.
+/// The name of the table. A database that has it, and says `complete` in it, was loaded whole by Stackmark.
 pub(crate) const TABLE: &str = "stackmark_load";
 const STATE: &str = "state";
 const LOADING: &str = "loading";

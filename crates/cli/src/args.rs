@@ -84,11 +84,11 @@ pub(crate) enum Command {
     Experiment(Experiment),
     /// Resume an experiment, a comparison, a sweep or a search that was interrupted or killed.
     Resume(Resume),
-    /// Measure one subject at increasing load: the curve, its knee, who is saturated at each point.
+    /// Measure one subject at increasing load: the curve, its knee, saturated resources at each point.
     Sweep(Sweep),
     /// Search the highest open-loop rate that keeps a service level.
     FindMax(FindMax),
-    /// Kill, pause and cut off what a subject stands on while calls are made, and check that nothing was lost or done twice.
+    /// Kill, pause and disconnect the processes of a subject under load, and check that nothing was lost or done twice.
     Drill(Drill),
     /// Serve a workload over HTTP until interrupted.
     Serve(Serve),
@@ -98,9 +98,9 @@ pub(crate) enum Command {
     Consume(Consume),
     /// Check the stored data of an existing database.
     Audit(Audit),
-    /// Check that a server keeps a workload's contract and answers rightly, rule by rule.
+    /// Verify that a server implements a workload's API correctly, one rule at a time.
     Verify(Verify),
-    /// Write the calls of a workload down for another load generator.
+    /// Export the calls of a workload for another load generator.
     Export(Export),
     /// Render stored results again.
     Report(Report),
@@ -397,7 +397,7 @@ pub(crate) struct Serve {
     #[arg(long)]
     pub(crate) engine: Option<String>,
     /// Driver and style behind HTTP, for example `tokio-postgres/pipelined` [default: the first that `list` has].
-    #[arg(long, env = "STACKMARK_HOW")]
+    #[arg(long, env = "STACKMARK_ADAPTER")]
     pub(crate) adapter: Option<String>,
     /// Loaded database; for data split over several stores, one for each as in `run`. Environment variables
     /// of the other stores: `STACKMARK_DB_1`, `STACKMARK_DB_2` and so on.
@@ -503,7 +503,7 @@ pub(crate) struct RigDown {
 
 #[derive(Debug, Args)]
 pub(crate) struct Man {
-    /// Command whose page is printed, such as `run`; without it the page of the program.
+    /// Command whose man page to print, such as `run` [default: the program's page].
     pub(crate) command: Option<String>,
 }
 
@@ -528,15 +528,14 @@ pub(crate) enum DeliveryArg {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Text,
-    #[value(alias = "markdown")]
     Md,
     Html,
     Json,
-    /// A row a trial and kind of call.
+    /// One row per trial and kind of call.
     Csv,
-    /// A row a slice and kind of call.
+    /// One row per slice and kind of call.
     CsvSlices,
-    /// A row a metric and variant of an experiment, with its effect and verdict.
+    /// One row per metric and variant of an experiment, with its effect and verdict.
     CsvVerdicts,
     /// Checks, rules and verdicts as test cases, for CI.
     Junit,

@@ -40,14 +40,15 @@ fn unless_later(check: &mut LedgerCheck) {
 pub(crate) fn audit<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<CommandOutcome> {
     let urls = Stores::of(&args.db, None)?.urls(None)?;
     let claims = args.run.as_deref().map(read_claims::<W::Evidence, W::Claims>).transpose()?;
-    let kits = urls.iter().enumerate();
-    let kits = kits.map(|(store, url)| look::<W>(url, &urls).map_err(|error| at(error, store, urls.len())));
-    let kits: Vec<ForeignDatabase<W::Extent>> = kits.collect::<Result<_>>()?;
-    let sizes: Vec<W::Extent> = kits.iter().map(|kit| kit.size.clone()).collect();
+    let databases = urls.iter().enumerate();
+    let databases =
+        databases.map(|(store, url)| look::<W>(url, &urls).map_err(|error| at(error, store, urls.len())));
+    let databases: Vec<ForeignDatabase<W::Extent>> = databases.collect::<Result<_>>()?;
+    let sizes: Vec<W::Extent> = databases.iter().map(|database| database.size.clone()).collect();
     let size = workload::whole::<W>(&sizes)?;
     let interrupt = Interrupt::listen()?;
     // No one can say how many runs, with which seeds, these databases have seen.
-    let past = Past { ours: kits.iter().all(|kit| kit.ours), fresh: false, run: None };
+    let past = Past { ours: databases.iter().all(|database| database.ours), fresh: false, run: None };
     let asking = Asking { past, when: AuditWhen::AfterRun, threads: args.threads };
     let before = claims.as_ref().map(|run| &run.before);
     let parts: Vec<_> = urls.iter().zip(&sizes).collect();
@@ -69,7 +70,7 @@ pub(crate) fn audit<W: Driven>(args: &args::Audit, ui: &Ui) -> Result<CommandOut
         None => Vec::new(),
     };
     let places: Vec<String> = urls.iter().map(DbUrl::place).collect();
-    let Some(first) = kits.into_iter().next() else { bail!("no database is named\nhint: --db URL") };
+    let Some(first) = databases.into_iter().next() else { bail!("no database is named\nhint: --db URL") };
     let audited = Audited {
         database: places.join(" and "),
         loaded_by: first.name,
@@ -108,7 +109,7 @@ fn look<W: Driven>(url: &DbUrl, all: &[DbUrl]) -> Result<ForeignDatabase<W::Exte
         Found::Complete(contents) => {
             let size = serde_json::from_str(&contents.record.size)
                 .with_context(|| format!("{at}: the record of the load is of another version"))?;
-            let name = format!("stackmark {}", contents.record.kit_version);
+            let name = format!("stackmark {}", contents.record.tool_version);
             Ok(ForeignDatabase { name, ours: true, size, notes: Vec::new() })
         }
         Found::Foreign { what, tables } => {

@@ -2,12 +2,12 @@
 
 use crate::against::{self, StoredBase};
 use crate::args::{self, Command};
-use crate::experiment::file;
+use crate::experiment;
 use crate::outcome::{CommandOutcome, RunTerms};
 use crate::ui::Ui;
 use crate::verify::Verified;
 use crate::workloads::{self, WorkloadRow};
-use crate::{audit, compare, drill, export, find_max, load, parts, relay, resume, run, serve, sweep, verify};
+use crate::{audit, compare, drill, export, load, parts, relay, resume, run, serve, sweep, verify};
 use anyhow::{Result, bail};
 use deploy::{Route, SourceSubjects, Subject, subjects};
 use schedule::Interleaved;
@@ -54,7 +54,7 @@ pub(crate) fn execute<W: Driven>(work: Task<'_>, ui: &Ui) -> Result<CommandOutco
             ui.finish(trial::begin::<W, _>(schedule, &args.out.out, ui)?, RunTerms::default())
         }
         Task::FindMax(subject, args) => {
-            let schedule = find_max::asked::<W>(subject, args, ui)?;
+            let schedule = sweep::search::<W>(subject, args, ui)?;
             ui.finish(trial::begin::<W, _>(schedule, &args.out.out, ui)?, RunTerms::default())
         }
         Task::Drill(subject, args) => drill::drill::<W>(subject, args, ui),
@@ -80,8 +80,8 @@ pub(crate) fn find(command: &Command) -> Result<Vec<(&'static WorkloadRow, Task<
 }
 
 fn experiment<'a>(file: &'a str, args: &'a args::Experiment) -> Result<(&'static WorkloadRow, Task<'a>)> {
-    let resolve = |file: file::Read<'_>| (workloads::of(file.workload)?.read)(file);
-    let experiment = compare::adjusted(file::find(file, &resolve)?, args)?;
+    let resolve = |file: experiment::ExperimentFile<'_>| (workloads::of(file.workload)?.read)(file);
+    let experiment = compare::adjusted(experiment::find(file, &resolve)?, args)?;
     let workload = workloads::of(&experiment.workload)?;
     let schedule = (workload.schedule)(experiment)?;
     Ok((workload, Task::Experiment(Box::new(schedule), args, file)))
@@ -177,7 +177,7 @@ fn sides_of(args: &args::Compare) -> Result<(&'static Subject, &'static Subject)
         }
         (_, true) => bail!("--confirm-bottleneck takes one subject"),
         _ => bail!(
-            "compare takes 2 subjects, 2 stored results, or one subject with --setting or --engine-bin; got only {}\nhint: `stackmark run` measures one subject by \
+            "compare requires two subjects, two stored results, or one subject with --setting or --engine-bin (got: {})\nhint: `stackmark run` measures one subject by \
              itself, `compare --confirm-bottleneck` one with a factor of it changed",
             args.sides.join(" ")
         ),

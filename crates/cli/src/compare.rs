@@ -104,7 +104,7 @@ pub(crate) fn compare<W: Driven>(
     };
     let mut sides =
         Sides { a, b, scale, data, plan, through_checkpoints, server, engine, choice, broker: None };
-    sides.can_be_as_wished()?;
+    sides.check_options()?;
     for side in [a, b] {
         sides.broker = sides.broker.or(broker_for(side, &sides.server, &sides.engine, &sides.data.stores)?);
     }
@@ -240,7 +240,7 @@ struct Sides<W: Driven> {
 
 impl<W: Driven> Sides<W> {
     /// Fails where something was asked for that neither side could have.
-    fn can_be_as_wished(&self) -> Result<()> {
+    fn check_options(&self) -> Result<()> {
         let specs = [self.spec(self.a), self.spec(self.b)];
         for (spec, side) in specs.iter().zip([self.a, self.b]) {
             spec.suits::<W>(side.how)?;
@@ -342,6 +342,7 @@ impl<W: Driven> Sides<W> {
             notes: Vec::new(),
             suspicion: None,
             precision: None,
+            time: None,
         }
     }
 }
@@ -377,6 +378,7 @@ pub(crate) fn stored(a: &Path, b: &Path, args: &args::Compare, ui: &Ui) -> Resul
         a: label(&trial_a, &name_a),
         b: label(&trial_b, &name_b),
         metric: trial_a.headline.unit.clone(),
+        higher_is_better: true,
         key_differences: comparability.key.clone(),
         fingerprint_differences: comparability.fingerprint.clone(),
         blocks: vec![Block {

@@ -57,7 +57,7 @@ impl<W: Driven> Data<W> {
     pub(crate) fn spec(&self, dialect: Dialect, engine: &EngineArgs) -> Spec {
         let is_its = self.named.iter().all(|url| url.dialect() == dialect);
         let named = if is_its { &self.named[..] } else { &[] };
-        let spec = Spec::of_wishes(dialect, self.stores.shards, named, &engine.engine_options());
+        let spec = Spec::of_options(dialect, self.stores.shards, named, &engine.engine_options());
         Spec { chosen: self.chosen.clone(), ..spec }
     }
 }

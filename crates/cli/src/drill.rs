@@ -89,7 +89,7 @@ pub(crate) fn drill<W: Driven>(
     };
     let among = among(args, &parts)?;
     let mix = MixArgs { mix: args.mix.clone(), ..MixArgs::default() }.of::<W>()?;
-    let mut spec = Spec::of_wishes(subject.how.dialect, shards, &[], &args.engine.engine_options());
+    let mut spec = Spec::of_options(subject.how.dialect, shards, &[], &args.engine.engine_options());
     let attached = (subject.how.style == Style::Attached).then_some("journal=truncate");
     let cuts_power = among.iter().any(|(_, action)| *action == FaultAction::PowerCut);
     let is_embedded = subject.how.dialect == Dialect::Sqlite;

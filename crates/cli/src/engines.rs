@@ -45,12 +45,12 @@ pub(crate) fn rig(args: &args::Rig, ui: &Ui) -> Result<CommandOutcome> {
             if let Some(name) = &up.database {
                 kinds.iter().try_for_each(|kind| rig::can_have_database(kind.engine(), name))?;
             }
-            let standing = rig::up(&kinds, &options)?;
-            for engine in &standing {
+            let running = rig::up(&kinds, &options)?;
+            for engine in &running {
                 is_as_asked(engine, &options, up.nodes)?;
                 up.database.iter().try_for_each(|name| engine.create_database(name))?;
             }
-            show(&standing, up.database.as_deref(), ui)
+            show(&running, up.database.as_deref(), ui)
         }
         RigCommand::Status => show(&rig::status(&Options::default()), None, ui),
         RigCommand::Down(down) => {
@@ -94,7 +94,9 @@ fn nodes(kinds: &[EngineKind], asked: Option<u32>, settings: &[Setting]) -> Resu
         );
     }
     match (kinds.iter().find_map(|kind| kind.nodes()), asked) {
-        (None, Some(_)) => bail!("--nodes is for a cluster\nhint: `stackmark rig up galera --nodes 3`"),
+        (None, Some(_)) => {
+            bail!("--nodes requires a cluster engine\nhint: `stackmark rig up galera --nodes 3`")
+        }
         (None, None) => Ok(None),
         (Some(_), _) if kinds.len() > 1 => {
             bail!("a cluster is started by itself\nhint: name it alone, as in `stackmark rig up galera`")
@@ -129,20 +131,20 @@ fn is_as_asked(engine: &NamedEngine, asked: &Options, nodes: Option<u32>) -> Res
 }
 
 /// `database` is that of the addresses, where one was asked for.
-fn show(standing: &[NamedEngine], database: Option<&str>, ui: &Ui) -> Result<CommandOutcome> {
-    let rows: Vec<EngineRow> = standing
+fn show(running: &[NamedEngine], database: Option<&str>, ui: &Ui) -> Result<CommandOutcome> {
+    let rows: Vec<EngineRow> = running
         .iter()
-        .map(|standing| EngineRow {
-            engine: standing.kind.name(),
-            url: match standing.kind.engine() {
-                Engine::Kafka => format!("kafka://stackmark@{}", standing.address().0),
-                _ => standing.url(database.unwrap_or("DATABASE")).to_string(),
+        .map(|engine| EngineRow {
+            engine: engine.kind.name(),
+            url: match engine.kind.engine() {
+                Engine::Kafka => format!("kafka://stackmark@{}", engine.address().0),
+                _ => engine.url(database.unwrap_or("DATABASE")).to_string(),
             },
-            version: standing.version.clone(),
-            alive: standing.alive,
-            pid: standing.pid,
-            password_file: standing.password_file().display().to_string(),
-            settings: standing.settings.clone(),
+            version: engine.version.clone(),
+            alive: engine.alive,
+            pid: engine.pid,
+            password_file: engine.password_file().display().to_string(),
+            settings: engine.settings.clone(),
         })
         .collect();
     if ui.json {

@@ -84,7 +84,7 @@ fn failures() -> impl Iterator<Item = &'static str> {
 
 /// The calls of a script.
 struct Drawn<W> {
-    /// One call a line.
+    /// One call per line.
     lines: String,
     /// How many there are of each kind.
     counts: Vec<u64>,

@@ -16,7 +16,6 @@ mod drill;
 mod engines;
 mod experiment;
 mod export;
-mod find_max;
 mod list;
 mod live;
 mod load;

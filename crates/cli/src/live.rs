@@ -79,12 +79,12 @@ impl Live {
 
     /// What goes on from now on, until the next slice of a trial or something else. Who knows how far it is says so through
     /// what is returned.
-    pub(crate) fn doing(&self, words: &str) -> Work {
+    pub(crate) fn doing(&self, words: &str) -> LongTask {
         let hub = self.hub.clone().filter(|hub| hub.wants().page);
         if let Some(hub) = &hub {
             hub.put_doing(Activity { words: words.to_owned(), ..Activity::default() });
         }
-        Work { hub, words: words.to_owned(), clock: Monotonic::start(), next: Cell::new(Nanos::ZERO) }
+        LongTask { hub, words: words.to_owned(), clock: Monotonic::start(), next: Cell::new(Nanos::ZERO) }
     }
 
     /// Which variant the next trial is of, and in which block, counted from 1.
@@ -126,14 +126,14 @@ impl Drop for Live {
 
 /// Long work, for those who look at the page.
 #[derive(Debug)]
-pub(crate) struct Work {
+pub(crate) struct LongTask {
     hub: Option<Arc<Hub>>,
     words: String,
     clock: Monotonic,
     next: Cell<Nanos>,
 }
 
-impl Work {
+impl LongTask {
     /// `share` from 0 to 1, and what there is to say.
     pub(crate) fn show(&self, share: f64, detail: &str) {
         let Some(hub) = &self.hub else { return };
@@ -157,31 +157,31 @@ pub(crate) struct TrialReporter {
 }
 
 impl trial::TrialReporter for TrialReporter {
-    fn slice(&mut self, sight: &SliceView<'_>) {
-        let rates = sight.rates();
+    fn slice(&mut self, view: &SliceView<'_>) {
+        let rates = view.rates();
         if let Some(lines) = &self.lines {
             let rate = terminal::thousands(rates.mean.unwrap_or(rates.now));
-            let of = match sight.plan.rounds {
-                Some(_) => sight.what,
-                None => sight.phase(),
+            let of = match view.plan.rounds {
+                Some(_) => view.what,
+                None => view.phase(),
             };
-            let words = format!("{of}, {rate} {}", sight.rate_unit);
+            let words = format!("{of}, {rate} {}", view.rate_unit);
             match self.of_several {
                 true => lines.note(&words),
-                false => lines.show(sight.share(), &format!("{words}, {} left", seconds(sight.left_s()))),
+                false => lines.show(view.share(), &format!("{words}, {} left", seconds(view.left_s()))),
             }
         }
         if self.view.is_none() && self.hub.is_none() {
             return;
         }
-        let snapshot = sight.snapshot(rates, &mut self.pulse);
+        let snapshot = view.snapshot(rates, &mut self.pulse);
         if let Some(view) = &self.view {
             let alone = !self.of_several;
             view.draw(&terminal::render(&snapshot, self.pulse.rates(), alone, view.width(), view.colour()));
         }
         if let Some(hub) = &self.hub {
-            let counted = hub.wants().metrics.then(|| sight.counted());
-            hub.put(snapshot, counted, &sight.usage);
+            let counted = hub.wants().metrics.then(|| view.counted());
+            hub.put(snapshot, counted, &view.usage);
         }
     }
 }

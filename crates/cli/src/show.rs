@@ -1,7 +1,7 @@
 //! Rendering: `report`, and the texts that come from the definition of the command line.
 
 use crate::args;
-use crate::experiment::file::BUILT_IN;
+use crate::experiment::BUILT_IN;
 use crate::outcome::CommandOutcome;
 use crate::ui::Ui;
 use anyhow::{Context, Result, bail};

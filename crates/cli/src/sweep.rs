@@ -1,4 +1,5 @@
-//! `stackmark sweep`: one subject at increasing load, in interleaved blocks, and the curve that comes of it.
+//! `stackmark sweep` and `find-max`: one subject at increasing load, in interleaved blocks: the curve that comes of it, and the highest rate
+//! of an open loop that keeps a service level.
 
 use crate::args::{self, ArrivalsArg};
 use crate::data::Data;
@@ -8,7 +9,7 @@ use crate::ui::Ui;
 use anyhow::{Result, bail};
 use deploy::{Route, Subject};
 use result::Axis;
-use schedule::{Spacing, Sweep, UnderLoad};
+use schedule::{Objective, Searching, Spacing, Sweep, UnderLoad};
 use targets::Driven;
 
 pub(crate) fn asked<W: Driven>(subject: &'static Subject, args: &args::Sweep, ui: &Ui) -> Result<Sweep> {
@@ -33,6 +34,18 @@ pub(crate) fn asked<W: Driven>(subject: &'static Subject, args: &args::Sweep, ui
         ui,
     )?;
     Ok(Sweep { base, axis, loads, blocks: args.blocks })
+}
+
+pub(crate) fn search<W: Driven>(
+    subject: &'static Subject,
+    args: &args::FindMax,
+    ui: &Ui,
+) -> Result<Searching> {
+    let kinds: Vec<&str> = W::KINDS.iter().map(|kind| kind.name).collect();
+    Objective::parse(&args.slo, &kinds)?;
+    let clients = (args.in_flight, args.in_flight);
+    let base = under_load::<W>(subject, &args.data, &args.load, &args.server, &args.engine, clients, ui)?;
+    Ok(Searching { base, slo: args.slo.clone(), resolution: args.resolution, confirm: args.confirm })
 }
 
 /// What is the same under every load: `in_flight` in an open loop, and `clients` at most. All that can be wrong is found here,

@@ -4,7 +4,7 @@ use crate::args::LiveArgs;
 use crate::live::{self, Live};
 use crate::outcome::{CommandOutcome, RunTerms};
 use anyhow::{Context, Result};
-use deploy::{Reporter, Work};
+use deploy::{LongTask, Reporter};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::Monotonic;
 use model::{Clock, Nanos};
@@ -199,7 +199,7 @@ impl Reporter for Ui {
         drop(self.live.doing(words));
     }
 
-    fn work(&self, words: &str) -> Box<dyn Work> {
+    fn work(&self, words: &str) -> Box<dyn LongTask> {
         Box::new(Working { bar: Some(self.progress(words)), page: self.live.doing(words) })
     }
 }
@@ -207,10 +207,10 @@ impl Reporter for Ui {
 /// Long work, in the terminal and on the page.
 struct Working {
     bar: Option<ProgressLine>,
-    page: live::Work,
+    page: live::LongTask,
 }
 
-impl Work for Working {
+impl LongTask for Working {
     fn show(&self, share: f64, text: &str) {
         if let Some(bar) = &self.bar {
             bar.show(share, text);

@@ -87,14 +87,14 @@ fn started<W: Driven>(
 ) -> Result<(Verification, Folder)> {
     workload::split_for::<W>(W::tiny_over(shards), shards, subject.how.style.name())?;
     let engine_options = EngineOptions { statement_statistics: named.is_empty(), ..EngineOptions::default() };
-    let spec = Spec::of_wishes(subject.how.dialect, shards, named, &engine_options);
+    let spec = Spec::of_options(subject.how.dialect, shards, named, &engine_options);
     spec.suits::<W>(subject.how)?;
     let (folder, _, _) = Folder::create(&args.out.out, &format!("verify-{}", subject.path))?;
     let sessions = subject.sessions(CLIENTS, schedule::pool(args.server.pool, CLIENTS));
     let settings = run::server_settings(&args.server, &EngineArgs::default(), CLIENTS);
     let verify = || {
         let deployment = Deployment::create(folder.path(), &spec, named, &engine_options, sessions, ui)?;
-        let stage = Stage {
+        let stage = ServerStarter {
             subject,
             deployment: &deployment,
             settings,
@@ -137,7 +137,7 @@ fn started<W: Driven>(
 }
 
 /// Where a server is started, as often as there is data to judge it on.
-struct Stage<'a> {
+struct ServerStarter<'a> {
     subject: &'static Subject,
     deployment: &'a Deployment,
     settings: ServerSettings,
@@ -150,7 +150,7 @@ struct Stage<'a> {
     stopped: RefCell<Option<Rule>>,
 }
 
-impl Stage<'_> {
+impl ServerStarter<'_> {
     /// Starts the server on data of its own, of that size, and has it judged.
     fn judged<W: Driven, T>(
         &self,
@@ -158,7 +158,7 @@ impl Stage<'_> {
         log: &str,
         judge: impl FnOnce(&Plan<'_, W>, &dyn Witness<W>) -> Result<T>,
     ) -> Result<T> {
-        let Stage { subject, deployment, args, ui, interrupt, .. } = *self;
+        let ServerStarter { subject, deployment, args, ui, interrupt, .. } = *self;
         let urls = deployment.empty("verify")?;
         let databases = load::<W>(&urls, size, ui, interrupt)?;
         let log = self.folder.path().join(log);
@@ -241,7 +241,9 @@ fn running<W: Driven>(
     interrupt: &Interrupt,
 ) -> Result<(Verification, Folder)> {
     if args.server.pool.is_some() || args.server.server_threads.is_some() {
-        bail!("--pool and --server-threads are for a server that is started here; {url} is running");
+        bail!(
+            "--pool and --server-threads apply only to servers that Stackmark starts; {url} is already running"
+        );
     }
     let remote = reach::<W>(url, None)?;
     let scale = u32::try_from(remote.about().scale).unwrap_or(u32::MAX);

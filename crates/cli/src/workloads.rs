@@ -1,7 +1,7 @@
 //! The workloads: one row each.
 
 use crate::commands::{Task, execute};
-use crate::experiment::file;
+use crate::experiment;
 use crate::outcome::CommandOutcome;
 use crate::ui::Ui;
 use anyhow::Result;
@@ -42,7 +42,7 @@ pub struct WorkloadRow {
     /// Runs a command about it.
     pub(crate) execute: fn(Task<'_>, &Ui) -> Result<CommandOutcome>,
     /// The experiment that a file asks for.
-    pub(crate) read: fn(file::Read<'_>) -> Result<Experiment>,
+    pub(crate) read: fn(experiment::ExperimentFile<'_>) -> Result<Experiment>,
     /// Its schedule.
     pub(crate) schedule: fn(Experiment) -> Result<Interleaved>,
 }
@@ -57,7 +57,7 @@ impl WorkloadRow {
             parameters: W::PARAMETERS,
             combinations,
             execute: execute::<W>,
-            read: file::resolve::<W>,
+            read: experiment::resolve::<W>,
             schedule: |experiment| Interleaved::of::<W>(experiment, RunKind::Experiment),
         }
     }

@@ -15,7 +15,7 @@ struct Meta<'a, S> {
     about: &'static str,
 }
 
-const ABOUT: &str = "One call a line, in the order in which they are made, by one client, on a database freshly loaded with \
+const ABOUT: &str = "One call per line, in the order in which they are made, by one client, on a database freshly loaded with \
     this size. `answer` is what a right server answers: the status, the headers that this answer has in addition to those of all, \
     and the body, equal field by field; of a problem document `type` and `status` decide, and words may differ.";
 

@@ -138,31 +138,31 @@ impl<W: Driven> Database<W> {
     ) -> Result<Database<W>> {
         let at = url.place();
         let load = load(W::scale_default(url.dialect(), CLIENTS).into(), false);
-        let kit = W::recognise(&LookAt(&url), tables, &load).with_context(|| format!("{at} is {what}"))?;
-        let found = W::scale(&kit.size);
+        let tool = W::recognise(&LookAt(&url), tables, &load).with_context(|| format!("{at} is {what}"))?;
+        let found = W::scale(&tool.size);
         if let Some(scale) = scale
             && u64::from(found) != scale
         {
             bail!("{at} has {}, requested {scale}\nhint: leave --scale out", amount::<W>(found.into()));
         }
         let record = LoadRecord {
-            kit: kit.name,
-            kit_version: String::new(),
+            tool: tool.name,
+            tool_version: String::new(),
             workload: W::NAME.into(),
             scale: u64::from(found),
-            size: serde_json::to_string(&kit.size)?,
+            size: serde_json::to_string(&tool.size)?,
             seed: LOAD_SEED,
         };
         let contents = Contents { record, schema: 0, tables: Vec::new(), loaded_at: 0 };
-        Ok(Database { url, size: kit.size, seed: LOAD_SEED, contents, tool_notes: kit.notes })
+        Ok(Database { url, size: tool.size, seed: LOAD_SEED, contents, tool_notes: tool.notes })
     }
 
     /// A database of which only the size is known.
     pub fn unseen(scale: u32) -> Database<W> {
         let size = W::standard(scale);
         let record = LoadRecord {
-            kit: "unknown".into(),
-            kit_version: String::new(),
+            tool: "unknown".into(),
+            tool_version: String::new(),
             workload: W::NAME.into(),
             scale: u64::from(scale),
             size: String::new(),
@@ -216,8 +216,8 @@ pub(crate) fn plan<W: Driven>(
         dataset: W::dataset(size, options.seed),
         schema: W::schema(url.dialect())?,
         record: LoadRecord {
-            kit: "stackmark".into(),
-            kit_version: env!("CARGO_PKG_VERSION").into(),
+            tool: "stackmark".into(),
+            tool_version: env!("CARGO_PKG_VERSION").into(),
             workload: W::NAME.into(),
             scale: W::scale(size).into(),
             size: serde_json::to_string(size)?,

@@ -28,7 +28,7 @@ impl<W: Driven> Databases<W> {
     /// that was `chosen`. Calls on them are as chosen.
     ///
     /// # Errors
-    /// One is not there, not whole, of another workload or kit, not as asked for, or not the part that belongs in its place.
+    /// One is not there, not whole, of another workload or tool, not as asked for, or not the part that belongs in its place.
     pub fn existing(urls: Vec<DbUrl>, scale: Option<u64>, chosen: &Chosen) -> Result<Databases<W>> {
         let found = Databases::found(urls, scale)?;
         let stored = workload::values::<W>(&found.size);

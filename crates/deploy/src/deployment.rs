@@ -281,8 +281,8 @@ impl Deployment {
     }
 
     /// Whether the databases are on a server that is not ours.
-    pub fn is_on_somebodys_server(&self) -> bool {
-        self.hosts.iter().any(Host::is_on_somebodys_server)
+    pub fn is_on_users_server(&self) -> bool {
+        self.hosts.iter().any(Host::is_on_users_server)
     }
 }
 

@@ -18,7 +18,7 @@ const STOP_MAX: Duration = Duration::from_secs(30);
 
 /// A load generator that runs. It ends when we do.
 #[derive(Debug)]
-pub struct Generator {
+pub struct GeneratorProcess {
     group: ProcessGroup,
     /// What is written there ends the load; its end ends the process.
     life: Option<ChildStdin>,
@@ -27,10 +27,10 @@ pub struct Generator {
     log: PathBuf,
 }
 
-impl Generator {
+impl GeneratorProcess {
     /// Starts one for `asked`, which is for [`drill`](../drill) to read and holds no secret. `log` takes what it writes to
     /// standard error.
-    pub fn start(order: &ServerOrder<'_>, asked: &str, log: &Path) -> Result<Generator, DeployError> {
+    pub fn start(order: &ServerOrder<'_>, asked: &str, log: &Path) -> Result<GeneratorProcess, DeployError> {
         static GENERATOR: LazyLock<Manifest> = LazyLock::new(Manifest::generator);
         let failed = |what: &str| {
             let what = format!("could not {what} the load generator");
@@ -58,7 +58,7 @@ impl Generator {
                 }
             }
         });
-        Ok(Generator { group, life: Some(life), output: listed, log: log.to_owned() })
+        Ok(GeneratorProcess { group, life: Some(life), output: listed, log: log.to_owned() })
     }
 
     /// Kills it, as a crash would.
@@ -105,7 +105,7 @@ impl Generator {
     }
 }
 
-impl Drop for Generator {
+impl Drop for GeneratorProcess {
     fn drop(&mut self) {
         self.group.kill();
         crate::server::remove_empty(&self.log);

@@ -258,7 +258,7 @@ impl Host {
     }
 
     /// Whether the databases are on a server that is not ours.
-    pub(crate) fn is_on_somebodys_server(&self) -> bool {
+    pub(crate) fn is_on_users_server(&self) -> bool {
         matches!(&self.named, Some(DbUrl::Server(ServerUrl { .. })))
     }
 }

@@ -33,12 +33,12 @@ pub use databases::Databases;
 pub use deployment::{Deployment, at};
 pub use error::DeployError;
 pub use foreseen::{check_pool, check_sessions};
-pub use generator::Generator;
+pub use generator::GeneratorProcess;
 pub use interrupt::{Interrupt, is_hangup_ignored};
 pub use manifest::{Manifest, Offer};
 pub use private::Private;
 pub use relaying::{RelayOptions, SinkAddress, SinkKind, default_polling};
-pub use reporter::{Reporter, Work, announce};
+pub use reporter::{LongTask, Reporter, announce};
 pub use rig::fit_in_memory;
 pub use server::{
     DATABASE, PASSWORD, Server, ServerOrder, ServerSettings, launch, owned_variables, variable,

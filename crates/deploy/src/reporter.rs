@@ -10,11 +10,11 @@ pub trait Reporter: Debug {
     fn doing(&self, words: &str);
 
     /// Starts a long task, which ends when the returned value is dropped.
-    fn work(&self, words: &str) -> Box<dyn Work>;
+    fn work(&self, words: &str) -> Box<dyn LongTask>;
 }
 
 /// Progress of a long task.
-pub trait Work {
+pub trait LongTask {
     /// `share` from 0 to 1, with a text.
     fn show(&self, share: f64, text: &str);
 }

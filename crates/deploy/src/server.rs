@@ -326,7 +326,7 @@ pub(crate) fn environment(order: &ServerOrder<'_>, settings: &ServerSettings) ->
         variables.push((TRANSPORT.to_owned(), settings.http.transport.to_string()));
     }
     if !order.how.is_empty() {
-        variables.push(("STACKMARK_HOW".to_owned(), order.how.to_owned()));
+        variables.push(("STACKMARK_ADAPTER".to_owned(), order.how.to_owned()));
     }
     for (store, url) in order.databases.iter().enumerate() {
         let mut url = url.clone();
@@ -508,12 +508,12 @@ mod tests {
         };
         let found = of(&["postgres://me:secret@db/tpcb"], "pgx/pipelined");
         assert_eq!((found[PASSWORD].as_str(), others(&found, "secret")), ("secret", 0));
-        assert_eq!(found["STACKMARK_HOW"], "pgx/pipelined");
+        assert_eq!(found["STACKMARK_ADAPTER"], "pgx/pipelined");
         let here = std::env::current_dir().unwrap();
         let found = of(&["postgres://me@db/tpcb?sslmode=verify-full&sslrootcert=ca.pem"], "");
         assert!(found[DATABASE].contains(&format!("sslrootcert={}/ca.pem", here.display())), "{found:?}");
         let found = of(&["sqlite:bank.db"], "");
-        assert!(!found.contains_key(PASSWORD) && !found.contains_key("STACKMARK_HOW"));
+        assert!(!found.contains_key(PASSWORD) && !found.contains_key("STACKMARK_ADAPTER"));
         assert!(found[DATABASE].starts_with(&format!("sqlite:{}/bank.db", here.display())), "{found:?}");
         // Several, in their order.
         let found = of(&["postgres://me@a/tpcb", "postgres://me:hush@b/tpcb", "sqlite:bank.db"], "");

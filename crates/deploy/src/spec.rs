@@ -26,7 +26,6 @@ pub struct Spec {
     /// Settings of a private engine beyond ours: `("shared_buffers", "1GB")`.
     pub settings: Vec<(String, String)>,
     /// The folder of a private engine's programs, or its version: `18`; none where it does not matter.
-    #[serde(default)]
     pub programs: Option<String>,
     /// What a commit on a private engine survives: `durable` or `delayed`.
     pub durability: String,
@@ -37,10 +36,8 @@ pub struct Spec {
     /// Whether the power of what a private engine's data is on can be cut.
     pub power_cut: bool,
     /// The broker that a relay publishes to, if one does.
-    #[serde(default)]
     pub broker: Option<BrokerSpec>,
     /// What was chosen of the workload's parameters. Data that is loaded has it; data that the user named must have it.
-    #[serde(default)]
     pub chosen: Chosen,
 }
 
@@ -72,7 +69,12 @@ impl Default for EngineOptions {
 
 impl Spec {
     /// What the command line asks for. `named` are databases of the user's: none, or one for each of the stores.
-    pub fn of_wishes(dialect: Dialect, shards: u32, named: &[DbUrl], engine_options: &EngineOptions) -> Spec {
+    pub fn of_options(
+        dialect: Dialect,
+        shards: u32,
+        named: &[DbUrl],
+        engine_options: &EngineOptions,
+    ) -> Spec {
         let private = named.is_empty();
         let limits = engine_options.limits.filter(|_| private && dialect != Dialect::Sqlite);
         Spec {
@@ -253,7 +255,7 @@ mod tests {
 
     fn spec(dialect: Dialect, named: &[&str]) -> Spec {
         let named: Vec<DbUrl> = named.iter().map(|url| url.parse().expect("an address")).collect();
-        Spec::of_wishes(dialect, 1, &named, &EngineOptions::default())
+        Spec::of_options(dialect, 1, &named, &EngineOptions::default())
     }
 
     #[test]

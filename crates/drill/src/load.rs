@@ -4,7 +4,7 @@ use crate::ends::End;
 use crate::generator::LoadOrder;
 use crate::lines::{Line, digest, read};
 use anyhow::{Result, bail};
-use deploy::Generator;
+use deploy::GeneratorProcess;
 use measure::Monotonic;
 use model::{Clock, Doubt, Fault, Inputs, Ledger, Nanos, Verdict};
 use result::DrillCalls;
@@ -17,7 +17,7 @@ pub(crate) const LOOK: Duration = Duration::from_millis(5);
 
 /// The calls of one generator.
 pub(crate) struct Load<W: Driven> {
-    pub(crate) process: Generator,
+    pub(crate) process: GeneratorProcess,
     /// As the generator's.
     clock: Monotonic,
     workers: Vec<Worker<W>>,
@@ -63,7 +63,12 @@ pub(crate) struct Aftermath {
 pub(crate) type After = Option<(Struck, Aftermath)>;
 
 impl<W: Driven> Load<W> {
-    pub(crate) fn of(process: Generator, clock: Monotonic, order: &LoadOrder, size: &W::Extent) -> Load<W> {
+    pub(crate) fn of(
+        process: GeneratorProcess,
+        clock: Monotonic,
+        order: &LoadOrder,
+        size: &W::Extent,
+    ) -> Load<W> {
         let streams = order.streams();
         let inputs = workload::inputs::<W>(size, &streams);
         Load {

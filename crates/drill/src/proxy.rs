@@ -17,11 +17,11 @@ const LOOK: Duration = Duration::from_millis(2);
 #[derive(Debug)]
 pub(crate) struct Proxy {
     address: SocketAddr,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ProxyState>>,
 }
 
 #[derive(Debug)]
-struct State {
+struct ProxyState {
     /// Where its component is; nowhere while it is not there.
     behind: Option<SocketAddr>,
     is_cut: bool,
@@ -29,7 +29,7 @@ struct State {
     connections: Vec<[TcpStream; 2]>,
 }
 
-impl State {
+impl ProxyState {
     fn way(&self) -> Option<SocketAddr> {
         self.behind.filter(|_| !self.is_cut)
     }
@@ -39,7 +39,7 @@ impl Proxy {
     pub(crate) fn start(at: IpAddr, behind: Option<SocketAddr>) -> Result<Proxy> {
         let listener = TcpListener::bind((at, 0)).with_context(|| format!("no port on {at} can be had"))?;
         let address = listener.local_addr()?;
-        let state = Arc::new(Mutex::new(State { behind, is_cut: false, connections: Vec::new() }));
+        let state = Arc::new(Mutex::new(ProxyState { behind, is_cut: false, connections: Vec::new() }));
         let served = Arc::downgrade(&state);
         let serve = move || serve(address, Some(listener), &served);
         std::thread::Builder::new().name("proxy".into()).spawn(serve)?;
@@ -69,12 +69,12 @@ impl Proxy {
     }
 }
 
-fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn locked(state: &Mutex<ProxyState>) -> MutexGuard<'_, ProxyState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Takes connections for as long as the proxy is there. No one listens on its port while there is no way.
-fn serve(address: SocketAddr, mut listener: Option<TcpListener>, state: &Weak<Mutex<State>>) {
+fn serve(address: SocketAddr, mut listener: Option<TcpListener>, state: &Weak<Mutex<ProxyState>>) {
     while let Some(state) = state.upgrade() {
         let taken = match (&listener, locked(&state).way()) {
             (_, None) => {
@@ -97,7 +97,7 @@ fn serve(address: SocketAddr, mut listener: Option<TcpListener>, state: &Weak<Mu
     }
 }
 
-fn pass(near: TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
+fn pass(near: TcpStream, state: &Mutex<ProxyState>) -> std::io::Result<()> {
     near.set_nonblocking(false)?;
     let mut locked = locked(state);
     let Some(behind) = locked.way() else { return Ok(()) };

@@ -4,7 +4,7 @@ use crate::component::Component;
 use crate::ends::{End, line, without_answer};
 use crate::generator::LoadOrder;
 use crate::load::{Aftermath, Load, Struck};
-use crate::stage::{Stage, between_phases, not_within_phase};
+use crate::stage::{RunningSubject, between_phases, not_within_phase};
 use admin::store;
 use anyhow::{Context, Result, bail};
 use deploy::{Databases, Deployment, Interrupt, ServerSettings, Subject, announce};
@@ -70,11 +70,11 @@ pub fn drill<W: Driven>(
     found: &mut Drill,
     keep: &mut dyn FnMut(&Drill) -> Result<()>,
 ) -> Result<()> {
-    let stage = Stage::new(subject, databases, deployment, asked.server.clone(), folder, interrupt)?;
+    let stage = RunningSubject::new(subject, databases, deployment, asked.server.clone(), folder, interrupt)?;
     let clock = Monotonic::of_machine();
     // No two runs on the same data have one number.
     let run = measure::unix_nanoseconds();
-    let mut rounds = Rounds { stage, asked, audits, reporter, interrupt, clock, run };
+    let mut rounds = FaultRounds { stage, asked, audits, reporter, interrupt, clock, run };
     for (number, (component, action)) in (0..).zip(order(asked)) {
         let name = component.name(databases.each.len());
         let what = format!("fault {} of {}: {} {name}", number + 1, asked.faults, action.word());
@@ -117,8 +117,8 @@ fn order(asked: &DrillPlan) -> Vec<(Component, FaultAction)> {
     all
 }
 
-struct Rounds<'a, W: Driven> {
-    stage: Stage<'a, W>,
+struct FaultRounds<'a, W: Driven> {
+    stage: RunningSubject<'a, W>,
     asked: &'a DrillPlan,
     audits: &'a [Audit],
     reporter: &'a dyn RunReporter,
@@ -129,7 +129,7 @@ struct Rounds<'a, W: Driven> {
 
 /// When what happened, and how long the component took to come back.
 #[derive(Debug, Clone, Copy)]
-struct Moments {
+struct FaultMoments {
     started: Nanos,
     struck: Nanos,
     mended: Nanos,
@@ -154,7 +154,7 @@ struct Struckdown<W: Driven> {
     load: Load<W>,
 }
 
-impl<W: Driven> Rounds<'_, W> {
+impl<W: Driven> FaultRounds<'_, W> {
     fn round(&mut self, number: u64, component: Component, action: FaultAction) -> Result<DrillFault> {
         let urls = self.stage.databases.urls();
         let before = trial::evidence::<W>(&urls)?;
@@ -231,8 +231,14 @@ impl<W: Driven> Rounds<'_, W> {
         };
         let mut struck = self.clock.now();
         let mut after = Some((Struck { at: struck, done: struck, store }, Aftermath::default()));
-        let moments =
-            |struck, mended, back| Moments { started, struck, mended, back, left: None, lost_writes: None };
+        let moments = |struck, mended, back| FaultMoments {
+            started,
+            struck,
+            mended,
+            back,
+            left: None,
+            lost_writes: None,
+        };
         if matches!(component, Component::Generator | Component::Storage) {
             let not_injected = between_phases(action).and_then(|signal| {
                 load.process.signal(signal);
@@ -258,7 +264,7 @@ impl<W: Driven> Rounds<'_, W> {
             }
             let mut next = self.stage.generator(self.order(number, 1), self.clock)?;
             self.until_first(&mut next, &mut after)?;
-            let moments = Moments { lost_writes, ..moments(struck, mended, self.clock.now() - mended) };
+            let moments = FaultMoments { lost_writes, ..moments(struck, mended, self.clock.now() - mended) };
             let mut struck = self.go_on(next, Some(load), after, moments, (component, action))?;
             struck.fault.failures.extend(not_injected);
             return Ok(struck);
@@ -297,7 +303,7 @@ impl<W: Driven> Rounds<'_, W> {
         mut load: Load<W>,
         dead: Option<Load<W>>,
         mut after: Option<(Struck, Aftermath)>,
-        moments: Moments,
+        moments: FaultMoments,
         (component, action): (Component, FaultAction),
     ) -> Result<Struckdown<W>> {
         let left = W::pending(&trial::evidence::<W>(&self.stage.databases.urls())?);
@@ -338,7 +344,7 @@ impl<W: Driven> Rounds<'_, W> {
                 format!("no call was committed within {} s after it was mended", AGAIN_MAX.as_secs());
             fault.failures.push(sentence);
         }
-        let Moments { started, struck, .. } = moments;
+        let FaultMoments { started, struck, .. } = moments;
         Ok(Struckdown { fault, ledger, started, struck, ends, load })
     }
 
@@ -346,7 +352,7 @@ impl<W: Driven> Rounds<'_, W> {
     fn fault(
         &self,
         (component, action): (Component, FaultAction),
-        moments: Moments,
+        moments: FaultMoments,
         calls: DrillCalls,
         after: Option<(Struck, Aftermath)>,
     ) -> DrillFault {

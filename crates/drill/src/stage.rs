@@ -6,7 +6,7 @@ use crate::load::Load;
 use crate::proxy::Proxy;
 use anyhow::{Context, Result};
 use deploy::{
-    Consuming, Databases, Deployment, Generator, Interrupt, Route, Server, ServerSettings, Subject,
+    Consuming, Databases, Deployment, GeneratorProcess, Interrupt, Route, Server, ServerSettings, Subject,
 };
 use measure::Monotonic;
 use model::{Clock as _, Nanos};
@@ -73,7 +73,7 @@ fn wait_until(max: Nanos, interrupt: &Interrupt, mut holds: impl FnMut() -> bool
 }
 
 /// The processes of a subject, with proxies on the ways that can be cut.
-pub(crate) struct Stage<'a, W: Driven> {
+pub(crate) struct RunningSubject<'a, W: Driven> {
     pub(crate) subject: &'static Subject,
     /// As those see them who look at the data.
     pub(crate) databases: &'a Databases<W>,
@@ -99,7 +99,7 @@ pub(crate) struct Stage<'a, W: Driven> {
     consumer: Option<Consuming>,
 }
 
-impl<'a, W: Driven> Stage<'a, W> {
+impl<'a, W: Driven> RunningSubject<'a, W> {
     pub(crate) fn new(
         subject: &'static Subject,
         databases: &'a Databases<W>,
@@ -107,7 +107,7 @@ impl<'a, W: Driven> Stage<'a, W> {
         settings: ServerSettings,
         folder: &'a Path,
         interrupt: &'a Interrupt,
-    ) -> Result<Stage<'a, W>> {
+    ) -> Result<RunningSubject<'a, W>> {
         let (mut engines, mut data_ways) = (Vec::new(), Vec::new());
         if subject.how.dialect != Dialect::Sqlite {
             for store in 0..databases.each.len() {
@@ -134,7 +134,7 @@ impl<'a, W: Driven> Stage<'a, W> {
         let server_way =
             (subject.route() == Route::Http).then(|| Proxy::start(LOOPBACK, None)).transpose()?;
         let (server, relay) = (None, None);
-        Ok(Stage {
+        Ok(RunningSubject {
             subject,
             databases,
             deployment,
@@ -281,7 +281,7 @@ impl<'a, W: Driven> Stage<'a, W> {
             more: &more,
         };
         let asked = serde_json::to_string(&order)?;
-        let process = Generator::start(&whole, &asked, &self.log("generator"))?;
+        let process = GeneratorProcess::start(&whole, &asked, &self.log("generator"))?;
         Ok(Load::of(process, clock, &order, &self.databases.size))
     }
 

@@ -126,7 +126,7 @@ pub(crate) enum NextCall {
     Timetable(Arc<Timetable>),
 }
 
-/// A terminal's pace. Its random stream is its own: inputs are the same with and without pace.
+/// A client's pace. Its random stream is its own: inputs are the same with and without pace.
 #[derive(Debug)]
 pub(crate) struct Pacing {
     random: Random,

@@ -34,7 +34,7 @@ pub(crate) struct Seat<W: Workload> {
 
 pub(crate) enum Job<W: Workload> {
     /// Makes calls of its own.
-    Terminal(W::Inputs),
+    Client(W::Inputs),
     /// Makes calls that others have queued.
     Deferred(Deferred),
 }
@@ -182,10 +182,10 @@ impl<W: Workload, T: Target<W>, C: Clock> Crew<W, T, C> {
         let tape = Rc::new(RefCell::new(tape));
         let worker = |(at, place): (usize, ResumedWorker<W, T>)| {
             let ResumedWorker { seat, session, calls } = place;
-            let counted = control.counts() && matches!(seat.job, Job::Terminal(_));
+            let counted = control.counts() && matches!(seat.job, Job::Client(_));
             let mut limits = Limits { start, deadline: plan.deadline, drain: plan.drain_max };
             let (source, enter) = match (seat.job, &queue) {
-                (Job::Terminal(inputs), queue) => {
+                (Job::Client(inputs), queue) => {
                     let turn = NextCall::of(&plan, seat.id, start, timetable.as_ref());
                     (Source::Own { inputs, turn }, queue.as_ref().map(|queue| queue.enter.clone()))
                 }

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_that_nobody_saw_the_end_of_has_none() {
+    fn an_outage_that_no_one_saw_the_end_of_has_none() {
         check(&[(10, &LOST), (20, &NOBODY)], &[(10, None, 1, 1)]);
     }
 

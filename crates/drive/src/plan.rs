@@ -105,16 +105,12 @@ pub struct Plan {
     pub arrivals: Arrivals,
     /// Stages of the window, each with a rate of its own; empty where it has one rate. [`Plan::arrivals`] is then an open loop with
     /// their mean rate, and [`Plan::measured`] is as long as they are together.
-    #[serde(default)]
     pub stages: Vec<Stage>,
     /// What terminals do between their calls where arrivals are paced.
-    #[serde(default)]
     pub think: Think,
     /// Which kinds of call are made, and how many of each, where that is not left to the workload. Inputs are drawn by it.
-    #[serde(default)]
     pub mix: Option<Mix>,
     /// How unevenly the rows of calls are drawn, where that is not left to the workload.
-    #[serde(default)]
     pub skew: Option<Skew>,
     /// Workers, each with one session and one stream of inputs.
     pub workers: u32,
@@ -124,16 +120,13 @@ pub struct Plan {
     pub warmup: Nanos,
     /// How long the warm-up may get where it goes on until the engine is steady; no longer than [`Plan::warmup`] where
     /// this is shorter.
-    #[serde(default)]
     pub warmup_max: Nanos,
     /// Length of the window.
     pub measured: Nanos,
     /// Set where the window is in several parts.
-    #[serde(default)]
     pub rounds: Option<Rounds>,
     /// So many calls are made in the window, over all workers, and then it ends, if it has not ended before. In an open loop it
     /// ends when the last of them is due, otherwise when the last of them has ended.
-    #[serde(default)]
     pub calls: Option<u64>,
     /// How long after the window calls that were due in it may still begin and end. What has not ended then is in
     /// doubt, what has not begun is dropped.
@@ -152,7 +145,6 @@ pub struct Plan {
     pub deferred: Option<Deferred>,
     /// Set where other processes make the other calls: [`Plan::workers`] are then those of this one, and of the timetable of an
     /// open loop, whose rate is that of all, it takes its share.
-    #[serde(default)]
     pub part: Option<Part>,
 }
 

@@ -299,9 +299,9 @@ impl<W: Workload, C: Clock> LoadGenerator<W> for Generator<W, C> {
         }
         drop((queue, ended));
 
-        let desk = Collecting { collector, timeline, latest: timeline.start + plan.warmup_longest() };
+        let collecting = Collecting { collector, timeline, latest: timeline.start + plan.warmup_longest() };
         let (Collecting { collector, timeline, .. }, ends) =
-            collect(desk, &self.clock, &control, &ends, observer);
+            collect(collecting, &self.clock, &control, &ends, observer);
         if ends.len() < self.threads.len() {
             self.join()?;
         }
@@ -354,12 +354,12 @@ pub(crate) fn assemble<W: Workload>(
     inputs: impl Fn(u32) -> W::Inputs,
 ) -> Vec<Vec<Seat<W>>> {
     let first = plan.first_worker();
-    let terminals = (first..first + plan.workers).map(|id| Seat { id, job: Job::Terminal(inputs(id)) });
+    let clients = (first..first + plan.workers).map(|id| Seat { id, job: Job::Client(inputs(id)) });
     let deferred = plan.deferred.into_iter().flat_map(|deferred| {
         (0..deferred.workers)
             .map(move |index| Seat { id: plan.workers + index, job: Job::Deferred(deferred) })
     });
-    let seats: Vec<Seat<W>> = terminals.chain(deferred).collect();
+    let seats: Vec<Seat<W>> = clients.chain(deferred).collect();
     let threads = match home {
         Home::Task => seats.len().min(plan.runtimes as usize),
         Home::Thread => seats.len(),
@@ -442,20 +442,20 @@ impl<W: Workload> Collecting<W> {
 /// Merges pages and reports slices until the last crew has ended the round, and gives how each of them did; one that panicked is
 /// missing.
 fn collect<W: Workload, C: Clock>(
-    mut desk: Collecting<W>,
+    mut collecting: Collecting<W>,
     clock: &C,
     control: &Control,
     ends: &mpsc::Receiver<Result<Nanos, RunError>>,
     observer: &mut dyn Observer<W>,
 ) -> (Collecting<W>, Vec<Result<Nanos, RunError>>) {
-    let slice = desk.timeline.slice;
+    let slice = collecting.timeline.slice;
     let look = Duration::from(Nanos(slice.0 / 4).max(LOOK_MIN).min(LOOK_MAX));
     // Workers hand a page over with the first call that ends after it; most do within this.
     let grace = Nanos(slice.0 / 2);
     let (mut next, mut opened, mut closed, mut ended) = (0, false, false, Vec::new());
     loop {
         // Not past the moment at which the window opens or closes: what is sampled then belongs to it.
-        let edge = if opened { control.closes() } else { desk.timeline.opens() };
+        let edge = if opened { control.closes() } else { collecting.timeline.opens() };
         let nap = if closed { look } else { look.min(Duration::from(edge - clock.now())).max(NAP_MIN) };
         match ends.recv_timeout(nap) {
             Ok(end) => ended.push(end),
@@ -463,8 +463,8 @@ fn collect<W: Workload, C: Clock>(
             Err(mpsc::RecvTimeoutError::Timeout) => {}
         }
         let now = clock.now();
-        desk.warm_on(now, control, || observer.is_steady());
-        if !opened && now >= desk.timeline.opens() {
+        collecting.warm_on(now, control, || observer.is_steady());
+        if !opened && now >= collecting.timeline.opens() {
             opened = true;
             observer.opened();
         }
@@ -472,18 +472,18 @@ fn collect<W: Workload, C: Clock>(
             closed = true;
             observer.closed();
         }
-        desk.collector.collect();
+        collecting.collector.collect();
         control.check_stop(now);
         observer.look();
-        while desk.timeline.span(next).1 + grace <= now {
-            desk.collector.extend_to(next);
-            let collected = desk.collector.collected();
+        while collecting.timeline.span(next).1 + grace <= now {
+            collecting.collector.extend_to(next);
+            let collected = collecting.collector.collected();
             let slices = &collected.slices[..=next as usize];
             observer.slice(&TrialProgress {
                 slices,
                 collected,
                 call_counts: collected.totals.call_counts(),
-                outages: control.outages().all(desk.timeline.start),
+                outages: control.outages().all(collecting.timeline.start),
                 passed: measure::measured_length(slices),
                 left: control.closes() - now,
             });
@@ -493,7 +493,7 @@ fn collect<W: Workload, C: Clock>(
     if opened && !closed {
         observer.closed();
     }
-    (desk, ended)
+    (collecting, ended)
 }
 
 /// Waits for all threads.

@@ -1,6 +1,6 @@
 //! The loop: what one worker does from the start of a trial to its end.
 //!
-//! It is the same for every kind of arrivals. A closed loop, a paced terminal, a timetable and the queue of deferred
+//! It is the same for every kind of arrivals. A closed loop, a paced client, a timetable and the queue of deferred
 //! calls differ in one thing only: when the next call is due. The worker does not know what it measures, nor on which
 //! clock.
 
@@ -43,7 +43,7 @@ pub(crate) struct Worker<W: Workload, T: Target<W>, M: Timer> {
     pub(crate) limits: Limits,
     /// Calls refused in a row.
     pub(crate) refused: u32,
-    /// Calls that it has leave to make in the window, where calls are counted; nothing where any number may be made.
+    /// Remaining call budget of the window; `None` means unlimited.
     pub(crate) tickets: Option<u64>,
     /// Calls so far, from the worker's number on, so that workers do not clock theirs at the same time.
     pub(crate) calls: u32,
@@ -79,7 +79,7 @@ impl<W: Workload, T: Target<W>, M: Timer> Worker<W, T, M> {
     pub(crate) async fn run(mut self) -> ResumedWorker<W, T> {
         self.make_calls().await;
         let job = match self.source {
-            Source::Own { inputs, .. } => Job::Terminal(inputs),
+            Source::Own { inputs, .. } => Job::Client(inputs),
             Source::Queue(_, deferred) => Job::Deferred(deferred),
         };
         ResumedWorker { seat: Seat { id: self.id, job }, session: self.session, calls: self.calls }

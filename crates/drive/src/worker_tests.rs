@@ -142,7 +142,7 @@ fn a_call_belongs_to_the_phase_in_which_it_was_due() {
 
 #[test]
 fn paced_terminals_make_a_call_a_cycle() {
-    // Keying 20 ms, answer 20 ms, think time 60 ms on average: ten calls per second and terminal.
+    // Keying 20 ms, answer 20 ms, think time 60 ms on average: ten calls per second and client.
     let plan = Plan { workers: 50, measured: Nanos::from_secs(60), ..plan(Arrivals::Paced) };
     let simulated = Simulation::new(plan, |_, _| Step::done(ms(20))).run();
     let rate = simulated.call_counts().committed as f64 / 60.0;
@@ -250,7 +250,7 @@ fn refused_calls_back_off_so_that_a_dead_server_does_not_make_us_spin() {
 
 /// A connection that was closed while idle refuses its next call, and would refuse every one after it.
 #[test]
-fn a_session_that_reaches_nobody_is_opened_anew() {
+fn a_session_that_reaches_no_one_is_opened_again() {
     let closed_once = |call: &Call, _| match call.number {
         10 => Step::fault(Nanos(1_000), Fault::Refused(Refusal::Unreachable)),
         _ => Step::done(ms(1)),

@@ -328,7 +328,7 @@ fn rates_sentence(points: &[Point], knee: Option<&Knee>, trials: &[Trial]) -> St
             let beyond = points.iter().find(|point| point.load > knee.load);
             let who = beyond.map_or_else(String::new, |point| {
                 format!(
-                    " {} is no longer served; saturated there: {}.",
+                    " {} cannot be sustained; saturated there: {}.",
                     rate_words(point.load),
                     point.saturated
                 )

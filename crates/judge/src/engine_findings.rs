@@ -120,24 +120,24 @@ pub fn grouping(trial: &Trial) -> Option<String> {
 }
 
 /// When the service came to decline what it had accepted, as a clause; nothing where it did not.
-pub fn turn(trial: &Trial) -> Option<String> {
-    let turn = trial.turn.as_ref()?;
-    let over = match figures::seconds(turn.to_s - turn.from_s) {
-        _ if turn.to_s - turn.from_s < 0.001 => String::new(),
+pub fn decline_rise(trial: &Trial) -> Option<String> {
+    let rise = trial.decline_rise.as_ref()?;
+    let over = match figures::seconds(rise.to_s - rise.from_s) {
+        _ if rise.to_s - rise.from_s < 0.001 => String::new(),
         over => format!(" (the change took {over})"),
     };
-    let after = crate::rules::whole_percent(turn.declined_after);
-    Some(match turn.declined_before {
+    let after = crate::rules::whole_percent(rise.declined_after);
+    Some(match rise.declined_before {
         Some(before) => format!(
             "from {} on{over}, {after} of the calls of {} were declined ({} before); rates cover the time before",
-            figures::seconds(turn.from_s),
-            turn.kind,
+            figures::seconds(rise.from_s),
+            rise.kind,
             crate::rules::whole_percent(before)
         ),
         None => format!(
             "within the first {} most calls of {} started to be declined ({after} afterwards); rates cover the time afterwards",
-            figures::seconds(turn.to_s),
-            turn.kind,
+            figures::seconds(rise.to_s),
+            rise.kind,
         ),
     })
 }

@@ -407,8 +407,8 @@ pub fn key(trial: &Trial) -> Vec<(&'static str, Vec<(String, String)>)> {
     let limit_rows = limits
         .map(|(process, limits)| pair(&format!("limit of {}", process.roles_words()), limit_words(limits)));
     let mut machine_rows = vec![
-        pair("processor", machine.cpu.clone()),
-        pair("processors", machine.cores.to_string()),
+        pair("CPU model", machine.cpu.clone()),
+        pair("CPU cores", machine.cores.to_string()),
         pair("memory", figures::bytes(machine.memory_bytes)),
         pair("system", machine.os.clone()),
         pair("kernel", machine.kernel.clone()),
@@ -437,7 +437,7 @@ pub fn demand_sentence(trial: &Trial) -> Option<String> {
             figures::count(before)
         ),
         (before, after) => format!(
-            "{} waited for a client at the end of the interval and {} at its beginning",
+            "{} waited for a client at the end of the window and {} at its beginning",
             figures::counted(after, "call"),
             figures::count(before)
         ),

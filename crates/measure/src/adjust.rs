@@ -36,7 +36,8 @@ pub struct Adjusted {
 }
 
 /// Adjusts the ratios of blocks. Absent where the probes say nothing: blocks are too few, or the figure does not clearly get worse
-/// with a slower probe over the trials of each side (the slope's 95 % interval holds zero, or it has the wrong sign).
+/// with a slower probe over the trials of each side (the slope's 95 % interval holds zero, or it has the wrong sign); or where the probes
+/// of the sides differ significantly: then they show what the sides run, not how fast the machine is.
 ///
 /// The slope is that within each side, so that a difference between the sides is not taken for one of the machine. Its own
 /// error widens the interval by as much as the sides met machines of different speed.
@@ -81,7 +82,14 @@ pub fn adjust(blocks: &[ObservedBlock], better: Better, comparisons: u32) -> Opt
         .collect();
     let (met, mean) =
         pairs.iter().fold((0.0, 0.0), |(met, mean), of| (met + of.0 / count, mean + of.1 / count));
-    let spread = pairs.iter().map(|of| (of.1 - mean).powi(2)).sum::<f64>() / f64::from(blocks_freedom);
+    let variance = |of: &dyn Fn(&(f64, f64)) -> f64| {
+        pairs.iter().map(|pair| of(pair).powi(2)).sum::<f64>() / f64::from(blocks_freedom)
+    };
+    let spread = variance(&|of| of.1 - mean);
+    let met_error = (variance(&|of| of.0 - met) / count).sqrt();
+    if met.abs() > student_t(INTERVAL_95, blocks_freedom) * met_error {
+        return None;
+    }
     let half = student_t(Tail::of_intervals(comparisons), blocks_freedom)
         * (spread / count + (met * error).powi(2)).sqrt();
     Some(Adjusted { effect: mean.exp(), interval: ((mean - half).exp(), (mean + half).exp()), slope, t })

@@ -125,7 +125,7 @@ impl Latencies {
 
     /// How many calls surely took longer than `bound`: those that the histogram cannot tell from it are not among them, so
     /// that as many lie beyond it in any percentile that is read from here.
-    pub fn surely_beyond(&self, bound: Nanos) -> u64 {
+    pub fn count_beyond(&self, bound: Nanos) -> u64 {
         if bound >= LATENCY_MAX {
             return 0;
         }
@@ -226,17 +226,17 @@ mod tests {
     }
 
     #[test]
-    fn as_many_calls_as_are_surely_beyond_a_bound_lift_a_percentile_above_it() {
+    fn as_many_calls_as_are_count_beyond_a_bound_lift_a_percentile_above_it() {
         let latencies = filled((1..=1_000).map(|step| step * 100_000));
         let bound = Nanos::from_millis(90);
-        let beyond = latencies.surely_beyond(bound);
+        let beyond = latencies.count_beyond(bound);
         assert!((90..=100).contains(&beyond), "{beyond}");
         // One more of them than p91 leaves above it, and p91 is above the bound.
         let quantile = 1.0 - (beyond as f64 - 0.5) / 1_000.0;
         assert!(latencies.rough_quantile(quantile).unwrap() > bound);
-        assert_eq!(filled([50_000_000; 20]).surely_beyond(Nanos(50_000_000)), 0);
-        assert_eq!(filled([LATENCY_MAX.0 * 2; 20]).surely_beyond(LATENCY_MAX), 0);
-        assert_eq!(filled([]).surely_beyond(Nanos(1)), 0);
+        assert_eq!(filled([50_000_000; 20]).count_beyond(Nanos(50_000_000)), 0);
+        assert_eq!(filled([LATENCY_MAX.0 * 2; 20]).count_beyond(LATENCY_MAX), 0);
+        assert_eq!(filled([]).count_beyond(Nanos(1)), 0);
     }
 
     #[test]

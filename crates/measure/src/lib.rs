@@ -22,6 +22,7 @@ mod clock;
 mod clocked;
 mod collector;
 mod compare;
+mod decline_rise;
 mod intervals;
 mod knee;
 mod latencies;
@@ -38,7 +39,6 @@ mod tape;
 mod timeline;
 mod totals;
 mod trial_facts;
-mod turn;
 mod usl;
 
 pub use adjust::{Adjusted, Observed, ObservedBlock, adjust};

@@ -2,17 +2,17 @@
 
 use crate::clocked::{ClockedSums, StatementSum};
 use crate::collector::Slice as Sliced;
+use crate::decline_rise;
 use crate::intervals::rate_interval;
 use crate::latencies::Latencies;
 use crate::silence;
 use crate::timeline::Phase;
 use crate::totals::{EndedCalls, KindTotals, Times, Totals, WorkSums};
-use crate::turn;
 use model::{Kind, Nanos, Workload};
 use result::{
-    AllDue, Bucket, Budget, CallCounts, CallWork, Class, Clocked, Deferred, Demand, Facet, Grouping,
-    HttpBytes, Interval, KindSlice, KindTally, Latency, Limit, Quantiles, Recovery, Silence, Slice, Stage,
-    StageTally, StatementTime, Tally, Trial, Turn,
+    AllDue, Bucket, Budget, CallCounts, CallWork, Class, Clocked, DeclineRise, Deferred, Demand, Facet,
+    Grouping, HttpBytes, Interval, KindSlice, KindTally, Latency, Limit, Quantiles, Recovery, Silence, Slice,
+    Stage, StageTally, StatementTime, Tally, Trial,
 };
 
 /// Response times are back where the median of a slice is at most this many times the highest one before.
@@ -24,14 +24,15 @@ const SAME_MOMENT_S: f64 = 1e-6;
 /// its headline and its efficiency. `span` is how much of the window has passed.
 pub fn fill<W: Workload>(trial: &mut Trial, totals: &Totals, slices: &[Sliced], span: Nanos) {
     trial.measured_s = span.as_secs_f64();
-    let measured = turn::measured(slices);
-    let found = turn::find(W::KINDS, &measured);
+    let measured = decline_rise::measured(slices);
+    let found = decline_rise::find(W::KINDS, &measured);
     let span = Span {
         slices: found.as_ref().map_or(&measured[..], |found| &measured[found.rated()]),
         // Counted by slices where only some of them count.
         duration_s: found.is_none().then_some(trial.measured_s),
     };
-    trial.turn = found.as_ref().map(|found| turned(found, &W::KINDS[found.kind], totals, &measured));
+    trial.decline_rise =
+        found.as_ref().map(|found| decline_rise_of(found, &W::KINDS[found.kind], totals, &measured));
     trial.kinds = W::KINDS
         .iter()
         .enumerate()
@@ -285,13 +286,18 @@ fn per_s(slices: &[&Sliced], count: impl Fn(&Sliced) -> u64) -> f64 {
 }
 
 /// The moment in words and figures.
-fn turned(found: &turn::DeclineRise, kind: &Kind, totals: &Totals, measured: &[&Sliced]) -> Turn {
+fn decline_rise_of(
+    found: &decline_rise::Rise,
+    kind: &Kind,
+    totals: &Totals,
+    measured: &[&Sliced],
+) -> DeclineRise {
     let [before, after] = &found.sides;
     let since_start = |moment: Nanos| (moment - measured[0].from).as_secs_f64();
     let of_all = |of: fn(&EndedCalls) -> u64| {
         per_s(&measured[after.clone()], |slice| slice.kinds.iter().map(of).sum())
     };
-    Turn {
+    DeclineRise {
         from_s: before.end.checked_sub(1).map_or(0.0, |last| since_start(measured[last].to)),
         to_s: since_start(measured[after.start].from),
         kind: kind.name.into(),

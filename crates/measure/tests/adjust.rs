@@ -82,6 +82,9 @@ fn what_gets_better_on_a_slower_machine_is_not_adjusted() {
     let found = adjust(&blocks, Better::Lower, 1).expect("a time grows with the probe's");
     assert!((found.effect - 0.9).abs() < 0.01 && (found.slope - 1.0).abs() < 0.05, "{found:?}");
     assert_eq!(adjust(&blocks[..3], Better::Lower, 1), None, "too few blocks");
+    let mut slowed = blocks.clone();
+    slowed.iter_mut().enumerate().for_each(|(at, block)| block.b.probe *= 1.1 + at as f64 / 1_000.0);
+    assert_eq!(adjust(&slowed, Better::Lower, 1), None, "what B runs slows the probe down");
     let mut unknown = blocks;
     unknown[0].b.probe = 0.0;
     assert_eq!(adjust(&unknown, Better::Lower, 1), None);

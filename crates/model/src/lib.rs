@@ -228,7 +228,7 @@ pub enum OpenError {
         /// The system's message.
         why: String,
     },
-    /// It answers, and cannot be used as it is: wrong schema, wrong kit, wrong settings.
+    /// It answers, and cannot be used as it is: wrong schema, wrong tool, wrong settings.
     #[error("could not use {what}: {why}")]
     Unusable {
         /// The address or file.

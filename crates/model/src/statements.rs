@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_of_a_call_add_up_and_the_next_call_begins_anew() {
+    fn attempts_of_a_call_add_up_and_the_next_call_begins_again() {
         let (ticks, mut clock) = (Ticks(std::sync::Arc::default()), StatementClock::default());
         let mut work = CallWork { clocked: true, ..CallWork::default() };
         for _ in 0..2 {

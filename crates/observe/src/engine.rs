@@ -165,7 +165,7 @@ impl EngineSampler {
 
     /// The window opens now, as soon as the engine answers.
     pub(crate) fn open(&self) {
-        // The thread ends with this interview only.
+        // The thread ends with this sampler only.
         let _ = self.orders.send(Order::Open);
     }
 
@@ -431,14 +431,14 @@ mod tests {
     #[test]
     fn an_engine_that_does_not_answer_leaves_gaps_and_ends_nothing() {
         let asked = Arc::new(AtomicU64::new(0));
-        let interview =
+        let sampler =
             EngineSampler::start(Box::new(Hangs(Arc::clone(&asked))), measure::Monotonic::start()).unwrap();
         while asked.load(Ordering::Relaxed) == 0 {
             std::thread::yield_now();
         }
-        interview.open();
-        interview.close();
-        let load = interview.end(Nanos::ZERO);
+        sampler.open();
+        sampler.close();
+        let load = sampler.end(Nanos::ZERO);
         assert_eq!((load.samples, load.gauges.iter().filter_map(|line| line.total).count()), (0, 0));
     }
 }

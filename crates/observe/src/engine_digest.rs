@@ -80,7 +80,7 @@ fn gauges(samples: &EngineSamples, ends: &[&EngineReading], steps: usize, window
             .enumerate()
             .map(|(step, pair)| match gauge.kind {
                 GaugeKind::Level => value(pair[1], at),
-                // What sessions of before the watch had counted and not yet told comes with the second reading.
+                // What sessions had counted before the watch and not yet reported comes with the second reading.
                 GaugeKind::Counter if step == 0 => None,
                 GaugeKind::Counter => {
                     let duration_s = (pair[1].at - pair[0].at).as_secs_f64();

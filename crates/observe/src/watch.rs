@@ -107,7 +107,7 @@ pub struct Watch<C: Clock> {
     /// Whose the last window is; nothing before the first one is opened.
     party: Option<usize>,
     not_observed: Vec<String>,
-    interview: Option<EngineSampler>,
+    sampler: Option<EngineSampler>,
     /// Dropping it ends the thread.
     orders: Option<Sender<Realign>>,
     thread: Option<JoinHandle<()>>,
@@ -163,7 +163,7 @@ impl<C: Clock> Watch<C> {
             earlier: Vec::new(),
             party: None,
             not_observed,
-            interview: None,
+            sampler: None,
             orders,
             thread,
         })
@@ -174,8 +174,8 @@ impl<C: Clock> Watch<C> {
     /// nothing is asked.
     pub fn ask(&mut self, probes: Vec<Box<dyn EngineProbe>>) -> Result<(), ObserveError> {
         if !probes.is_empty() {
-            let interview = EngineSampler::start(Box::new(Several(probes)), self.clock.clone());
-            self.interview = Some(interview.map_err(ObserveError::NoThread)?);
+            let sampler = EngineSampler::start(Box::new(Several(probes)), self.clock.clone());
+            self.sampler = Some(sampler.map_err(ObserveError::NoThread)?);
         }
         Ok(())
     }
@@ -194,8 +194,8 @@ impl<C: Clock> Watch<C> {
         }
         self.opened = opened;
         self.closed = None;
-        if let Some(interview) = &self.interview {
-            interview.open();
+        if let Some(sampler) = &self.sampler {
+            sampler.open();
         }
         if let Some(orders) = &self.orders {
             // The thread ends only with this watch; were it gone, the marks would still be right.
@@ -206,8 +206,8 @@ impl<C: Clock> Watch<C> {
     /// The window ends now: what comes after, as draining and audits, does not count.
     pub fn close_window(&mut self) {
         self.closed = Some(self.mark());
-        if let Some(interview) = &self.interview {
-            interview.close();
+        if let Some(sampler) = &self.sampler {
+            sampler.close();
         }
     }
 
@@ -224,7 +224,7 @@ impl<C: Clock> Watch<C> {
     /// What the engine has answered so far of its counters: at each reading that has them all, one value for each of
     /// `names`, which lists what different engines call the same. Empty where no one asks it.
     pub fn engine_counts<const N: usize>(&self, names: [&[&str]; N]) -> Vec<[f64; N]> {
-        self.interview.as_ref().map(|interview| interview.counts(names)).unwrap_or_default()
+        self.sampler.as_ref().map(|sampler| sampler.counts(names)).unwrap_or_default()
     }
 
     /// Ends the watch, and the window where it is still open.
@@ -232,7 +232,7 @@ impl<C: Clock> Watch<C> {
     pub fn stop(mut self) -> Observation {
         let until = self.end();
         let opens = self.opened.reading.at;
-        let engine = self.interview.take().map(|interview| interview.end(opens));
+        let engine = self.sampler.take().map(|sampler| sampler.end(opens));
         let mut shared = lock(&self.shared);
         shared.sample(self.clock.now());
         self.observation(Ends { from: &self.opened, until: &until, readings: &shared.readings }, engine)
@@ -246,7 +246,7 @@ impl<C: Clock> Watch<C> {
         let last = self.party.map(|party| (party, std::mem::take(&mut self.opened), until.clone()));
         let windows: Vec<_> = std::mem::take(&mut self.earlier).into_iter().chain(last).collect();
         let parties: Vec<usize> = windows.iter().map(|(party, ..)| *party).collect();
-        let engines = self.interview.take().map(|interview| interview.end_each(&parties, count));
+        let engines = self.sampler.take().map(|sampler| sampler.end_each(&parties, count));
         let mut engines = engines.into_iter().flatten();
         let shared = lock(&self.shared);
         (0..count)

@@ -191,7 +191,7 @@ fn a_process_that_ends_keeps_its_cpu_seconds() {
 }
 
 #[test]
-fn a_process_that_nobody_has_waited_for_counts_as_ended() {
+fn a_process_that_no_one_has_waited_for_counts_as_ended() {
     let mut burner = Burner::start();
     let mut watch = watch(vec![burner.watched()]);
     burner.burn();

@@ -23,7 +23,7 @@ const VERDICT_COLUMNS: &str = "run,run_kind,run_state,stackmark,experiment,metri
 const SLICE_COLUMNS: &str =
     "run,trial,subject,t_s,duration_s,warmup,kind,committed,declined,faults,p50_ns,p99_ns";
 
-/// A row a trial and kind of call, and one for all kinds together (`all`). One header, however many documents.
+/// One row per trial and kind of call, and one for all kinds together (`all`). One header, however many documents.
 pub fn trials(documents: &[Document]) -> String {
     let mut table = Table::new(TRIAL_COLUMNS);
     for document in documents {
@@ -43,7 +43,7 @@ pub fn trials(documents: &[Document]) -> String {
     table.text
 }
 
-/// A row a slice and kind of call. The document of a run of several trials has none of its own: theirs are in the folders of
+/// One row per slice and kind of call. The document of a run of several trials has none of its own: theirs are in the folders of
 /// the trials, and whoever calls this has put them in.
 pub fn slices(documents: &[Document]) -> String {
     let mut table = Table::new(SLICE_COLUMNS);

@@ -122,7 +122,7 @@ impl History {
         text::print(&content::history::blocks(self), Style { in_full: true, ..style })
     }
 
-    /// A row a run and series. What was skipped is not in it; the caller tells it elsewhere.
+    /// One row per run and series. What was skipped is not in it; the caller tells it elsewhere.
     pub fn csv(&self) -> String {
         let mut table = Table::new(
             "subject,series,key,run,run_kind,path,started,unix_s,stackmark,tier,trials,\

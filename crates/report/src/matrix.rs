@@ -1,7 +1,7 @@
 //! The effects of an experiment as one table: a row for each base, a column for each variant, or the other way round.
 
 use crate::block::{Cell, Column, Level, Table, Tone, figure, mark, words};
-use crate::variants::{ByMetric, VariantRow, VariantStatus, effect_short};
+use crate::variants::{ByMetric, RowStatus, VariantRow, effect_short};
 use judge::figures;
 use result::Verdict;
 
@@ -142,7 +142,7 @@ impl Matrix {
     pub(crate) fn captions(&self, all: &[ByMetric<'_>]) -> Vec<String> {
         let rows = || all.iter().flat_map(ByMetric::shown);
         let has = |verdict: Verdict| {
-            rows().any(|row| row.status == VariantStatus::Held(verdict) && row.effect.is_some())
+            rows().any(|row| row.status == RowStatus::Compared(verdict) && row.effect.is_some())
         };
         let marks = VERDICTS.into_iter().filter(|verdict| has(*verdict));
         let marks: Vec<String> =
@@ -268,7 +268,7 @@ fn effect_cell(row: &VariantRow<'_>) -> Cell {
         return "rate given".into();
     }
     match (row.effect, row.status) {
-        (Some(effect), VariantStatus::Held(verdict)) => Cell::Marked(Tone::Of(verdict), effect_short(effect)),
+        (Some(effect), RowStatus::Compared(verdict)) => Cell::Marked(Tone::Of(verdict), effect_short(effect)),
         _ => figures::NONE.into(),
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct VariantRow<'a> {
     /// How it is compared with its base; nothing for a base and for a control.
     pub(crate) comparison: Option<&'a Comparison>,
     /// What may be said of it.
-    pub(crate) status: VariantStatus,
+    pub(crate) status: RowStatus,
     /// Its effect: the ratio to its base with its interval; nothing for a base and without a result.
     pub(crate) effect: Option<Interval>,
     /// The A/A control of its base, where one ran.
@@ -39,37 +39,37 @@ pub(crate) struct VariantRow<'a> {
 
 /// What may be said of a variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum VariantStatus {
+pub(crate) enum RowStatus {
     /// Others are compared with it.
     Base,
     /// Its base once more.
     Control,
-    /// Held against its base.
-    Held(Verdict),
+    /// Compared with its base.
+    Compared(Verdict),
     /// No number of it is shown.
     Invalid,
     NotStarted,
 }
 
-impl VariantStatus {
+impl RowStatus {
     /// The words for reports.
     pub(crate) fn words(self) -> &'static str {
         match self {
-            VariantStatus::Base => "base",
-            VariantStatus::Control => "A/A control",
-            VariantStatus::Held(verdict) => verdict.words(),
-            VariantStatus::Invalid => "invalid",
-            VariantStatus::NotStarted => "not started",
+            RowStatus::Base => "base",
+            RowStatus::Control => "A/A control",
+            RowStatus::Compared(verdict) => verdict.words(),
+            RowStatus::Invalid => "invalid",
+            RowStatus::NotStarted => "not started",
         }
     }
 
     /// How it is meant.
     pub(crate) fn tone(self) -> Tone {
         match self {
-            VariantStatus::Held(verdict) => Tone::Of(verdict),
-            VariantStatus::NotStarted => Tone::Warn,
-            VariantStatus::Invalid => Tone::Bad,
-            VariantStatus::Base | VariantStatus::Control => Tone::Plain,
+            RowStatus::Compared(verdict) => Tone::Of(verdict),
+            RowStatus::NotStarted => Tone::Warn,
+            RowStatus::Invalid => Tone::Bad,
+            RowStatus::Base | RowStatus::Control => Tone::Plain,
         }
     }
 
@@ -81,7 +81,7 @@ impl VariantStatus {
 
     /// Whether numbers of it are shown.
     pub(crate) fn is_measured(self) -> bool {
-        !matches!(self, VariantStatus::Invalid | VariantStatus::NotStarted)
+        !matches!(self, RowStatus::Invalid | RowStatus::NotStarted)
     }
 }
 
@@ -148,12 +148,12 @@ fn row<'a>(
     let variant = &experiment.variants[index];
     let comparison = comparison_of(experiment, by.comparisons, variant);
     let status = match (variant.state, comparison, variant.base) {
-        (VariantState::NotStarted, ..) => VariantStatus::NotStarted,
-        (VariantState::Invalid, ..) => VariantStatus::Invalid,
-        (VariantState::Measured, ..) if variant.control => VariantStatus::Control,
-        (VariantState::Measured, Some(comparison), _) => VariantStatus::Held(comparison.verdict),
-        (VariantState::Measured, None, Some(_)) => VariantStatus::Held(Verdict::Inconclusive),
-        (VariantState::Measured, None, None) => VariantStatus::Base,
+        (VariantState::NotStarted, ..) => RowStatus::NotStarted,
+        (VariantState::Invalid, ..) => RowStatus::Invalid,
+        (VariantState::Measured, ..) if variant.control => RowStatus::Control,
+        (VariantState::Measured, Some(comparison), _) => RowStatus::Compared(comparison.verdict),
+        (VariantState::Measured, None, Some(_)) => RowStatus::Compared(Verdict::Inconclusive),
+        (VariantState::Measured, None, None) => RowStatus::Base,
     };
     let of_base = by.comparisons.iter().find(|other| {
         let base = variant.base.and_then(|base| experiment.variants.get(base));
@@ -161,8 +161,8 @@ fn row<'a>(
     });
     let noise = comparison.or(of_base).and_then(|comparison| Some(comparison.noise.as_ref()?.ratio));
     let effect = match status {
-        VariantStatus::Held(_) => comparison.and_then(|comparison| comparison.ratio),
-        VariantStatus::Control => noise,
+        RowStatus::Compared(_) => comparison.and_then(|comparison| comparison.ratio),
+        RowStatus::Control => noise,
         _ => None,
     };
     let values: Vec<Option<f64>> = match status.is_measured() {
@@ -391,7 +391,7 @@ pub(crate) fn confidence(all: &[ByMetric<'_>], in_short: bool) -> Vec<String> {
     }
     let Some((headline, _)) = all.split_first() else { return sentences };
     sentences.extend(adjusted(all));
-    let controls = (0..headline.rows.len()).filter(|at| headline.rows[*at].status == VariantStatus::Control);
+    let controls = (0..headline.rows.len()).filter(|at| headline.rows[*at].status == RowStatus::Control);
     if controls.clone().next().is_none() {
         sentences.push("No A/A control was run.".to_owned());
     }
@@ -416,7 +416,7 @@ pub(crate) fn confidence(all: &[ByMetric<'_>], in_short: bool) -> Vec<String> {
 /// What all A/A controls together gave.
 fn range_of_controls(all: &[ByMetric<'_>], of: &dyn Fn(&ByMetric<'_>) -> String) -> Option<String> {
     let range = |by: &ByMetric<'_>| {
-        let ratios = by.shown().filter(|row| row.status == VariantStatus::Control);
+        let ratios = by.shown().filter(|row| row.status == RowStatus::Control);
         let ratios = || ratios.clone().filter_map(|row| Some(row.noise?.value));
         let (least, most) = (ratios().min_by(f64::total_cmp)?, ratios().max_by(f64::total_cmp)?);
         let (least, most) = (figures::percent(least), figures::percent(most));
@@ -426,7 +426,7 @@ fn range_of_controls(all: &[ByMetric<'_>], of: &dyn Fn(&ByMetric<'_>) -> String)
     let ranges: Vec<String> = all.iter().filter_map(range).collect();
     let rows = &all.first()?.rows;
     let measured = |status| rows.iter().filter(move |row| row.status == status).count();
-    let (controls, bases) = (measured(VariantStatus::Control), measured(VariantStatus::Base));
+    let (controls, bases) = (measured(RowStatus::Control), measured(RowStatus::Base));
     let bases =
         if controls == bases { "each base".to_owned() } else { format!("{controls} of {bases} bases") };
     (!ranges.is_empty()).then(|| {

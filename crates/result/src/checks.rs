@@ -1,4 +1,4 @@
-//! What vouches for the number: audits, the ledger, the inputs, conformance and the rules.
+//! Validation of a trial: audits, the ledger, the inputs, conformance and the rules.
 
 use super::Suspect;
 use serde::{Deserialize, Serialize};

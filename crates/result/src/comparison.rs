@@ -17,6 +17,8 @@ pub struct Comparison {
     pub b: Party,
     /// What is compared: `new orders/min`, `new-order.p99, ms`, `cpu, CPU s/1,000 calls`.
     pub metric: String,
+    /// Whether more of it is better: of everything but times and costs.
+    pub higher_is_better: bool,
     /// Whether it is a throughput at a rate that was given and that both sides kept, next to other metrics: it says nothing then, and no
     /// interval is widened for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -63,7 +65,7 @@ impl Comparison {
         };
         let percent = |share: f64| format!("{:.1}", share * 100.0);
         Some(match ratio.value {
-            value if decided && (!self.higher_is_better() || value >= 2.0) => {
+            value if decided && (!self.higher_is_better || value >= 2.0) => {
                 let within = within(&|low, high| format!("{low:.2}–{high:.2}"));
                 format!("{b} has {value:.2} times the {what} of {a}{within}")
             }
@@ -104,16 +106,11 @@ impl Comparison {
         }
     }
 
-    /// Whether more of what is compared is better: of everything but times and costs.
-    pub fn higher_is_better(&self) -> bool {
-        !self.metric.ends_with(", ms") && !self.metric.ends_with(", CPU s/1,000 calls")
-    }
-
     /// Whether the loss that the user allows is surely exceeded: the whole interval is beyond the limit, below it for a
     /// rate and above it for a time or a cost.
     pub fn loses_too_much(&self) -> bool {
         match (self.loss_max, self.ratio) {
-            (Some(loss_max), Some(ratio)) if self.higher_is_better() => {
+            (Some(loss_max), Some(ratio)) if self.higher_is_better => {
                 ratio.high.unwrap_or(ratio.value) < 1.0 - loss_max
             }
             (Some(loss_max), Some(ratio)) => ratio.low.unwrap_or(ratio.value) > 1.0 + loss_max,
@@ -124,12 +121,12 @@ impl Comparison {
     /// How the loss that the user allows was kept; nothing where no limit was set.
     pub fn loss(&self) -> Option<Loss> {
         let loss_max = self.loss_max?;
-        let surely_met = self.ratio.is_some_and(|ratio| match (ratio.low, ratio.high) {
-            (Some(low), Some(_)) if self.higher_is_better() => low >= 1.0 - loss_max,
+        let is_met = self.ratio.is_some_and(|ratio| match (ratio.low, ratio.high) {
+            (Some(low), Some(_)) if self.higher_is_better => low >= 1.0 - loss_max,
             (Some(_), Some(high)) => high <= 1.0 + loss_max,
             _ => false,
         });
-        Some(match (self.loses_too_much(), surely_met) {
+        Some(match (self.loses_too_much(), is_met) {
             (true, _) => Loss::Exceeded,
             (false, true) => Loss::Met,
             (false, false) => Loss::Inconclusive,

@@ -114,7 +114,7 @@ pub struct Spent {
     pub load_s: f64,
     /// Restoring the state before each trial.
     pub restore_s: f64,
-    /// Warm-up and windows.
+    /// Warm-ups, windows, and the beginnings of rounds in which nothing is counted.
     pub measured_s: f64,
     /// Audits and conformance.
     pub check_s: f64,

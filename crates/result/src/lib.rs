@@ -34,6 +34,7 @@ mod clocked;
 mod comparison;
 mod cost;
 mod curve;
+mod decline_rise;
 mod demand;
 mod drill;
 mod engine;
@@ -53,7 +54,6 @@ mod stage;
 mod tally;
 pub mod text;
 mod trial;
-mod turn;
 
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +70,7 @@ pub use cost::{
     WritebackSample, cpu_ms_a_thousand,
 };
 pub use curve::{Axis, Curve, Knee, Point, Scalability};
+pub use decline_rise::DeclineRise;
 pub use demand::{AllDue, Demand, Level};
 pub use drill::{
     DoubtFound, Drill, DrillCalls, DrillFault, DrillLine, FaultAction, Shortfall, WithoutAnswer,
@@ -99,7 +100,6 @@ pub use tally::{
 pub use trial::{
     Deferred, Efficiency, Headline, KindTally, Limit, Round, Settled, Settlement, Trial, UNVERIFIED,
 };
-pub use turn::Turn;
 
 /// One run: a trial, or a comparison with all its trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -49,7 +49,7 @@ impl Comparison {
             metric: Metric {
                 name: metric.to_owned(),
                 unit: unit.to_owned(),
-                higher_is_better: self.higher_is_better(),
+                higher_is_better: self.higher_is_better,
             },
             further_metrics: Vec::new(),
             blocks: self.blocks.iter().enumerate().map(order).collect(),

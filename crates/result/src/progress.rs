@@ -3,7 +3,7 @@
 //! A document is written and flushed before a trial and after it. In between nothing of ours may disturb the disk that is
 //! measured: a line a slice goes to the system's cache, and what a kill of our process leaves can be read all the same.
 
-use super::{Demand, Efficiency, Grouping, Headline, KindTally, Slice, State, Tally, Trial, Turn};
+use super::{DeclineRise, Demand, Efficiency, Grouping, Headline, KindTally, Slice, State, Tally, Trial};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -22,7 +22,7 @@ pub struct Progress<C> {
     demand: Option<Demand>,
     kinds: Vec<KindTally>,
     grouping: Option<Grouping>,
-    turn: Option<Turn>,
+    decline_rise: Option<DeclineRise>,
     efficiency: Option<Efficiency>,
     notes: Vec<String>,
     /// Position of the first of `slices` in the time line.
@@ -42,7 +42,7 @@ impl<C> Progress<C> {
             demand: trial.demand,
             kinds: trial.kinds.clone(),
             grouping: trial.grouping,
-            turn: trial.turn.clone(),
+            decline_rise: trial.decline_rise.clone(),
             efficiency: trial.efficiency,
             notes: trial.notes.clone(),
             first_slice,
@@ -58,7 +58,7 @@ impl<C> Progress<C> {
         trial.demand = self.demand;
         trial.kinds = self.kinds;
         trial.grouping = self.grouping;
-        trial.turn = self.turn;
+        trial.decline_rise = self.decline_rise;
         trial.efficiency = self.efficiency;
         trial.notes = self.notes;
         trial.slices.truncate(self.first_slice);

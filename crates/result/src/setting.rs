@@ -296,7 +296,7 @@ pub struct Data {
     pub remote: bool,
     /// Checksum of the loaded rows; `null` if another tool loaded them.
     pub checksum: Option<String>,
-    /// The kit that loaded them, with its version: `stackmark 0.1.0`.
+    /// The tool that loaded them, with its version: `stackmark 0.1.0`.
     pub loaded_by: String,
     /// Rows of the smallest table that the calls update, at the start; `null` where it is not known.
     pub hottest_rows: Option<u64>,

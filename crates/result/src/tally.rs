@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Tally {
     /// Where every due call went.
     pub call_counts: CallCounts,
-    /// Calls that committed in the window, whenever they were due, a second.
+    /// Calls per second that committed in the window, whenever they were due.
     pub rate_per_s: Interval,
     /// Times, one entry for each class of outcome that occurred.
     pub latency: Vec<Latency>,

@@ -1,10 +1,10 @@
 //! One trial: a measured period of one subject.
 
 use super::{
-    Audit, Check, Clocked, Conformance, Data, Demand, Disk, Engine, Facet, Gap, Grouping, InputCheck,
-    Interval, LedgerCheck, LoadPart, Machine, MachineWide, Missing, Moment, Outage, Plan, Process, Published,
-    Quantiles, Refused, Rule, ShortLine, Silence, Slice, SloCheck, SpeedAround, Stack, StageTally, State,
-    Tally, Turn, Writeback,
+    Audit, Check, Clocked, Conformance, Data, DeclineRise, Demand, Disk, Engine, Facet, Gap, Grouping,
+    InputCheck, Interval, LedgerCheck, LoadPart, Machine, MachineWide, Missing, Moment, Outage, Plan,
+    Process, Published, Quantiles, Refused, Rule, ShortLine, Silence, Slice, SloCheck, SpeedAround, Stack,
+    StageTally, State, Tally, Writeback,
 };
 use serde::{Deserialize, Serialize};
 
@@ -73,9 +73,9 @@ pub struct Trial {
     /// The times in which no call completed; `null` where none did at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silence: Option<Silence>,
-    /// When the service came to decline most of what it had accepted, if it did: [`Turn`] says which rates are given then.
+    /// When the service came to decline most of what it had accepted, if it did: [`DeclineRise`] says which rates are given then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn: Option<Turn>,
+    pub decline_rise: Option<DeclineRise>,
     /// How its calls shared durable commits; `null` where each has one of its own.
     pub grouping: Option<Grouping>,
     /// How what was still under way at the end of the load came to its end; `null` where nothing ever is.
@@ -125,14 +125,14 @@ impl Trial {
         self.outages.iter().any(|outage| outage.missing == Missing::Writes)
     }
 
-    /// Whether rates are of this slice among others: it was measured, and is not on the other side of a [`Turn`].
+    /// Whether rates are of this slice among others: it was measured, and is not on the other side of a [`DeclineRise`].
     pub fn is_rated(&self, slice: &Slice) -> bool {
         let middle_s = slice.t_s + slice.duration_s / 2.0;
-        let is_its = |turn: &Turn| match turn.declined_before {
-            Some(_) => middle_s < turn.from_s,
-            None => middle_s > turn.to_s,
+        let is_its = |rise: &DeclineRise| match rise.declined_before {
+            Some(_) => middle_s < rise.from_s,
+            None => middle_s > rise.to_s,
         };
-        !slice.warmup && self.turn.as_ref().is_none_or(is_its)
+        !slice.warmup && self.decline_rise.as_ref().is_none_or(is_its)
     }
 
     /// Real length of the warm-up in seconds.
@@ -142,8 +142,8 @@ impl Trial {
 
     /// Calls of all kinds that committed in the window, whenever they were due: what costs are divided by.
     pub fn committed(&self) -> f64 {
-        match &self.turn {
-            Some(turn) => turn.committed as f64,
+        match &self.decline_rise {
+            Some(rise) => rise.committed as f64,
             None => self.overall.rate_per_s.value * self.measured_s,
         }
     }
@@ -355,7 +355,7 @@ pub struct Deferred {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Efficiency {
-    /// New-Orders a minute and warehouse.
+    /// New-Orders per minute and warehouse.
     pub per_warehouse: f64,
     /// The most that the pace allows: 12.86.
     pub per_warehouse_max: f64,

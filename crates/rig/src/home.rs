@@ -1,7 +1,7 @@
 //! The folder of one engine: made, locked while we live, removed; and the sweeping of those whose makers were killed.
 
 use crate::command::{Account, lives_in, signal, within};
-use crate::state::{self, State};
+use crate::state::{self, EngineState};
 use crate::{Engine, RigError, base};
 use rustix::process::Signal;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -148,7 +148,7 @@ pub(crate) fn sweep(base: &Path) {
 
 /// Ends the engine of a folder, if it runs, and removes the folder.
 pub(crate) fn discard(path: &Path) {
-    if let Some(state) = State::read(path) {
+    if let Some(state) = EngineState::read(path) {
         end(state.engine, state.pid, path);
         crate::cgroup::remove(&state.groups);
     }

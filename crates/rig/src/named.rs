@@ -6,7 +6,7 @@ use crate::find::find_in;
 use crate::home::{Home, discard, is_abandoned};
 use crate::place::{Place, creating};
 use crate::running::{Running, prepare};
-use crate::state::State;
+use crate::state::EngineState;
 use crate::technology::Sql;
 use crate::{Engine, Options, RigError, base, cluster, spider};
 use rustix::process::{Pid, WaitOptions};
@@ -184,7 +184,7 @@ impl NamedEngine {
     }
 
     /// What a folder has by itself.
-    fn of(folder: &Path, state: &State) -> Option<NamedEngine> {
+    fn of(folder: &Path, state: &EngineState) -> Option<NamedEngine> {
         let text = std::fs::read_to_string(folder.join("client.conf")).ok()?;
         // The only word of 32 hexadecimal digits, whatever the client's format.
         let password =
@@ -217,7 +217,7 @@ impl NamedEngine {
         let mut first = NamedEngine::of(folder, &state)?;
         for folder in others(folder, state.role.as_ref()) {
             // One whose start failed is not marked as staying.
-            let other = State::read(&folder).and_then(|state| NamedEngine::of(&folder, &state));
+            let other = EngineState::read(&folder).and_then(|state| NamedEngine::of(&folder, &state));
             first.alive &= other.as_ref().is_some_and(|other| other.alive);
             first.others.extend(other);
         }
@@ -225,8 +225,8 @@ impl NamedEngine {
     }
 }
 
-fn staying(folder: &Path) -> Option<State> {
-    State::read(folder).filter(|state| state.stays)
+fn staying(folder: &Path) -> Option<EngineState> {
+    EngineState::read(folder).filter(|state| state.stays)
 }
 
 fn folder(base: &Path, kind: EngineKind) -> PathBuf {
@@ -262,8 +262,8 @@ fn one_up(kind: EngineKind, options: &Options) -> Result<NamedEngine, RigError> 
     let path = folder(&base, kind);
     let locked = base::hold(&base)?;
     match NamedEngine::read(&path) {
-        Some(standing) if standing.alive => return Ok(standing),
-        Some(standing) => resume(&standing, account, options, locked)?,
+        Some(found) if found.alive => return Ok(found),
+        Some(found) => resume(&found, account, options, locked)?,
         None if path.exists() && !is_abandoned(&path) => {
             return Err(RigError::folder(&path, "another process is starting an engine in it"));
         }
@@ -276,10 +276,10 @@ fn one_up(kind: EngineKind, options: &Options) -> Result<NamedEngine, RigError> 
             running.leave()?;
         }
     }
-    let standing =
+    let found =
         NamedEngine::read(&path).ok_or_else(|| RigError::folder(&path, "another process removed it"))?;
-    match standing.alive {
-        true => Ok(standing),
+    match found.alive {
+        true => Ok(found),
         false => Err(RigError::folder(
             &path,
             format!(
@@ -292,12 +292,12 @@ fn one_up(kind: EngineKind, options: &Options) -> Result<NamedEngine, RigError> 
 
 /// Starts what does not run of an engine that stays. The base folder is let go as soon as the folders are ours.
 fn resume(
-    standing: &NamedEngine,
+    found: &NamedEngine,
     account: Account,
     options: &Options,
     locked: std::fs::File,
 ) -> Result<(), RigError> {
-    let nodes = || std::iter::once(standing).chain(&standing.others);
+    let nodes = || std::iter::once(found).chain(&found.others);
     let lives = |node: &NamedEngine| lives_in(node.pid, &node.folder);
     let ended: Vec<&NamedEngine> = nodes().filter(|node| !lives(node)).collect();
     let homes = ended.iter().map(|node| Home::open(node.folder.clone())).collect::<Result<Vec<_>, _>>()?;
@@ -316,8 +316,8 @@ fn resume(
     // Those that have come up stay, also if another one has not.
     let left = servers.into_iter().filter_map(|mut server| server.is_alive().then(|| server.leave()));
     left.fold(started, |result, left| result.and(left.map(drop)))?;
-    match standing.kind {
-        EngineKind::Spider => standing.resolve_prepared(),
+    match found.kind {
+        EngineKind::Spider => found.resolve_prepared(),
         EngineKind::Single(_) | EngineKind::Galera => Ok(()),
     }
 }

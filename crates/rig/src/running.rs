@@ -10,7 +10,7 @@ use crate::home::{Home, random_hex};
 use crate::place::{Place, creating};
 use crate::settings::{Settings, memory};
 use crate::shared_memory::Orphaned;
-use crate::state::{self, State};
+use crate::state::{self, EngineState};
 use crate::technology::{Making, Starting};
 use crate::watchdog::Watchdog;
 use crate::{Engine, Installation, Options, RigError, base, cluster, find_in, galera};
@@ -309,8 +309,8 @@ impl Running {
         technology.is_ready(&self.home.path, self.pid, self.port).then_some(Ok(()))
     }
 
-    pub(crate) fn state(&self, stays: bool) -> State {
-        State {
+    pub(crate) fn state(&self, stays: bool) -> EngineState {
+        EngineState {
             engine: self.installation.engine,
             version: self.installation.version.clone(),
             programs: self.options.programs.clone(),
@@ -330,7 +330,7 @@ impl Running {
         account: Account,
         home: Home,
         password: Secret,
-        state: &State,
+        state: &EngineState,
     ) -> Result<Running, RigError> {
         Ok(Running {
             installation,
@@ -352,7 +352,7 @@ impl Running {
     }
 
     /// Lets the engine run on without us, with all of its nodes.
-    pub(crate) fn leave(mut self) -> Result<State, RigError> {
+    pub(crate) fn leave(mut self) -> Result<EngineState, RigError> {
         for peer in std::mem::take(&mut self.peers) {
             peer.leave()?;
         }

@@ -12,11 +12,10 @@ pub const USER: &str = "stackmark";
 
 /// A started engine. The password is not in it, but in a file of its own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct State {
+pub(crate) struct EngineState {
     pub(crate) engine: Engine,
     pub(crate) version: String,
     /// What its programs were looked for by, as [`crate::Options::programs`].
-    #[serde(default)]
     pub(crate) programs: Option<PathBuf>,
     pub(crate) pid: u32,
     pub(crate) port: u16,
@@ -25,17 +24,16 @@ pub(crate) struct State {
     /// Control groups to remove with it.
     pub(crate) groups: Vec<PathBuf>,
     /// Of a server that belongs together with others.
-    #[serde(default)]
     pub(crate) role: Option<Role>,
     /// Whether it stays when the process that started it ends.
     pub(crate) stays: bool,
 }
 
-impl State {
+impl EngineState {
     const FILE: &'static str = "state.json";
 
     pub(crate) fn write(&self, folder: &Path) -> Result<(), RigError> {
-        let (path, next) = (folder.join(State::FILE), folder.join("state.next"));
+        let (path, next) = (folder.join(EngineState::FILE), folder.join("state.next"));
         let text = serde_json::to_string_pretty(self).expect("plain data has no key but text");
         // Renamed into place: a reader sees the old state or the new one.
         let written = std::fs::write(&next, text).and_then(|()| std::fs::rename(&next, &path));
@@ -43,8 +41,8 @@ impl State {
     }
 
     /// The state in `folder`; `None` when none was written, or half of one.
-    pub(crate) fn read(folder: &Path) -> Option<State> {
-        serde_json::from_str(&std::fs::read_to_string(folder.join(State::FILE)).ok()?).ok()
+    pub(crate) fn read(folder: &Path) -> Option<EngineState> {
+        serde_json::from_str(&std::fs::read_to_string(folder.join(EngineState::FILE)).ok()?).ok()
     }
 }
 

@@ -64,6 +64,7 @@ pub fn comparison() -> Document {
         a: Party { subject: document.subjects[0].clone(), label: "direct".to_owned() },
         b: Party { subject: document.subjects[1].clone(), label: "through HTTP".to_owned() },
         metric: "new orders/min".to_owned(),
+        higher_is_better: true,
         key_differences: vec![
             difference("stack.route", "direct", "http"),
             difference("stack.server", "none", "stackmark-server 0.1.0 (axum 0.8.9)"),
@@ -109,6 +110,7 @@ pub fn two_metrics() -> Document {
     let experiment = document.experiment.as_mut().expect("it is a comparison");
     let mut second = experiment.comparisons[0].clone();
     second.metric = "p99, ms".to_owned();
+    second.higher_is_better = false;
     second.verdict = Verdict::Inconclusive;
     second.ratio = Some(Interval { value: 1.034, low: Some(0.941), high: Some(1.136) });
     second.noise.as_mut().expect("it has a control").ratio =

@@ -262,6 +262,7 @@ fn comparison(
         a: party(base),
         b: party(variant),
         metric: "new orders/min".to_owned(),
+        higher_is_better: true,
         key_differences: found.key.into_iter().collect::<Vec<KeyDifference>>(),
         fingerprint_differences: found.fingerprint,
         blocks: if is_measured { blocks_of(trials, base, variant) } else { Vec::new() },

@@ -132,6 +132,7 @@ fn comparison(metric: &Metric, variants: &[Variant], trials: &[Trial], index: us
         a: party(&variants[base]),
         b: party(&variants[index]),
         metric: metric.column(),
+        higher_is_better: metric.higher_is_better,
         key_differences: Vec::new(),
         fingerprint_differences: Vec::new(),
         blocks,

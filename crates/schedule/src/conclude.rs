@@ -199,6 +199,7 @@ impl<'a> Findings<'a> {
             a: party(a),
             b: party(b),
             metric: self.measured().described::<W>(&self.plan.variants[self.arms[a].variant].plan).column(),
+            higher_is_better: self.measured().better() == measure::Better::Higher,
             key_differences: Vec::new(),
             fingerprint_differences: Vec::new(),
             blocks: self.blocks(&self.bases(a), b),

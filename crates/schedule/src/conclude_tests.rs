@@ -28,7 +28,7 @@ fn variant(name: &str, subject: &str, base: Option<usize>) -> Variant {
         http: model::HttpOptions::default(),
         server_limits: None,
         relaying: deploy::RelayOptions::default(),
-        spec: Spec::of_wishes(Dialect::Sqlite, 1, &[], &EngineOptions::default()),
+        spec: Spec::of_options(Dialect::Sqlite, 1, &[], &EngineOptions::default()),
         through_checkpoints: false,
         whole: false,
         asked: Vec::new(),
@@ -73,6 +73,7 @@ fn bed(metric: &str, direct: &[f64], again: &[f64], http: &[f64]) -> Fixture {
         notes: Vec::new(),
         suspicion: None,
         precision: None,
+        time: None,
     };
     let status = VariantStatus { state: VariantState::Measured, reason: None };
     Fixture { plan, metrics, statuses: vec![status; 3], of_parts, trials }

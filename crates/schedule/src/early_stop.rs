@@ -20,8 +20,8 @@ const DEVIATIONS: f64 = 8.0;
 
 /// Calls of a kind that took longer than `max`, or were not answered at all.
 fn slower(kind: &KindTotals, max: Nanos) -> u64 {
-    let declined = kind.declined.as_ref().map_or(0, |times| times.response.surely_beyond(max));
-    kind.committed.response.surely_beyond(max) + declined + kind.call_counts.faults()
+    let declined = kind.declined.as_ref().map_or(0, |times| times.response.count_beyond(max));
+    kind.committed.response.count_beyond(max) + declined + kind.call_counts.faults()
 }
 
 /// What bounds the calls of a step.

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hint_asks_for_no_more_than_can_be_run_and_for_no_precision_that_nobody_has() {
+    fn a_hint_asks_for_no_more_than_can_be_run_and_for_no_precision_that_no_one_has() {
         let stopped = sentence_of(&[0.4, 2.5, 1.0], &TERMS);
         assert!(
             stopped.ends_with("No number of blocks up to 1000 resolves 2.0 %; use a quieter machine."),

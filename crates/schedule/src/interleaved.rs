@@ -11,6 +11,7 @@ use result::text::seconds;
 use result::{Comparison, Document, RunKind, Setting, Spent, State, Trial, VariantState};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use workload::Benchmark;
 
@@ -22,7 +23,6 @@ pub struct Interleaved {
     kind: RunKind,
     experiment: Experiment,
     /// The trials of the first variant, one a block, where another run has measured them: none of it runs here.
-    #[serde(default)]
     stored: Vec<Trial>,
 }
 
@@ -156,11 +156,18 @@ impl Interleaved {
 
     /// Why it ended with the last block, where that depends on what was found; the blocks that were not needed are not planned then.
     fn ended<W: Benchmark>(&self, so_far: &CompletedTrials, document: &mut Document) -> Option<String> {
-        let precision = self.experiment.precision.filter(|_| document.state == State::Complete)? * 100.0;
-        let experiment = document.experiment.as_mut()?;
-        let blocks = experiment.blocks.len() as u32;
+        let experiment = document.experiment.as_mut().filter(|_| document.state == State::Complete)?;
+        let (blocks, planned) = (experiment.blocks.len() as u32, self.experiment.blocks);
+        experiment.blocks_planned = blocks;
+        let Some(precision) = self.experiment.precision.map(|precision| precision * 100.0) else {
+            let time = self.experiment.time.filter(|_| blocks < planned)?;
+            return Some(format!(
+                "It ended after {blocks} of {planned} blocks: warming up took longer than planned, and one more block would have \
+                 ended after the {} that were asked for.",
+                seconds(time.as_secs_f64())
+            ));
+        };
         Some(if self.is_precise::<W>(so_far, blocks) {
-            experiment.blocks_planned = blocks;
             format!(
                 "It ended after {blocks} blocks, when every interval was within ±{precision:.1} %. Because the intervals were \
                  looked at after each block from the {BLOCKS_BEFORE_LOOKS}th on, they are wider than others (decision 0034)."
@@ -368,7 +375,15 @@ impl<W: Benchmark> Schedule<W> for Interleaved {
     fn next(&self, number: usize, so_far: &CompletedTrials) -> Result<Next> {
         let arms = self.experiment.arms();
         let Some((block, part)) = self.slot(&arms, number) else { return Ok(Next::End) };
-        if (number - 1).is_multiple_of(self.block_len(&arms)) && self.is_precise::<W>(so_far, block) {
+        let is_over = || {
+            let trials = self.block_len(&arms);
+            let others = so_far.numbers.iter().map(|number| ((number - 1) / trials) as u32);
+            // One that is made again comes before others that are there.
+            let done = others.filter(|other| *other != block).collect::<BTreeSet<_>>().len() as u32;
+            self.is_precise::<W>(so_far, block)
+                || self.experiment.is_out_of_time(done, so_far.spent.measured_s)
+        };
+        if (number - 1).is_multiple_of(self.block_len(&arms)) && is_over() {
             return Ok(Next::End);
         }
         let statuses = self.statuses(&arms, so_far);

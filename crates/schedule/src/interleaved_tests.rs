@@ -3,7 +3,7 @@
 use super::*;
 use crate::plan::Criterion;
 use deploy::{EngineOptions, Spec};
-use model::{Mix, Workload};
+use model::{Mix, Nanos, Workload};
 use sql::Dialect;
 use workload_tpcc::Tpcc;
 
@@ -19,7 +19,7 @@ fn three() -> Interleaved {
         http: model::HttpOptions::default(),
         server_limits: None,
         relaying: deploy::RelayOptions::default(),
-        spec: Spec::of_wishes(Dialect::Sqlite, 1, &[], &EngineOptions::default()),
+        spec: Spec::of_options(Dialect::Sqlite, 1, &[], &EngineOptions::default()),
         through_checkpoints: false,
         whole: false,
         asked: vec![("pool".into(), "8".into())],
@@ -39,6 +39,7 @@ fn three() -> Interleaved {
         notes: Vec::new(),
         suspicion: None,
         precision: None,
+        time: None,
     };
     Interleaved { kind: RunKind::Experiment, experiment, stored: Vec::new() }
 }
@@ -103,6 +104,33 @@ fn blocks_are_added_until_intervals_are_narrow_enough_and_five_at_least() {
     assert_eq!(document.experiment.unwrap().blocks_planned, 5);
     assert!(
         document.notes.iter().any(|note| note.starts_with("It ended after 5 blocks")),
+        "{:?}",
+        document.notes
+    );
+}
+
+#[test]
+fn no_block_begins_that_would_end_long_after_the_time_that_was_asked_for() {
+    let mut run = three();
+    run.experiment.blocks = 10;
+    let blocks = |count: usize| vec![[1_000.0, 1_001.0, 900.0, 500.0]; count];
+    let ends = |run: &Interleaved, count: usize, measured_s: f64| {
+        let mut so_far = so_far(run, &blocks(count));
+        so_far.spent.measured_s = measured_s;
+        matches!(Schedule::<Tpcc>::next(run, count * 4 + 1, &so_far).unwrap(), Next::End)
+    };
+    assert!(!ends(&run, 5, 10_000.0), "no time was asked for");
+    run.experiment.time = Some(Nanos::from_secs(600));
+    // Blocks of 60 s as planned, of 65 s, of 70 s, and of 90 s; and too few for an interval.
+    assert!(!ends(&run, 9, 9.0 * 60.0) && !ends(&run, 9, 9.0 * 65.0));
+    assert!(ends(&run, 9, 9.0 * 74.0) && ends(&run, 7, 7.0 * 90.0) && !ends(&run, 6, 6.0 * 90.0));
+    assert!(!ends(&run, 2, 2.0 * 600.0));
+    let (mut document, mut so_far) = (sample_documents::comparison(), so_far(&run, &blocks(7)));
+    so_far.spent.measured_s = 630.0;
+    Schedule::<Tpcc>::conclude(&run, &so_far, &mut document);
+    assert_eq!(document.experiment.unwrap().blocks_planned, 7);
+    assert!(
+        document.notes.iter().any(|note| note.starts_with("It ended after 7 of 10 blocks")),
         "{:?}",
         document.notes
     );

@@ -147,7 +147,7 @@ pub struct PlannedTrial {
     pub folder: String,
     /// What those who watch are told that runs: a variant, a load.
     pub what: String,
-    /// The how manyth trial of that it is, from 0.
+    /// Its zero-based repetition.
     pub round: u32,
     /// What the user is told, where the number of trials is not known.
     pub announcement: String,

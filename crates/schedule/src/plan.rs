@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 use deploy::{RelayOptions, Spec};
-use model::HttpOptions;
+use model::{HttpOptions, Nanos};
 use serde::{Deserialize, Serialize};
 use sql::Dialect;
 
@@ -26,10 +26,8 @@ pub struct Experiment {
     /// What is compared, the headline first; at least one, and each once.
     pub criteria: Vec<Criterion>,
     /// Whether a limit that is neither surely kept nor surely exceeded leaves the exit status at 0.
-    #[serde(default)]
     pub accept_inconclusive: bool,
     /// Whether an audit that did not run makes the exit status 1.
-    #[serde(default)]
     pub require_audit: bool,
     /// Orders the trials of all blocks. Inputs have the seeds of the plans.
     pub seed: u64,
@@ -38,10 +36,10 @@ pub struct Experiment {
     /// Anything a reader must know, a sentence each.
     pub notes: Vec<String>,
     /// Blocks are added until half the width of every interval is at most this share, [`Experiment::blocks`] at most.
-    #[serde(default)]
     pub precision: Option<f64>,
+    /// No block begins with which warming up and measuring would take longer than this by more than a tenth.
+    pub time: Option<Nanos>,
     /// The bottleneck of the base that the one other variant is to confirm.
-    #[serde(default)]
     pub suspicion: Option<Suspicion>,
 }
 
@@ -90,20 +88,16 @@ pub struct Variant {
     /// Threads of a server besides its sessions.
     pub server_threads: usize,
     /// How calls reach a server.
-    #[serde(default)]
     pub http: HttpOptions,
     /// What a server that is started here may use: `cpu=1,mem=1GiB`.
     pub server_limits: Option<String>,
     /// A relay that is started here.
-    #[serde(default)]
     pub relaying: RelayOptions,
     /// The data and the engine under it.
     pub spec: Spec,
     /// Whether its private engine is to write everything back at least twice within a trial.
-    #[serde(default)]
     pub through_checkpoints: bool,
     /// Whether its trials are whole, although it could make calls in turn with others.
-    #[serde(default)]
     pub whole: bool,
     /// What was asked for beyond the defaults, as name and value, for the report: `("pool", "1")`.
     pub asked: Vec<(String, String)>,

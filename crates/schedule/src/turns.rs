@@ -20,33 +20,58 @@ const NO_ROOM: &str = "there is no room for so many engines, each with a copy of
 const QUANTILE_MAX: u64 = 990;
 
 impl Experiment {
-    /// Lets variants that have the same data, on one engine or on engines of their own, make calls in turn, each with its base, and notes why others do not.
+    /// Lets a base and all that is compared with it make calls in turn, where they have the same data, on one engine or on engines of their
+    /// own; and notes why others do not.
     ///
     /// # Errors
     /// A variant is of no subject.
     pub fn alternate(&mut self) -> Result<()> {
+        self.alternate_where(&deploy::fit_in_memory)
+    }
+
+    /// The same on a machine that has room for so many engines as `fit` says.
+    ///
+    /// # Errors
+    /// Those of [`Experiment::alternate`].
+    pub fn alternate_where(&mut self, fit: &dyn Fn(usize) -> bool) -> Result<()> {
         let variants = &self.variants;
         let mut reasons: Vec<Option<String>> = Vec::with_capacity(variants.len());
         for variant in variants {
             reasons.push(self.tail().or(why_whole(variant)?));
         }
-        let in_turn: Vec<bool> = (0..variants.len())
-            .map(|at| {
-                let with = |other: usize| {
-                    other != at
-                        && (variants[other].base == Some(at) || variants[at].base == Some(other))
-                        && reasons[other].is_none()
-                        && self.alike(at, other)
-                };
-                reasons[at].is_none() && (0..variants.len()).any(with)
-            })
-            .collect();
+        let why_apart = |at: usize| {
+            let root = self.root(at);
+            if at == root || self.alike(root, at, fit) {
+                return None;
+            }
+            let why = if variants[at].plan.measured != variants[root].plan.measured {
+                "they are measured for different times"
+            } else if variants[at].spec.can_take_turns(&variants[root].spec) {
+                NO_ROOM
+            } else {
+                "their engines or their data differ"
+            };
+            Some(why.to_owned())
+        };
+        let reasons: Vec<Option<String>> =
+            reasons.into_iter().enumerate().map(|(at, reason)| reason.or_else(|| why_apart(at))).collect();
+        // What is compared with one base is measured in one way: rounds leave out what whole trials have.
+        let roots: Vec<usize> = (0..variants.len()).map(|at| self.root(at)).collect();
+        let group =
+            |at: usize| (0..roots.len()).filter(|other| roots[*other] == roots[at]).collect::<Vec<_>>();
+        let whole = |at: usize| group(at).into_iter().find(|other| reasons[*other].is_some());
+        let in_turn: Vec<bool> =
+            (0..roots.len()).map(|at| group(at).len() > 1 && whole(at).is_none()).collect();
         for (at, variant) in variants.iter().enumerate() {
-            let Some(base) = variant.base.filter(|_| !in_turn[at]) else { continue };
-            let why = reasons[at].clone().or(reasons[base].clone());
-            let apart = variant.spec.can_take_turns(&variants[base].spec);
-            let why = why
-                .unwrap_or_else(|| if apart { NO_ROOM } else { "their engines or their data differ" }.into());
+            let (Some(base), Some(other)) = (variant.base, whole(at)) else { continue };
+            let why = match reasons[at].as_ref().or(reasons[base].as_ref()) {
+                Some(why) => why.clone(),
+                None => format!(
+                    "{}, which is compared with the same base, cannot take turns ({})",
+                    variants[other].name,
+                    reasons[other].as_deref().unwrap_or_default()
+                ),
+            };
             self.notes.push(format!(
                 "{} and {} were measured in trials that followed one another, not in turn: {why}.",
                 capital(&variants[base].name),
@@ -66,14 +91,15 @@ impl Experiment {
 
     /// Whether two variants that are compared with one base, or with each other, can make calls in turn: on the same copy of the data, or each
     /// on an engine and a copy of its own.
-    fn alike(&self, one: usize, other: usize) -> bool {
+    fn alike(&self, one: usize, other: usize, fit: &dyn Fn(usize) -> bool) -> bool {
         let (a, b) = (&self.variants[one], &self.variants[other]);
-        let same_place = a.spec == b.spec || self.has_room(self.root(one)) && a.spec.can_take_turns(&b.spec);
+        let same_place =
+            a.spec == b.spec || self.has_room(self.root(one), fit) && a.spec.can_take_turns(&b.spec);
         same_place && a.plan.measured == b.plan.measured
     }
 
     /// Whether all variants that are compared with this base can have their engines up at once.
-    fn has_room(&self, root: usize) -> bool {
+    fn has_room(&self, root: usize, fit: &dyn Fn(usize) -> bool) -> bool {
         let mut specs: Vec<&Spec> = Vec::new();
         for (at, variant) in self.variants.iter().enumerate() {
             if self.root(at) == root && !specs.contains(&&variant.spec) {
@@ -81,7 +107,7 @@ impl Experiment {
             }
         }
         let engines = specs.iter().map(|spec| spec.private_engines()).sum();
-        specs.len() <= PLACES_MAX && deploy::fit_in_memory(engines)
+        specs.len() <= PLACES_MAX && fit(engines)
     }
 
     /// Why none of its variants does, if a percentile that is compared is of rare events.
@@ -103,8 +129,7 @@ impl Experiment {
             let same = |unit: &&mut Vec<usize>| {
                 let first = &self.variants[arms[unit[0]].variant];
                 let both = first.plan.rounds.is_some() && variant.plan.rounds.is_some();
-                let (first, this) = (arms[unit[0]].variant, arm.variant);
-                both && self.root(first) == self.root(this) && self.alike(first, this)
+                both && self.root(arms[unit[0]].variant) == self.root(arm.variant)
             };
             match units.iter_mut().find(same) {
                 Some(unit) => unit.push(at),
@@ -191,7 +216,7 @@ mod tests {
             experiment.workload = "transfer".into();
             for (variant, how) in experiment.variants.iter_mut().zip(["rusqlite", "axum+rusqlite"]) {
                 variant.subject = format!("transfer/sqlite/{how}{style}");
-                variant.spec = Spec::of_wishes(Dialect::Sqlite, 2, &[], &EngineOptions::default());
+                variant.spec = Spec::of_options(Dialect::Sqlite, 2, &[], &EngineOptions::default());
             }
         };
         let settles = why(|experiment| over_two(experiment, "/saga"));
@@ -202,9 +227,37 @@ mod tests {
         assert!(rare.contains("the p99.9 is of rare events"), "{rare}");
         let apart = why(|experiment| {
             experiment.variants[1].spec =
-                Spec::of_wishes(Dialect::Postgres, 1, &[], &EngineOptions::default());
+                Spec::of_options(Dialect::Postgres, 1, &[], &EngineOptions::default());
         });
         assert!(apart.contains("their engines or their data differ"), "{apart}");
+    }
+
+    #[test]
+    fn what_is_compared_with_one_base_is_measured_in_one_way() {
+        let with_third = |change: fn(&mut Variant)| {
+            let mut experiment = pair(false);
+            let mut third = Variant { name: "third".into(), ..experiment.variants[1].clone() };
+            change(&mut third);
+            experiment.variants.push(third);
+            experiment.alternate().unwrap();
+            let in_turn = experiment.variants.iter().map(|variant| variant.plan.rounds.is_some());
+            (in_turn.collect::<Vec<_>>(), experiment.notes)
+        };
+        assert_eq!(with_third(|_| {}), (vec![true; 3], Vec::new()));
+        let (in_turn, notes) = with_third(|variant| variant.plan.calls = Some(100));
+        assert_eq!(in_turn, [false; 3]);
+        assert!(
+            notes[0]
+                .contains("third, which is compared with the same base, cannot take turns (the window ends"),
+            "{notes:?}"
+        );
+        assert!(notes[1].contains("not in turn: the window ends with a number of calls"), "{notes:?}");
+        // A base of its own is another comparison.
+        let (in_turn, _) = with_third(|variant| {
+            variant.plan.calls = Some(100);
+            variant.base = None;
+        });
+        assert_eq!(in_turn, [true, true, false]);
     }
 
     #[test]

@@ -24,12 +24,10 @@ pub struct UnderLoad {
     /// Threads of a server besides its sessions.
     pub server_threads: usize,
     /// How calls reach a server.
-    #[serde(default)]
     pub http: HttpOptions,
     /// What a server that is started here may use: `cpu=1,mem=1GiB`.
     pub server_limits: Option<String>,
     /// A relay that is started here.
-    #[serde(default)]
     pub relaying: RelayOptions,
     /// Clients that share the calls of an open loop.
     pub in_flight: u32,

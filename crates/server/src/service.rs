@@ -142,7 +142,7 @@ impl Service {
         if self.stopping.load(Ordering::Relaxed) {
             return Ran::refused(Refusal::Shedding);
         }
-        let _counted = Counted::new(&self.calls);
+        let _counted = CallInFlight::new(&self.calls);
         self.sessions.run(exchange).await
     }
 
@@ -250,16 +250,16 @@ fn is_other_charset(parameter: &[u8]) -> bool {
 }
 
 /// One more call in flight, until dropped.
-struct Counted<'a>(&'a AtomicUsize);
+struct CallInFlight<'a>(&'a AtomicUsize);
 
-impl Counted<'_> {
-    fn new(calls: &AtomicUsize) -> Counted<'_> {
+impl CallInFlight<'_> {
+    fn new(calls: &AtomicUsize) -> CallInFlight<'_> {
         calls.fetch_add(1, Ordering::Relaxed);
-        Counted(calls)
+        CallInFlight(calls)
     }
 }
 
-impl Drop for Counted<'_> {
+impl Drop for CallInFlight<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

@@ -55,7 +55,7 @@ macro_rules! call {
         // methods live as long as it does. Arguments are passed on as they came.
         unsafe {
             let file = below($file);
-            ((*(*file).pMethods).$method.expect("ours has no method that it lacks"))(file $(, $arg)*)
+            ((*(*file).pMethods).$method.expect("a method that the file below has"))(file $(, $arg)*)
         }
     }};
 }

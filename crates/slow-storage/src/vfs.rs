@@ -155,7 +155,7 @@ macro_rules! below {
         // function that we have. Arguments are passed on as they came.
         unsafe {
             let base = slow($vfs).base;
-            ((*base).$function.expect("ours is only there where this is"))(base $(, $arg)*)
+            ((*base).$function.expect("a function that the VFS below has"))(base $(, $arg)*)
         }
     }};
 }

@@ -9,6 +9,7 @@ mod catalogue;
 mod column_info;
 mod conn;
 mod db_url;
+mod decoded;
 pub mod encryption;
 mod many_rows;
 mod mysql;
@@ -33,6 +34,7 @@ pub use catalogue::{Catalogue, CatalogueError};
 pub use column_info::ColumnInfo;
 pub use conn::{ColumnError, Columns, Grouping, Param, Read, SqlConn, SqlOpener, StmtId, Take, TxKind};
 pub use db_url::{DbUrl, split_name};
+pub use decoded::{date_of, days_since_1970, numeric, rounded, scaled};
 pub use many_rows::ManyRowsError;
 pub use mysql::{
     GALERA, MySqlFlushing, NODES_MAX, SPIDER, WRITERS, durability as mysql_durability, fault as mysql_fault,

@@ -11,15 +11,15 @@ use workload_tpcc::{Tpcc, catalogue};
 pub(crate) fn open(how: How, url: &DbUrl, clock: Monotonic) -> Result<AnyTarget<Tpcc>> {
     Ok(match (how.driver, how.style) {
         (Driver::TokioPostgres, Style::Pipelined) => {
-            let reaching = pair_tpcc_postgres::PipelinedTarget::reach(url.server()?, clock);
+            let reaching = pair_tpcc::postgres::PipelinedTarget::reach(url.server()?, clock);
             AnyTarget::new(wait_for(reaching)??)
         }
         (Driver::TokioPostgres, Style::Procedure) => {
-            let reaching = pair_tpcc_postgres::ProcedureTarget::reach(url.server()?, clock);
+            let reaching = pair_tpcc::postgres::ProcedureTarget::reach(url.server()?, clock);
             AnyTarget::new(wait_for(reaching)??)
         }
         (Driver::MySqlAsync, Style::Procedure) => {
-            let reaching = pair_tpcc_mysql::ProcedureTarget::reach(url.server()?, clock);
+            let reaching = pair_tpcc::mysql::ProcedureTarget::reach(url.server()?, clock);
             AnyTarget::new(wait_for(reaching)??)
         }
         (Driver::Diesel, Style::Orm) => match url {

@@ -18,6 +18,7 @@ use anyhow::{Context, Result};
 use deploy::{Interrupt, Route, Server, SinkAddress, announce};
 use drive::{LoadGenerator, Observer, Round, Rounds, Stop, TrialProgress};
 use measure::Monotonic;
+use model::random::Random;
 use model::{Clock, Ledger, Nanos, Stack};
 use observe::{Watch, Watched};
 use result::{Document, LedgerCheck, Role, State, Trial};
@@ -476,8 +477,9 @@ impl Turns<'_> {
                 (Some(_), _) => party.uncounted_each,
             };
             let longest = if is_first { plan.warmup_longest() } else { warmup };
-            let round =
-                Round { warmup, warmup_max: longest, measured, seed: plan.seed.wrapping_add(at as u64) };
+            // Blocks have seeds that follow each other, and turns of one must not have the calls of turns of the next.
+            let seed = Random::stream(plan.seed, &[at as u64]).bits();
+            let round = Round { warmup, warmup_max: longest, measured, seed };
             let mut turn = TurnWatch {
                 watch: &mut self.watches[party.group],
                 clock: self.clock,

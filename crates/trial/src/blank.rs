@@ -47,7 +47,7 @@ impl<W: Driven> Job<'_, W> {
                 references: if self.audited { Some(self.has_references()?) } else { None },
                 tool_notes: first.tool_notes.clone(),
                 stores: self.stores(),
-                loaded_by: format!("{} {}", record.kit, record.kit_version).trim_end().to_owned(),
+                loaded_by: format!("{} {}", record.tool, record.tool_version).trim_end().to_owned(),
             },
             machine: observe::machine(),
             headline: W::headline(Interval::default(), false),

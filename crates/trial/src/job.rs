@@ -131,18 +131,19 @@ impl<W: Driven> Job<'_, W> {
 
         let earlier = stored_before.as_ref().and_then(|before| announced::earlier(self, before));
         document.trials[index].notes.extend(earlier);
+        // Before the relay starts and after it has ended, or the probe would measure what one subject has running and another not.
+        let speed_before = self.speed();
         let relay = RelayProcess::beside(self)?;
         document.trials[index].notes.extend(relay.note());
         let mut watched = self.watched();
         watched.extend(relay.watched());
-        let speed_before = self.speed();
         let mut driven = self.load(watched, &relay.sink(), document, before)?;
-        let around = |(before, after)| SpeedAround { before, after };
-        document.trials[index].machine_speed = speed_before.zip(self.speed()).map(around);
         let throttling = &mut driven.measured.throttling;
         throttling.relay = relay.throttling();
         throttling.broker = self.deployment.broker_limits().1;
         let (relayed, failure) = relay.stop(self.plan.settle_max, self.interrupt);
+        let around = |(before, after)| SpeedAround { before, after };
+        document.trials[index].machine_speed = speed_before.zip(self.speed()).map(around);
         driven.relayed = relayed;
         if let Some(failure) = failure {
             driven.measured.server_failure.get_or_insert(failure);
@@ -307,16 +308,14 @@ impl<W: Driven> Job<'_, W> {
         self.keep(&driven, document, (before, alone), &mut progress)?;
         progress.discard()?;
         let within = settle::Interval::of(started, driven.opened, driven.span);
+        if self.audited && server_failure.is_none() {
+            settle::finish::<W>(&*target, ended, self.plan.settle_max);
+        }
+        let is_awaited = driven.failure.is_none() && W::is_awaited(self.subject.how.style.name());
         let settled = match before {
-            Some(before)
-                if self.audited
-                    && driven.failure.is_none()
-                    && server_failure.is_none()
-                    && W::is_awaited(self.subject.how.style.name()) =>
-            {
-                settle::finish::<W>(&*target, ended, self.plan.settle_max);
-                // While others make calls there is no end of it.
-                if alone { self.settle(before, ended, within) } else { Ok(None) }
+            // While others make calls there is no end of it.
+            Some(before) if self.audited && alone && server_failure.is_none() && is_awaited => {
+                self.settle(before, ended, within)
             }
             _ => Ok(None),
         };

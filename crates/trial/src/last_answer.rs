@@ -2,7 +2,7 @@
 
 use crate::closing::of_answers;
 use crate::validate;
-use admin::Reading;
+use admin::SnapshotReader;
 use measure::Monotonic;
 use model::{Clock, store_name};
 use result::{Audit, Check, LedgerCheck};
@@ -11,11 +11,12 @@ use targets::{Driven, Style};
 
 /// Connections that were opened before the load, so that the moment of its end can be held at once. None where a store could not
 /// be reached, or not by a connection of our own: then only what is stored in the end is known.
-pub(crate) struct LastAnswer(Vec<Reading>);
+pub(crate) struct LastAnswer(Vec<SnapshotReader>);
 
 impl LastAnswer {
     pub(crate) fn prepare(urls: &[DbUrl]) -> LastAnswer {
-        let readings: Result<Vec<Reading>, admin::Error> = urls.iter().map(Reading::open).collect();
+        let readings: Result<Vec<SnapshotReader>, admin::Error> =
+            urls.iter().map(SnapshotReader::open).collect();
         LastAnswer(readings.unwrap_or_default())
     }
 
@@ -45,7 +46,7 @@ pub(crate) struct AtLast<W: Driven> {
 }
 
 /// The values of [`workload::Benchmark::totals`] in one store.
-fn totals<W: Driven>(reading: &mut Reading) -> anyhow::Result<Vec<Value>> {
+fn totals<W: Driven>(reading: &mut SnapshotReader) -> anyhow::Result<Vec<Value>> {
     let query = W::totals(reading.url().dialect())?;
     let rows = query.map(|query| reading.rows(&query)).transpose()?;
     Ok(rows.and_then(|mut rows| rows.pop()).unwrap_or_default())
@@ -59,7 +60,7 @@ impl<W: Driven> AtLast<W> {
             return None;
         }
         let clock = Monotonic::start();
-        let now = |url| -> anyhow::Result<Vec<Value>> { totals::<W>(&mut Reading::open(url)?) };
+        let now = |url| -> anyhow::Result<Vec<Value>> { totals::<W>(&mut SnapshotReader::open(url)?) };
         let now =
             urls.iter().map(now).collect::<anyhow::Result<Vec<_>>>().map_err(|error| format!("{error:#}"));
         let judged = match (&self.totals, &now) {

@@ -7,7 +7,6 @@
 
 mod alternation;
 mod announced;
-mod bench;
 mod blank;
 mod closing;
 mod consumed;
@@ -33,9 +32,9 @@ mod runner;
 mod server_admin;
 mod settle;
 mod steady;
+mod trial_runner;
 mod validate;
 
-pub use bench::TrialRunner;
 pub use consumed::{audit_consumer, consumer_checks};
 pub use destination::{Arrived, Destination, Recorded};
 pub use folder::{ClaimsFile, Folder, document, read_claims};
@@ -51,6 +50,7 @@ pub use run_state::{RunContext, RunState, SavedPlan};
 pub use runner::{FinishedRun, begin, resume};
 pub use server_admin::ServerAdmin;
 pub use settle::{Interval, finish, settle};
+pub use trial_runner::TrialRunner;
 pub use validate::{
     After, Asking, after, audits, before, conformance, evidence, forbids, ledger, no_conformance,
     own_conformance, reachable,

@@ -2,7 +2,7 @@
 
 use crate::closing::{PAUSES, SHOWN, of_answers, reference};
 use crate::job::Job;
-use crate::moments::Moments;
+use crate::moments::MomentChecker;
 use contract::conformance::{call_json, describe, short};
 use deploy::Route;
 use model::{CallWork, Doubt, Fault, Nanos, Session, Target};
@@ -30,7 +30,7 @@ pub(crate) struct Lookups<W: Driven> {
     follower: Option<Follower<W>>,
     thread: Option<JoinHandle<LookupCounts>>,
     /// Of a store that can be looked at meanwhile.
-    moments: Option<Moments>,
+    moments: Option<MomentChecker>,
 }
 
 /// Who looks up.
@@ -74,7 +74,7 @@ impl<W: Driven> Job<'_, W> {
             None if spare => (Arc::clone(target), &PAUSES[..]),
             None => return None,
         };
-        let moments = urls.first().filter(|_| sees_all).and_then(Moments::of::<W>);
+        let moments = urls.first().filter(|_| sees_all).and_then(MomentChecker::of::<W>);
         let (sampler, arriving) = Sampler::new();
         let over = Arc::new(AtomicBool::new(false));
         let (its_sampler, its_over) = (Arc::clone(&sampler), Arc::clone(&over));
@@ -97,7 +97,7 @@ impl<W: Driven> Lookups<W> {
     pub(crate) fn end(mut self) -> Vec<Audit> {
         self.over.store(true, Ordering::Relaxed);
         let looked_up = self.thread.take().and_then(looked_up);
-        let whole = self.moments.take().and_then(Moments::end);
+        let whole = self.moments.take().and_then(MomentChecker::end);
         looked_up.into_iter().chain(whole).collect()
     }
 }

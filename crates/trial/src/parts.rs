@@ -1,7 +1,7 @@
 //! A run whose calls several processes make: what they agree upon before, and what each of them leaves for the others.
 
 use crate::job::{Before, Job};
-use admin::Reading;
+use admin::SnapshotReader;
 use anyhow::{Context, Result, bail};
 use deploy::SinkAddress;
 use result::{Audit, Check, Conformance, Document};
@@ -227,7 +227,7 @@ impl ClockOffset {
     pub fn of(url: &DbUrl) -> Result<Option<ClockOffset>> {
         let Some(query) = url.dialect().now_us() else { return Ok(None) };
         let now = || i64::try_from(measure::unix_nanoseconds() / 1_000).unwrap_or(i64::MAX);
-        let mut conn = Reading::open(url)?;
+        let mut conn = SnapshotReader::open(url)?;
         let mut best: Option<ClockOffset> = None;
         for _ in 0..ASKED {
             let asked = now();

@@ -30,7 +30,7 @@ pub(crate) fn reach_started<W: Driven>(
 /// Why the server of a trial is not the one that it began with, if so: it ended, or was started again.
 pub(crate) fn gone<W: Driven>(url: &str, about: &adapter_http::About) -> Option<String> {
     match reach::<W>(url, None) {
-        Ok(target) if target.about() == about => None,
+        Ok(target) if target.about().is_of(about) => None,
         Ok(_) => Some("the server was replaced by another one during the trial".into()),
         Err(error) => Some(format!("the server is gone after the trial: {error:#}")),
     }

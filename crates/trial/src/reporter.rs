@@ -20,7 +20,7 @@ pub trait RunReporter: Reporter {
 }
 
 pub trait TrialReporter {
-    fn slice(&mut self, sight: &SliceView<'_>);
+    fn slice(&mut self, view: &SliceView<'_>);
 }
 
 /// What there is to see of a trial when a slice has ended.
@@ -66,7 +66,7 @@ pub(crate) fn rate_shown<W: Benchmark>(plan: &drive::Plan) -> (&'static str, f64
 impl SliceView<'_> {
     /// The slice that has just ended.
     pub fn slice(&self) -> &Slice {
-        self.slices.last().expect("a sight is of a slice")
+        self.slices.last().expect("a view is of a slice")
     }
 
     /// The kinds of call that its rate counts, by their place: all that are made where none of the headline's is, or where the rate of

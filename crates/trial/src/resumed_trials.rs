@@ -1,8 +1,8 @@
 //! What a run that was cut off has: its trials that have ended, each of which is the one that is wanted in its place.
 
 use crate::RunReporter;
-use crate::bench::{Prepared, without_lines};
 use crate::folder::{Folder, now};
+use crate::trial_runner::{Prepared, without_lines};
 use anyhow::{Result, bail};
 use model::RetryPolicy;
 use result::{Arrivals, Machine, Plan, Trial};

@@ -1,8 +1,8 @@
 //! Carries a schedule out: every trial from a restored state, and written down before the next begins.
 
-use crate::bench::{Prepared, TrialRunner};
 use crate::resumed_trials::{self, ResumedTrials, agrees, trials};
 use crate::run_state::{RunContext, RunState};
+use crate::trial_runner::{Prepared, TrialRunner};
 use crate::{Folder, RunReporter, job, lock};
 use anyhow::{Result, bail};
 use deploy::Interrupt;
@@ -53,10 +53,10 @@ pub struct FinishedRun {
 /// What is there is of another machine, engine or load, or those of [`begin`].
 pub fn resume<W: Driven, S: Schedule<W>>(
     run_state: RunState<S>,
-    site: &RunContext<'_>,
+    context: &RunContext<'_>,
 ) -> Result<FinishedRun> {
     let schedule = &run_state.plan;
-    let mut stored = resumed_trials::read(site.folder, &run_state.id, schedule, &run_state.again)?;
+    let mut stored = resumed_trials::read(context.folder, &run_state.id, schedule, &run_state.again)?;
     if let Some(difference) = resumed_trials::machine_difference(&stored.so_far.trials) {
         bail!(
             "the trials so far were measured with {difference}: cannot resume on a different machine or kernel\nhint: start a new run"
@@ -64,21 +64,21 @@ pub fn resume<W: Driven, S: Schedule<W>>(
     }
     let done = stored.so_far.trials.len();
     stored.notes =
-        resumed_trials::announce(&run_state.id, done, schedule.trials(), stored.notes, site.reporter);
-    carry_out::<W, S>(run_state, Some(stored), site)
+        resumed_trials::announce(&run_state.id, done, schedule.trials(), stored.notes, context.reporter);
+    carry_out::<W, S>(run_state, Some(stored), context)
 }
 
 /// Carries out what has not been done yet. `stored` is what a run that was cut off has.
 fn carry_out<W: Driven, S: Schedule<W>>(
     mut run_state: RunState<S>,
     stored: Option<ResumedTrials>,
-    site: &RunContext<'_>,
+    context: &RunContext<'_>,
 ) -> Result<FinishedRun> {
     let resumed = stored.is_some();
     let stored = stored.unwrap_or_default();
-    let mut runner = Runner::<W, S>::new(&run_state, &stored, site);
+    let mut runner = Runner::<W, S>::new(&run_state, &stored, context);
     if let Some(words) = run_state.plan.announcement().filter(|_| !resumed) {
-        site.reporter.remark(&words);
+        context.reporter.remark(&words);
     }
     // What a resumed run has stays as it is until it is sure that it goes on.
     if !resumed {
@@ -88,21 +88,21 @@ fn carry_out<W: Driven, S: Schedule<W>>(
         run_state.plan.scale(),
         &run_state.plan.variants(),
         &run_state.plan.together(),
-        site.folder,
-        site.reporter,
-        site.interrupt,
+        context.folder,
+        context.reporter,
+        context.interrupt,
     )?;
     let prepared = match runner.prepare(&mut bench, &run_state.plan) {
         Ok(prepared) => prepared,
         Err(error) => {
-            match (resumed, site.interrupt.requested()) {
+            match (resumed, context.interrupt.requested()) {
                 (true, _) => {}
                 (false, true) => {
                     runner.document.state = State::Interrupted;
-                    site.folder.put_document(&runner.document)?;
+                    context.folder.put_document(&runner.document)?;
                 }
                 // What could not begin leaves no folder.
-                (false, false) => site.folder.empty(),
+                (false, false) => context.folder.empty(),
             }
             return Err(error);
         }
@@ -130,12 +130,12 @@ struct Runner<'a, W: Driven, S: Schedule<W>> {
     /// What the bench has spent.
     spent_here: Spent,
     clock: Monotonic,
-    site: RunContext<'a>,
+    context: RunContext<'a>,
     schedule: PhantomData<(W, S)>,
 }
 
 impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
-    fn new(run_state: &RunState<S>, stored: &ResumedTrials, site: &RunContext<'a>) -> Runner<'a, W, S> {
+    fn new(run_state: &RunState<S>, stored: &ResumedTrials, context: &RunContext<'a>) -> Runner<'a, W, S> {
         let schedule = &run_state.plan;
         let variants = schedule.variants();
         let mut subjects: Vec<&str> = Vec::new();
@@ -153,7 +153,7 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
             spent_before: run_state.spent,
             spent_here: Spent::default(),
             clock: Monotonic::start(),
-            site: *site,
+            context: *context,
             schedule: PhantomData,
         };
         let CompletedTrials { trials, numbers, variants, .. } = &stored.so_far;
@@ -162,7 +162,7 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
         }
         runner.update(schedule);
         let so_far = &runner.so_far;
-        site.reporter.board(&runner.document, &|| schedule.shown(so_far));
+        context.reporter.board(&runner.document, &|| schedule.shown(so_far));
         runner
     }
 
@@ -173,8 +173,8 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
         for (index, variant) in schedule.variants().iter().enumerate() {
             let ready = bench.prepare(variant);
             self.spent_here = bench.spent();
-            if self.site.interrupt.requested() {
-                bail!("interrupted while loading\nhint: {}", goes_on(self.site.folder));
+            if self.context.interrupt.requested() {
+                bail!("interrupted while loading\nhint: {}", goes_on(self.context.folder));
             }
             prepared.push(match ready {
                 Ok(ready) => {
@@ -188,7 +188,7 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
                 }
                 Err(error) => {
                     let reason = format!("{error:#}");
-                    self.site.reporter.remark(&format!("{} could not be started: {reason}", variant.name));
+                    self.context.reporter.remark(&format!("{} could not be started: {reason}", variant.name));
                     self.so_far.stopped.push(Stopped { variant: index, number: None, reason });
                     None
                 }
@@ -234,7 +234,7 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
             }
             wanted.retain(|(_, planned)| prepared[planned.variant].is_some());
             let Some((_, first)) = wanted.first() else { continue };
-            if self.site.interrupt.requested() {
+            if self.context.interrupt.requested() {
                 self.interrupted = true;
                 break;
             }
@@ -258,7 +258,7 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
                     }
                 }
             };
-            self.site.reporter.remark(&announcement);
+            self.context.reporter.remark(&announcement);
             run_here += wanted.len();
             self.unit(bench, prepared, &schedule, &wanted)?;
             self.spent_here = bench.spent();
@@ -282,10 +282,10 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
             prepared[planned.variant].as_ref().expect("only variants that are ready are left")
         };
         let Some((number, first)) = wanted.first() else { return Ok(()) };
-        self.site.reporter.place(&together(wanted), first.round + 1);
+        self.context.reporter.place(&together(wanted), first.round + 1);
         if schedule.in_order() {
-            // Those that a run of before has measured after it: what is resumed once more must not take them for ours.
-            self.site.folder.discard_trials(|other| other > *number)?;
+            // An earlier run has measured these after it: a later resume must not count them as its own.
+            self.context.folder.discard_trials(|other| other > *number)?;
         }
         let id = &self.document.id;
         let ran = match wanted {
@@ -318,11 +318,11 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
                 self.interrupted |= !has_ended(&trial);
                 self.took(schedule, number, wanted.variant, trial);
             }
-            Err(_) if self.site.interrupt.requested() => self.interrupted = true,
+            Err(_) if self.context.interrupt.requested() => self.interrupted = true,
             Err(error) if !schedule.has_others() => return Err(error),
             Err(error) => {
                 let reason = format!("{error:#}");
-                self.site.reporter.remark(&format!("{}: {reason}", wanted.what));
+                self.context.reporter.remark(&format!("{}: {reason}", wanted.what));
                 self.so_far.stopped.push(Stopped { variant: wanted.variant, number: Some(number), reason });
             }
         }
@@ -333,7 +333,7 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
     fn took(&mut self, schedule: &S, number: usize, variant: usize, trial: Trial) {
         self.so_far.push(number, variant, trial);
         if let Some(remark) = schedule.remark(&self.so_far) {
-            self.site.reporter.remark(&remark);
+            self.context.reporter.remark(&remark);
         }
     }
 
@@ -348,13 +348,13 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
     fn write(&mut self, run_state: &mut RunState<S>) -> Result<()> {
         self.update(&run_state.plan);
         run_state.spent = self.so_far.spent;
-        run_state.put(self.site.folder)?;
+        run_state.put(self.context.folder)?;
         let partial = self.partial(run_state);
         self.document.notes.push(partial);
-        let put = self.site.folder.put_document(&self.document);
+        let put = self.context.folder.put_document(&self.document);
         self.document.notes.pop();
         put?;
-        self.site.reporter.board(&self.document, &|| run_state.plan.shown(&self.so_far));
+        self.context.reporter.board(&self.document, &|| run_state.plan.shown(&self.so_far));
         Ok(())
     }
 
@@ -365,7 +365,7 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
             "This is partial: {}, with {}. {} once nothing works on it.",
             self.document.state.word(),
             trials(ended, run_state.plan.trials()),
-            goes_on(self.site.folder)
+            goes_on(self.context.folder)
         )
     }
 
@@ -385,18 +385,18 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
     /// resumed.
     fn give_up(&mut self, schedule: &S, resumed: bool, error: &anyhow::Error) {
         if self.so_far.trials.is_empty() && !resumed {
-            return self.site.folder.empty();
+            return self.context.folder.empty();
         }
         self.update(schedule);
         self.document.state = State::Failed;
         self.document.notes.push(format!("It could not be continued: {error:#}"));
         // What cannot be written leaves the last state, which says that it is running.
-        let _ = self.site.folder.put_document(&self.document);
+        let _ = self.context.folder.put_document(&self.document);
     }
 
     /// Draws the conclusions, and writes everything.
     fn conclude(mut self, run_state: &mut RunState<S>) -> Result<FinishedRun> {
-        let folder = self.site.folder;
+        let folder = self.context.folder;
         self.update(&run_state.plan);
         self.document.state = if self.interrupted { State::Interrupted } else { State::Complete };
         run_state.plan.conclude(&self.so_far, &mut self.document);

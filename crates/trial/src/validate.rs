@@ -1,8 +1,8 @@
-//! What vouches for a number: conformance before the run, audits of the stored data before and after it.
+//! Validation of a trial: conformance before the run, audits of the stored data before and after it.
 
 use crate::reach::{of_server, reach, reach_started};
 use crate::{Folder, RunReporter, ServerAdmin};
-use admin::{AuditGroup, AuditQuery, AuditRows, Reading, store};
+use admin::{AuditGroup, AuditQuery, AuditRows, SnapshotReader, store};
 use anyhow::{Context, Result, bail};
 use deploy::database::LoadOptions;
 use deploy::{
@@ -51,7 +51,7 @@ pub fn conformance<W: Driven>(
     let urls = match deployment.empty("conformance") {
         Ok(urls) => urls,
         // On the user's server we may not be allowed to make a database, and make calls on none but our own.
-        Err(error) if deployment.is_on_somebodys_server() => {
+        Err(error) if deployment.is_on_users_server() => {
             return Ok(no_conformance(&format!("not run: could not create a scratch database ({error:#})")));
         }
         Err(error) => return Err(error),
@@ -183,7 +183,7 @@ pub fn evidence<W: Driven>(urls: &[DbUrl]) -> Result<W::Evidence> {
 }
 
 /// What one store reports at the moment that is held.
-pub(crate) fn evidence_of<W: Driven>(reading: &mut Reading) -> Result<W::Evidence> {
+pub(crate) fn evidence_of<W: Driven>(reading: &mut SnapshotReader) -> Result<W::Evidence> {
     let rows = reading.rows(&W::evidence_query(reading.url().dialect())?)?;
     W::evidence(&rows)
 }

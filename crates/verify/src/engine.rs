@@ -1,12 +1,12 @@
 //! What an engine says of the work that a server gives it, without the server's word.
 
 use crate::files;
-use admin::{Reading, store};
+use admin::{SnapshotReader, store};
 use sql::{DbUrl, Dialect};
 use std::path::PathBuf;
 
 /// Statements that an engine has executed.
-pub struct Counted {
+pub struct StatementCounts {
     /// Those of all sessions that the engine counts together.
     pub all: u64,
     /// Those among them that the session has made that asked, where the engine counts for each session.
@@ -15,7 +15,7 @@ pub struct Counted {
 
 /// PostgreSQL counts for each database where `pg_stat_statements` is loaded, MariaDB always and for the whole server, SQLite
 /// never.
-pub(crate) fn statements_of(url: &DbUrl) -> Option<Counted> {
+pub(crate) fn statements_of(url: &DbUrl) -> Option<StatementCounts> {
     let query = match url.dialect() {
         Dialect::Sqlite => return None,
         Dialect::Postgres => {
@@ -30,7 +30,7 @@ pub(crate) fn statements_of(url: &DbUrl) -> Option<Counted> {
     };
     let rows = store(url).rows(query, &[]).ok()?;
     let count = |column: usize| u64::try_from(rows.first()?.get(column)?.int()?).ok();
-    Some(Counted { all: count(0)?, own: count(1) })
+    Some(StatementCounts { all: count(0)?, own: count(1) })
 }
 
 /// Sessions that a server process has at a database that no one else uses. Of SQLite, how often it has the file open.
@@ -59,14 +59,22 @@ pub enum Flushing {
     },
     /// How far the log of each engine has been written and flushed.
     Logged(Vec<Log>),
-    /// Pages of these files that are only in memory are counted by the kernel: these now.
-    Unwritten(u64),
+    /// Of files the kernel counts what is only in memory.
+    Files(FileState),
 }
 
 /// Positions in the log of an engine, in bytes.
 pub struct Log {
     written: u64,
     flushed: u64,
+}
+
+/// What is known of SQLite's files.
+pub struct FileState {
+    /// Pages of them that are only in memory, as the kernel counts them.
+    unwritten: u64,
+    /// For each database a number that changes with each commit of another connection; none where it cannot be read.
+    versions: Vec<Option<i64>>,
 }
 
 /// Where a page of PostgreSQL's log begins, what is written next lies so many bytes, those of a header, behind what has been flushed.
@@ -76,7 +84,11 @@ impl Flushing {
     /// That of two databases together; they are of one engine.
     pub(crate) fn and(self, other: Flushing) -> Flushing {
         match (self, other) {
-            (Flushing::Unwritten(these), Flushing::Unwritten(those)) => Flushing::Unwritten(these + those),
+            (Flushing::Files(mut these), Flushing::Files(those)) => {
+                these.unwritten += those.unwritten;
+                these.versions.extend(those.versions);
+                Flushing::Files(these)
+            }
             (Flushing::Logged(mut logs), Flushing::Logged(others)) => {
                 logs.extend(others);
                 Flushing::Logged(logs)
@@ -89,12 +101,26 @@ impl Flushing {
     /// Whether all that was written at an `earlier` moment, or before, is on the disk now; nothing where that is not seen.
     pub(crate) fn covers(&self, earlier: &Flushing) -> Option<bool> {
         match (self, earlier) {
-            (Flushing::Unwritten(pages), _) => Some(*pages == 0),
+            (Flushing::Files(files), _) => Some(files.unwritten == 0),
             (Flushing::Logged(logs), Flushing::Logged(earlier)) => {
                 let reach = |(now, then): (&Log, &Log)| now.flushed + LOG_HEADER >= then.written;
                 Some(logs.iter().zip(earlier).all(reach))
             }
             _ => None,
+        }
+    }
+
+    /// Whether something was written since an `earlier` moment, as far as that is seen.
+    pub(crate) fn has_grown(&self, earlier: &Flushing) -> bool {
+        match (self, earlier) {
+            (Flushing::Files(files), Flushing::Files(earlier)) => {
+                let all_known = files.versions.iter().chain(&earlier.versions).all(Option::is_some);
+                !all_known || files.versions != earlier.versions
+            }
+            (Flushing::Logged(logs), Flushing::Logged(earlier)) => {
+                logs.iter().zip(earlier).any(|(now, then)| now.written > then.written)
+            }
+            _ => true,
         }
     }
 }
@@ -103,8 +129,8 @@ impl Flushing {
 pub struct FlushReader(Vec<StoreReader>);
 
 enum StoreReader {
-    Files(Vec<PathBuf>),
-    Engine(Box<Reading>),
+    Files(Vec<PathBuf>, Option<Box<SnapshotReader>>),
+    Engine(Box<SnapshotReader>),
 }
 
 impl FlushReader {
@@ -118,9 +144,10 @@ impl FlushReader {
                     name.push(end);
                     files.push(name.into());
                 }
-                Some(StoreReader::Files(files))
+                let reader = SnapshotReader::open(&DbUrl::Sqlite(url.clone())).ok();
+                Some(StoreReader::Files(files, reader.map(Box::new)))
             }
-            DbUrl::Server(_) => Reading::open(url).ok().map(Box::new).map(StoreReader::Engine),
+            DbUrl::Server(_) => SnapshotReader::open(url).ok().map(Box::new).map(StoreReader::Engine),
         };
         urls.map(reader).collect::<Option<Vec<_>>>().map(FlushReader)
     }
@@ -138,7 +165,12 @@ impl StoreReader {
     /// systems and from Linux 6.5 on.
     fn look(&mut self) -> Option<Flushing> {
         let reading = match self {
-            StoreReader::Files(files) => return files::unwritten(files).map(Flushing::Unwritten),
+            StoreReader::Files(files, reader) => {
+                let rows = reader.as_mut().and_then(|reader| reader.rows("pragma data_version").ok());
+                let version = rows.and_then(|rows| rows.first()?.first()?.int());
+                let unwritten = files::unwritten(files)?;
+                return Some(Flushing::Files(FileState { unwritten, versions: vec![version] }));
+            }
             StoreReader::Engine(reading) => reading,
         };
         let is_mysql = reading.url().dialect() == Dialect::MySql;
@@ -181,8 +213,23 @@ mod tests {
         assert_eq!(logged(&[(9_000, 9_000), (9_000, 1_900)]).covers(&at_once), Some(false));
         // The header of the page that begins there.
         assert_eq!(logged(&[(1_040, 1_000)]).covers(&logged(&[(1_040, 1_000)])), Some(true));
-        assert_eq!(Flushing::Unwritten(0).covers(&Flushing::Unwritten(7)), Some(true));
-        assert_eq!(Flushing::Unwritten(1).covers(&Flushing::Unwritten(7)), Some(false));
+        assert_eq!(files(0, &[]).covers(&files(7, &[])), Some(true));
+        assert_eq!(files(1, &[]).covers(&files(7, &[])), Some(false));
+    }
+
+    #[test]
+    fn what_was_written_since_is_seen() {
+        let both = || files(0, &[Some(1)]).and(files(0, &[Some(5)]));
+        assert!(!both().has_grown(&both()));
+        assert!(files(0, &[Some(1)]).and(files(0, &[Some(6)])).has_grown(&both()));
+        // Where it cannot be read it may be so.
+        assert!(files(0, &[None]).has_grown(&files(0, &[None])));
+        assert!(!logged(&[(5, 5), (7, 7)]).has_grown(&logged(&[(5, 4), (7, 7)])));
+        assert!(logged(&[(5, 5), (8, 7)]).has_grown(&logged(&[(5, 5), (7, 7)])));
+    }
+
+    fn files(unwritten: u64, versions: &[Option<i64>]) -> Flushing {
+        Flushing::Files(FileState { unwritten, versions: versions.to_vec() })
     }
 
     #[test]

@@ -30,12 +30,12 @@ pub struct Verification {
     /// What the calls of `golden` and `random` took, of each kind that was called: two servers do the same work where this is
     /// the same. Empty where the server does not say.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub work: Vec<Work>,
+    pub work: Vec<ReportedWork>,
 }
 
 /// What calls of a kind took, by the server's own word, all of them together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Work {
+pub struct ReportedWork {
     /// The kind: `foods-list`.
     pub kind: String,
     /// Calls that were answered.
@@ -49,10 +49,10 @@ pub struct Work {
     pub commits: u64,
 }
 
-impl Work {
+impl ReportedWork {
     /// Of no calls of a kind yet.
-    pub(crate) fn of(kind: &str) -> Work {
-        Work { kind: kind.into(), calls: 0, attempts: 0, statements: 0, rows: 0, commits: 0 }
+    pub(crate) fn of(kind: &str) -> ReportedWork {
+        ReportedWork { kind: kind.into(), calls: 0, attempts: 0, statements: 0, rows: 0, commits: 0 }
     }
 
     pub(crate) fn add(&mut self, work: &CallWork) {

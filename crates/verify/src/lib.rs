@@ -46,8 +46,8 @@ use targets::Driven;
 use watch::{Noted, Notes, SharedNotes, Watched, noted};
 
 pub use asked::bad_input_statuses;
-pub use engine::{Counted, Flushing};
-pub use finding::{Failure, Rule, Verification, Work};
+pub use engine::{Flushing, StatementCounts};
+pub use finding::{Failure, ReportedWork, Rule, Verification};
 pub use idle::KEPT_OPEN;
 pub use witness::{Databases, TheServer, Witness, is_golden};
 
@@ -321,7 +321,7 @@ fn notes<W: Driven>(plan: &Plan<'_, W>) -> Result<SharedNotes<W>> {
         kept_open: Noted::default(),
         last: None,
         statements: 0,
-        work: W::KINDS.iter().map(|kind| Work::of(kind.name)).collect(),
+        work: W::KINDS.iter().map(|kind| ReportedWork::of(kind.name)).collect(),
     })))
 }
 

@@ -32,6 +32,8 @@ const WRITTEN_BACK: Duration = Duration::from_millis(50);
 const FLUSHED: Duration = Duration::from_millis(8);
 /// PostgreSQL flushes what no session waits for every 200 ms: what is seen later says nothing.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
+/// What a call writes only after its answer is waited for so long; one that writes nothing, such as a repeated transfer, costs this time.
+const WRITTEN_LATER: Duration = Duration::from_millis(200);
 const LOOK_MAX: Duration = Duration::from_millis(40);
 /// A log that others write to is waited for so long before a call.
 const QUIET_WITHIN: Duration = Duration::from_secs(1);
@@ -216,6 +218,7 @@ fn flushed<W: Driven>(
         if W::KINDS[kind].writes && !is_quiet(reader) {
             return Ok(Err("others write to the engine's log all the time"));
         }
+        let before = W::KINDS[kind].writes.then(|| reader.look()).flatten();
         let asked = clock.now();
         let outcome = runtime.block_on(session.run(&call, &mut CallWork::default())).ok();
         let took = Duration::from(clock.now() - asked);
@@ -224,7 +227,7 @@ fn flushed<W: Driven>(
         if !W::KINDS[kind].writes || !is_done {
             continue;
         }
-        let Some(is_flushed) = is_flushed(reader, took) else {
+        let Some(is_flushed) = before.and_then(|before| is_flushed(reader, took, &before)) else {
             return Ok(Err("what is flushed was no longer told"));
         };
         kinds[kind].made += 1;
@@ -234,9 +237,20 @@ fn flushed<W: Driven>(
     Ok(if any { Ok(kinds) } else { Err("no writing call was done") })
 }
 
-/// Whether all that has been written by now is on the disk, or is a moment later, as a call `took`.
-fn is_flushed(reader: &mut FlushReader, took: Duration) -> Option<bool> {
+/// Whether all that has been written by now is on the disk, or is a moment later, as a call `took`. Not where something is written only
+/// later that was not `before` the call.
+fn is_flushed(reader: &mut FlushReader, took: Duration, before: &Flushing) -> Option<bool> {
     let first = reader.look()?;
+    if !first.has_grown(before) {
+        let clock = Monotonic::start();
+        while clock.now() < WRITTEN_LATER.into() {
+            std::thread::sleep(FLUSHED);
+            if reader.look()?.has_grown(before) {
+                return Some(false);
+            }
+        }
+        return reader.look()?.covers(&first);
+    }
     let pause = if matches!(first, Flushing::Logged(_)) { FLUSHED } else { WRITTEN_BACK };
     let mut flushed = first.covers(&first)?;
     for _ in 1..LOOKS {

@@ -98,7 +98,7 @@ pub(crate) fn drawn<W: Driven>(size: &W::Extent, seed: u64, kind: usize) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Counted, FlushReader};
+    use crate::engine::{FlushReader, StatementCounts};
     use result::Audit;
     use std::cell::Cell;
     use workload::Benchmark;
@@ -120,9 +120,9 @@ mod tests {
             unreachable!("statements are counted, and rows are not looked at")
         }
 
-        fn statements(&self) -> Option<Counted> {
+        fn statements(&self) -> Option<StatementCounts> {
             self.0.set(self.0.get() + 1_003);
-            Some(Counted { all: self.0.get(), own: self.1 })
+            Some(StatementCounts { all: self.0.get(), own: self.1 })
         }
 
         fn sessions(&self) -> Option<u64> {

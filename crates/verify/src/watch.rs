@@ -1,7 +1,7 @@
 //! Sessions that note what each answer is worth, whatever asks through them.
 
 use crate::bad_inputs::rejected;
-use crate::finding::{Failure, Work};
+use crate::finding::{Failure, ReportedWork};
 use crate::openapi::Contract;
 use crate::request::{Request, one_line};
 use adapter_http::{HttpSession, HttpTarget, Reply};
@@ -39,7 +39,7 @@ pub(crate) struct Notes<W: Wire> {
     /// What servers report of their statements: calls, and statements in all.
     pub statements: u64,
     /// What calls took, by kind.
-    pub work: Vec<Work>,
+    pub work: Vec<ReportedWork>,
 }
 
 /// What was noted of one rule.

@@ -1,6 +1,6 @@
 //! Who looks at the stored data next to the server.
 
-use crate::engine::{self, Counted, FlushReader};
+use crate::engine::{self, FlushReader, StatementCounts};
 use anyhow::{Result, bail};
 use contract::Wire;
 use deploy::Interrupt;
@@ -24,7 +24,7 @@ pub trait Witness<W: Driven> {
     fn audits(&self, before: &W::Evidence) -> Result<Vec<Audit>>;
 
     /// Statements that the engine has executed so far, begin and commit among them or not; nothing where it does not count.
-    fn statements(&self) -> Option<Counted>;
+    fn statements(&self) -> Option<StatementCounts>;
 
     /// Sessions that the server has at the engine, where no one else has any.
     fn sessions(&self) -> Option<u64>;
@@ -85,11 +85,11 @@ impl<W: Driven> Witness<W> for Databases<'_, W> {
         trial::audits::<W>(&self.parts, asking, Some(before), self.interrupt)
     }
 
-    fn statements(&self) -> Option<Counted> {
-        let counts: Option<Vec<Counted>> =
+    fn statements(&self) -> Option<StatementCounts> {
+        let counts: Option<Vec<StatementCounts>> =
             self.parts.iter().map(|(url, _)| engine::statements_of(url)).collect();
         let counts = counts?;
-        Some(Counted {
+        Some(StatementCounts {
             all: counts.iter().map(|count| count.all).sum(),
             own: counts.iter().map(|count| count.own).sum(),
         })
@@ -125,7 +125,7 @@ impl<W: Driven> Witness<W> for TheServer<'_> {
         Ok(self.own.evidence::<W>()?.1)
     }
 
-    fn statements(&self) -> Option<Counted> {
+    fn statements(&self) -> Option<StatementCounts> {
         None
     }
 
@@ -201,7 +201,7 @@ mod tests {
             unreachable!("audits are not asked for")
         }
 
-        fn statements(&self) -> Option<Counted> {
+        fn statements(&self) -> Option<StatementCounts> {
             None
         }
 

@@ -1,6 +1,7 @@
 //! Answers in the making: counts always, and a digest or JSON where the caller wants it. Nothing is kept of what has been
 //! written but these, so an answer is encoded as its rows come.
 
+use crate::data::category_name;
 use crate::digest::{Fields, Fold};
 use crate::outcome::{Ends, Listed, Reply};
 use crate::{Category, Digest, Food, Name, Outcome};
@@ -88,7 +89,7 @@ impl Json {
     /// Counts an element, and adds its digest where digests are wanted.
     fn push(&self, fold: &mut Fold, digest: impl FnOnce() -> Digest) {
         if self.digests {
-            fold.push(digest());
+            _ = fold.push(digest());
         } else {
             fold.count += 1;
         }
@@ -115,18 +116,41 @@ pub(crate) fn food(food: &Food, wanted: Wanted) -> Outcome {
 
 pub(crate) fn categories<'a>(all: impl IntoIterator<Item = &'a Category>, wanted: Wanted) -> Outcome {
     let mut json = Json::new(wanted, BODY_BYTES);
-    let mut fold = Fold::default();
+    let mut summary = CategorySummary::default();
     json.text(r#"{"categories":["#);
     for category in all {
-        if fold.count > 0 {
+        if summary.fold.count > 0 {
             json.text(",");
         }
         json.value(category);
-        json.push(&mut fold, || category.digest());
+        match wanted.digest() {
+            true => summary.push(category),
+            false => summary.fold.count += 1,
+        }
     }
     json.text("]}");
-    let digest = json.digest(|| fold.digest());
-    json.finish(Reply::Categories { count: fold.count, digest })
+    let digest = json.digest(|| summary.fold.digest());
+    json.finish(Reply::Categories { count: summary.fold.count, digest, renamed: summary.renamed })
+}
+
+/// Categories that are summed up as they come.
+#[derive(Debug, Default)]
+pub(crate) struct CategorySummary {
+    fold: Fold,
+    renamed: Option<i64>,
+}
+
+impl CategorySummary {
+    pub(crate) fn push(&mut self, category: &Category) {
+        _ = self.fold.push(category.digest());
+        if self.renamed.is_none() && category.name != category_name(category.id) {
+            self.renamed = Some(category.id);
+        }
+    }
+
+    pub(crate) fn reply(&self) -> Reply {
+        Reply::Categories { count: self.fold.count, digest: self.fold.digest(), renamed: self.renamed }
+    }
 }
 
 /// Foods that are summed up as they come.
@@ -138,10 +162,10 @@ pub(crate) struct Summary {
 
 impl Summary {
     pub(crate) fn push(&mut self, food: &Food) {
-        self.fold.push(food.digest());
+        let is_sample = self.fold.push(food.digest());
         match &mut self.ends {
             None => self.ends = Some(Ends::of(food)),
-            Some(ends) => ends.push(food),
+            Some(ends) => ends.push(food, is_sample),
         }
     }
 

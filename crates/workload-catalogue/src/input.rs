@@ -11,8 +11,8 @@ use crate::counts::{Counted, RowCounts};
 use crate::ledger::KINDS;
 use crate::outcome::{Decline, Reply};
 use crate::{
-    BULK_MAX, Bulk, Call, Cardinality, Category, Digest, Facts, Filter, FoodCatalogue, ID_MAX, Loaded, Name,
-    NewFood, Order, Outcome, PAGE_SIZE, data,
+    BULK_MAX, Bulk, Call, Cardinality, Category, Digest, Facts, Filter, Food, FoodCatalogue, ID_MAX, Loaded,
+    Name, NewFood, Order, Outcome, PAGE_SIZE, data,
 };
 use model::random::Random;
 use model::{Mix, Workload};
@@ -41,6 +41,9 @@ const PAGES: u64 = 3;
 /// Loaded foods of which a worker remembers the version.
 const SEEN: usize = 64;
 
+/// Of so many lists one is compared with the places of loaded foods.
+const LISTS_APART: u32 = 4;
+
 /// The calls of one client.
 #[derive(Debug, Clone)]
 pub struct Inputs {
@@ -57,6 +60,8 @@ pub struct Inputs {
     seen_next: usize,
     /// Calls of each kind that others have stood in for.
     owed: [u32; KINDS],
+    /// Lists that were answered.
+    lists: u32,
     /// The list that was asked for last, where there is more of it.
     onward: Option<(List, u64)>,
     /// Loaded foods that the list that was drawn last must still have, where it begins behind one.
@@ -119,6 +124,7 @@ impl Inputs {
             seen: [(0, 0); SEEN],
             seen_next: 0,
             owed: [0; KINDS],
+            lists: 0,
             onward: None,
             following: 0,
             expected: Expected::Done,
@@ -408,8 +414,13 @@ impl Inputs {
     /// What was done, against the same; and it is remembered.
     fn check_done(&mut self, call: &Call, reply: &Reply) -> Result<(), &'static str> {
         match (call, reply) {
-            (Call::Categories, Reply::Categories { count, .. }) if *count < self.size.categories => {
-                return Err("a category that was loaded is missing");
+            (Call::Categories, Reply::Categories { count, renamed, .. }) => {
+                if *count < self.size.categories {
+                    return Err("a category that was loaded is missing");
+                }
+                if renamed.is_some_and(|id| id <= self.size.categories.into()) {
+                    return Err("a category of the list has another name than was stored");
+                }
             }
             (Call::Category { id }, Reply::Category { version, digest }) => {
                 if *digest != Category::drawn(*id, *version).digest() {
@@ -431,6 +442,11 @@ impl Inputs {
             }
             (Call::Foods(list), Reply::Foods(listed)) => {
                 let behind = self.loaded.check(list, listed, self.following)?;
+                listed.ends.map_or(Ok(()), |ends| self.check_sample(&ends.sample))?;
+                self.lists = self.lists.wrapping_add(1);
+                if self.lists.is_multiple_of(LISTS_APART) {
+                    self.loaded.check_places(list, listed)?;
+                }
                 let full = listed.ends.as_ref().filter(|_| listed.count == list.size);
                 self.onward = full.map(|ends| {
                     let from = From::After(ends.last.key(list.order), ends.last.id);
@@ -461,6 +477,27 @@ impl Inputs {
                 }
             }
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// One food of a list, whole: all but the category of what clients have created follows from its id and version.
+    fn check_sample(&self, food: &Food) -> Result<(), &'static str> {
+        let is_loaded = (1..=i64::from(self.size.foods)).contains(&food.id);
+        // What others than runs have stored, such as races of a verification, is left out.
+        if !is_loaded && !OwnRows::is(food.id) {
+            return Ok(());
+        }
+        if food.version < 1 {
+            return Err("a food of a list has no version");
+        }
+        let drawn = self.size.food(food.id, food.version);
+        let category = if is_loaded { drawn.category } else { food.category };
+        if *food != (Food { category, ..drawn }) {
+            return Err("a food of a list is not what its version makes it");
+        }
+        if food.version < self.version_of(food.id) {
+            return Err("a food of a list is older than it was seen before");
         }
         Ok(())
     }

@@ -21,6 +21,7 @@ mod loaded;
 mod oracle;
 mod outcome;
 mod races;
+mod ranks;
 mod sql;
 mod text;
 mod wire;

@@ -3,6 +3,7 @@
 use crate::call::{From, List};
 use crate::data::FIRST_WORDS;
 use crate::outcome::{Listed, Reply};
+use crate::ranks::Ranks;
 use crate::{Cardinality, Digest, Filter};
 use model::Wanted;
 use model::random::mix;
@@ -16,6 +17,7 @@ pub struct Loaded {
     templates: Box<[Digest]>,
     /// Foods whose name begins with each of the first words.
     begin_with: [u64; FIRST_WORDS.len()],
+    ranks: Option<Ranks>,
 }
 
 impl Loaded {
@@ -30,7 +32,7 @@ impl Loaded {
             begin_with[crate::data::first_word_at(mix(id))] += 1;
         }
         let templates = (1..=size.templates).map(digest).collect();
-        Arc::new(Loaded { size: *size, templates, begin_with })
+        Arc::new(Loaded { size: *size, templates, begin_with, ranks: Ranks::of(size) })
     }
 
     /// What a template is answered with.
@@ -67,6 +69,28 @@ impl Loaded {
             return Err("foods that were loaded are missing from a list");
         }
         Ok(least.saturating_sub(list.size.into()))
+    }
+
+    /// A part of a list begins where it must, and shows all loaded foods between its ends.
+    pub(crate) fn check_places(&self, list: &List, listed: &Listed) -> Result<(), &'static str> {
+        let Some((ranks, ends)) = self.ranks.as_ref().zip(listed.ends.as_ref()) else { return Ok(()) };
+        let before = |key, id| ranks.before(&list.filter, (key, id));
+        let (first, last) = (&ends.first, &ends.last);
+        let ranked = before(first.key(list.order), first.id).zip(before(last.key(list.order), last.id + 1));
+        let Some((begin, end)) = ranked else { return Ok(()) };
+        if u64::from(ends.low_ids) < end.saturating_sub(begin) {
+            return Err("foods that were loaded are missing between others");
+        }
+        let is_begin = match list.from {
+            From::Page(page) => {
+                // Before it are loaded foods and created ones, of which there are no more than the total leaves room for.
+                let skipped = u64::from(page - 1) * u64::from(list.size);
+                let created = listed.total.unwrap_or(u64::MAX).saturating_sub(self.foods(&list.filter));
+                (skipped.saturating_sub(created)..=skipped).contains(&begin)
+            }
+            From::After(key, id) => before(key, id + 1) == Some(begin),
+        };
+        if is_begin { Ok(()) } else { Err("a part of a list begins at another food") }
     }
 }
 

@@ -20,6 +20,8 @@ pub enum Reply {
     Categories {
         count: u32,
         digest: Digest,
+        /// The first of them with another name than our own calls and loads give it.
+        renamed: Option<i64>,
     },
     Category {
         version: i64,
@@ -68,6 +70,10 @@ pub struct Listed {
 pub struct Ends {
     pub first: Spot,
     pub last: Spot,
+    /// One of all, whole.
+    pub sample: Food,
+    /// How many ids are below 2^32, as those of loaded foods are.
+    pub low_ids: u32,
     /// The least name and the greatest: whatever both begin with, all names in between do.
     pub names: (Name, Name),
     /// The one category of all of them, if it is one.
@@ -104,15 +110,32 @@ impl Spot {
     }
 }
 
+const fn is_low(id: i64) -> bool {
+    id <= u32::MAX as i64
+}
+
 impl Ends {
     pub(crate) const fn of(food: &Food) -> Ends {
         let spot = Spot::of(food);
         let names = (spot.name, spot.name);
-        Ends { first: spot, last: spot, names, category: Some(food.category), by_name: true, by_kcal: true }
+        Ends {
+            first: spot,
+            last: spot,
+            sample: *food,
+            low_ids: is_low(food.id) as u32,
+            names,
+            category: Some(food.category),
+            by_name: true,
+            by_kcal: true,
+        }
     }
 
-    pub(crate) fn push(&mut self, food: &Food) {
+    pub(crate) fn push(&mut self, food: &Food, is_sample: bool) {
         let spot = Spot::of(food);
+        if is_sample {
+            self.sample = *food;
+        }
+        self.low_ids += u32::from(is_low(food.id));
         self.by_name &= self.last.is_before(Order::Name, &spot);
         self.by_kcal &= self.last.is_before(Order::Kcal, &spot);
         self.category = self.category.filter(|&category| category == food.category);

@@ -73,8 +73,8 @@ impl Benchmark for Tpcc {
         }
         if store.dialect() != Dialect::Sqlite {
             // Differences that would only be in the way of a run are told and do not keep anyone from auditing.
-            if let Ok(kit) = foreign_schema::ForeignSchema::recognise(store.dialect(), &store.columns()?) {
-                return known(store, kit);
+            if let Ok(tool) = foreign_schema::ForeignSchema::recognise(store.dialect(), &store.columns()?) {
+                return known(store, tool);
             }
         }
         let missing: Vec<_> =
@@ -101,9 +101,9 @@ impl Benchmark for Tpcc {
                 "a run cannot know what it started from\nhint: `stackmark audit tpcc --db …` checks databases of other tools; `{load}` with another file makes one to run on"
             );
         }
-        let kit = foreign_schema::ForeignSchema::recognise(store.dialect(), &store.columns()?)
+        let tool = foreign_schema::ForeignSchema::recognise(store.dialect(), &store.columns()?)
             .context("TPC-C cannot run on these tables")?;
-        known(store, kit)
+        known(store, tool)
     }
 
     fn dataset(size: &Cardinality, seed: u64) -> Arc<dyn Dataset> {
@@ -276,12 +276,12 @@ impl Benchmark for Tpcc {
 }
 
 /// A database of another tool with the standard's tables, and how much it holds.
-fn known(store: &dyn Look, kit: foreign_schema::ForeignSchema) -> Result<ForeignDatabase<Cardinality>> {
+fn known(store: &dyn Look, tool: foreign_schema::ForeignSchema) -> Result<ForeignDatabase<Cardinality>> {
     let rows = store.rows(&foreign_schema::discover_query()?)?;
     let figures: Option<Vec<i64>> =
         rows.first().and_then(|row| row.iter().map(Value::int).collect::<Option<Vec<i64>>>());
     let size = figures.and_then(|figures| Cardinality::discovered(&figures));
-    let name = match kit.name {
+    let name = match tool.name {
         Some(name) => format!("another tool, by its tables {name}"),
         None => "another tool".into(),
     };
@@ -289,6 +289,6 @@ fn known(store: &dyn Look, kit: foreign_schema::ForeignSchema) -> Result<Foreign
         name,
         ours: false,
         size: size.context("it has no warehouse, or not the same number of rows in each")?,
-        notes: kit.notes,
+        notes: tool.notes,
     })
 }

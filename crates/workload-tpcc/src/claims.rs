@@ -81,8 +81,36 @@ impl Claims {
             && before.iter().zip(after).all(|(old, new)| (old.w_id, old.d_id) == (new.w_id, new.d_id));
         let listed = |measure: &&Measure| before.iter().chain(after).all(|of| (measure.stored)(of).is_some());
         same.then(|| {
-            MEASURES.iter().filter(listed).map(|measure| self.hold(measure, before, after)).collect()
+            let measured = MEASURES.iter().filter(listed).map(|measure| self.hold(measure, before, after));
+            measured.chain(self.skipped(before, after)).collect()
         })
+    }
+
+    /// 2.7.4.2: that no order of a district waits can be answered only after all that waited before the first call have been
+    /// delivered. Nothing where no district was skipped.
+    fn skipped(&self, before: &[StoredTally], after: &[StoredTally]) -> Option<LedgerFinding> {
+        let mut finding = LedgerFinding {
+            name: "orders left in skipped districts",
+            unit: "orders",
+            low: 0,
+            high: 0,
+            stored: 0,
+            violations: Vec::new(),
+        };
+        let mut skipped = 0;
+        let districts = self.sure.iter().zip(before).zip(after).filter(|((tally, _), _)| tally.skipped > 0);
+        for ((tally, old), new) in districts {
+            let delivered = new.delivered().saturating_sub(old.delivered());
+            skipped += tally.skipped;
+            if delivered < old.undelivered {
+                finding.stored = finding.stored.saturating_add(old.undelivered - delivered);
+                finding.violations.push(format!(
+                    "district {}/{}: was skipped ({}×), although only {delivered} of the {} orders that waited before were delivered",
+                    new.w_id, new.d_id, tally.skipped, old.undelivered
+                ));
+            }
+        }
+        (skipped > 0).then_some(finding)
     }
 
     fn hold(&self, measure: &Measure, before: &[StoredTally], after: &[StoredTally]) -> LedgerFinding {

@@ -38,7 +38,7 @@ const UNUSED: [(&str, &str); 1] = [("item", "i_im_id")];
 const GROWING: [&str; 4] = ["orders", "new_order", "order_line", "history"];
 /// Texts that runs write, which must have room for them.
 const WRITTEN: [&str; 3] = ["c_data", "h_data", "ol_dist_info"];
-/// Tables under other names: a table that tells, the kit, and what it calls its tables.
+/// Tables under other names: a table that tells, the tool, and what it calls its tables.
 const OTHER_NAMES: [(&str, &str, &str); 3] = [
     ("warehouse1", "sysbench-tpcc", "spreads its rows over numbered sets of tables (warehouse1, orders1, …)"),
     ("bmsql_warehouse", "BenchmarkSQL", "puts bmsql_ before the standard's table names"),
@@ -95,8 +95,8 @@ impl ForeignSchema {
         let tables: BTreeSet<&str> = columns.iter().map(|column| column.table.as_str()).collect();
         let ours = expected(dialect);
         let mut judged = Judged::default();
-        for (_, kit, how) in OTHER_NAMES.iter().filter(|(table, ..)| tables.contains(table)) {
-            judged.why.push(format!("these are tables of {kit}, which {how}"));
+        for (_, tool, how) in OTHER_NAMES.iter().filter(|(table, ..)| tables.contains(table)) {
+            judged.why.push(format!("these are tables of {tool}, which {how}"));
         }
         if judged.why.is_empty() {
             for table in ours.iter().map(|column| column.table.as_str()).collect::<BTreeSet<_>>() {
@@ -198,7 +198,7 @@ fn judge_type(ours: &ColumnInfo, their: &str, judged: &mut Judged) {
     }
 }
 
-/// By what each kit does and the others do not.
+/// By what each tool does and the others do not.
 fn guess(columns: &[ColumnInfo]) -> Option<&'static str> {
     let kind = |table: &str, column: &str| {
         let found = columns.iter().find(|info| info.table == table && info.column == column);
@@ -278,8 +278,8 @@ mod tests {
             (("warehouse", "w_tax", Some("numeric(4,2)")), "fewer digits than decimal(4,4)"),
             (("customer", "c_extra", Some("text not null")), "customer has a column more, c_extra text"),
         ] {
-            let kit = check(&[change]).unwrap();
-            assert!(kit.notes.len() == 1 && kit.notes[0].contains(note), "{change:?}: {kit:?}");
+            let tool = check(&[change]).unwrap();
+            assert!(tool.notes.len() == 1 && tool.notes[0].contains(note), "{change:?}: {tool:?}");
         }
     }
 

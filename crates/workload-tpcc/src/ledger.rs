@@ -22,6 +22,8 @@ pub struct DistrictTally {
     /// Their sum in cents.
     pub paid: i64,
     pub deliveries: u64,
+    /// Deliveries that were answered with no order of it, as none waited (2.7.4.2).
+    pub skipped: u64,
     /// The highest order number acknowledged; 0 for none.
     pub o_id_max: u32,
     /// What the rows of these add to the checksums of their tables. Of a call in doubt the most that they can.
@@ -58,6 +60,7 @@ impl DistrictTally {
         self.payments += other.payments;
         self.paid = self.paid.saturating_add(other.paid);
         self.deliveries += other.deliveries;
+        self.skipped += other.skipped;
         self.o_id_max = self.o_id_max.max(other.o_id_max);
         self.sums.absorb(&other.sums);
     }
@@ -200,11 +203,12 @@ impl Ledger {
             (Call::Delivery(delivery), Outcome::Delivered(delivered)) => {
                 self.counts.deliveries_answered += 1;
                 for (d_id, o_id) in (1..).zip(&delivered.o_ids) {
+                    let tally = &mut self.sure[district(delivery.w_id, d_id)];
                     let Some(o_id) = o_id else {
                         self.counts.deliveries_skipped += 1;
+                        tally.skipped += 1;
                         continue;
                     };
-                    let tally = &mut self.sure[district(delivery.w_id, d_id)];
                     tally.deliveries += 1;
                     tally.sums.deliveries += mixed(i64::from(*o_id), [delivery.o_carrier_id.into()]);
                 }

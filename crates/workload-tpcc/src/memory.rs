@@ -80,6 +80,42 @@ impl Dates {
     }
 }
 
+/// Calls of a worker between two looks at the clock.
+const CALLS_APART: u32 = 64;
+/// Seconds after which dates must have gone on. Where clocks go back by an hour in a shorter time, that is no standstill.
+const STANDSTILL_S: i64 = 20;
+
+/// Whether dates in the answers to a worker go on as time does, looked at in one call of [`CALLS_APART`].
+#[derive(Debug, Clone, Default)]
+struct Going {
+    calls: u32,
+    /// A date, and when it was answered, both in seconds since 1970.
+    since: Option<(i64, i64)>,
+    /// When the call before the one that is looked at was answered, at the earliest.
+    answered: i64,
+}
+
+impl Going {
+    /// Whether another call is to be looked at.
+    fn is_due(&mut self) -> bool {
+        self.calls = (self.calls + 1) % CALLS_APART;
+        self.calls == 1
+    }
+
+    /// Whether dates have gone on, by one that was answered `now`: by half of the time at least.
+    fn goes_on(&mut self, date: i64, now: i64) -> bool {
+        let answered = std::mem::replace(&mut self.answered, now);
+        let passed = match self.since {
+            // However long this call took, it began after the answer to the one that was looked at before.
+            Some((_, since)) if answered - since < STANDSTILL_S => return true,
+            Some((first, since)) => (date - first).abs() * 2 >= answered - since,
+            None => true,
+        };
+        self.since = Some((date, now));
+        passed
+    }
+}
+
 /// What is known of a run before its first call.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Run {
@@ -217,13 +253,26 @@ struct Newest {
     /// The customer's; 0 for none.
     key: u32,
     o_id: u32,
-    /// A checksum of its lines.
+    /// A checksum of its date and lines.
     lines: u32,
 }
 
-/// A checksum of lines: item, supplying warehouse, quantity and amount of each.
-fn checksum(lines: impl Iterator<Item = [i64; 4]>) -> u32 {
-    lines.flatten().fold(0, |sum: u64, part| mix(sum.rotate_left(7) ^ part as u64)) as u32
+/// A checksum of an order's date and of its lines: item, supplying warehouse, quantity and amount of each.
+fn checksum(o_entry_d: i64, lines: impl Iterator<Item = [i64; 4]>) -> u32 {
+    let first = mix(o_entry_d as u64);
+    lines.flatten().fold(first, |sum, part| mix(sum.rotate_left(7) ^ part as u64)) as u32
+}
+
+/// An order that the worker has delivered; the key of none is 0.
+#[derive(Debug, Clone, Copy, Default)]
+struct Carried {
+    key: u32,
+    o_carrier_id: u32,
+}
+
+/// An order of a worker's warehouse, in which there are far fewer than 2^28 in each district.
+const fn order_key(d_id: u32, o_id: u32) -> u32 {
+    o_id << 4 | d_id
 }
 
 /// What one worker was told.
@@ -234,6 +283,8 @@ pub(crate) struct Memory {
     highest: [u32; DISTRICTS as usize],
     /// Customers of its warehouse, and an order that each is known to have. Customers share places: the later one takes it.
     newest: Box<[Newest]>,
+    /// Orders that it has delivered, which share places, too.
+    carried: Box<[Carried]>,
     /// Taxes of the warehouse and of its districts as first answered, for data that someone else has loaded.
     w_tax: Option<BasisPoints>,
     d_tax: [Option<BasisPoints>; DISTRICTS as usize],
@@ -247,6 +298,7 @@ pub(crate) struct Memory {
     placed_before: u64,
     /// What was known of the balance of the customer of its newest call.
     balance: Drawn,
+    going: Going,
 }
 
 impl Memory {
@@ -255,6 +307,7 @@ impl Memory {
             known: Arc::clone(known),
             highest: [0; DISTRICTS as usize],
             newest: vec![Newest::default(); NEWEST_MAX].into(),
+            carried: vec![Carried::default(); NEWEST_MAX].into(),
             w_tax: None,
             d_tax: [None; DISTRICTS as usize],
             placed: [0; DISTRICTS as usize],
@@ -262,6 +315,7 @@ impl Memory {
             items: ArrayVec::new(),
             placed_before: 0,
             balance: Drawn::default(),
+            going: Going::default(),
         }
     }
 
@@ -380,19 +434,27 @@ impl Memory {
         let parts = |(line, placed): (&Line, &PlacedLine)| {
             [line.i_id.into(), line.supply_w_id.into(), line.quantity.into(), placed.ol_amount.0]
         };
-        let lines = checksum(call.lines.iter().zip(&placed.lines).map(parts));
+        let lines = checksum(placed.o_entry_d, call.lines.iter().zip(&placed.lines).map(parts));
         self.remember(call.d_id, call.c_id, (placed.o_id, lines));
-        ensure(self.known.dates.admit(placed.o_entry_d), "an order's date is not that of its call")
+        self.check_date(placed.o_entry_d, "an order's date is not that of its call")
     }
 
-    fn check_paid(&self, call: &Payment, paid: &Paid) -> Result<(), &'static str> {
+    /// That a date is of its call.
+    fn check_date(&mut self, date: i64, why: &'static str) -> Result<(), &'static str> {
+        ensure(self.known.dates.admit(date), why)?;
+        let is_looked_at = self.known.dates.begin.is_some() && self.going.is_due();
+        let goes_on = !is_looked_at || self.going.goes_on(date, measure::unix_seconds().cast_signed());
+        ensure(goes_on, "dates stand still")
+    }
+
+    fn check_paid(&mut self, call: &Payment, paid: &Paid) -> Result<(), &'static str> {
         let owed = self.owed(paid.customer.c_balance.0.saturating_add(call.h_amount.0));
         self.check_named(call.c_w_id, call.c_d_id, call.customer, paid.customer.c_id)?;
         if let Some(loaded) = &self.known.loaded {
             loaded.check_paid(call, paid)?;
         }
         owed?;
-        ensure(self.known.dates.admit(paid.h_date), "a payment's date is not that of its call")
+        self.check_date(paid.h_date, "a payment's date is not that of its call")
     }
 
     /// 2.4.2.2: a district's orders are numbered without gaps. So no number is higher than that of the last order before the first
@@ -427,7 +489,7 @@ impl Memory {
     }
 
     /// 2.7.4.2: a district is skipped only where no order waits, and an order is delivered once.
-    fn check_delivered(&self, call: &Delivery, delivered: &Delivered) -> Result<(), &'static str> {
+    fn check_delivered(&mut self, call: &Delivery, delivered: &Delivered) -> Result<(), &'static str> {
         let known = &*self.known;
         let Some(drawn) = known.deliveries.get(call.w_id as usize - 1) else { return Ok(()) };
         let from = known.loaded.as_ref().map_or(1, |_| known.size.undelivered_from());
@@ -448,7 +510,13 @@ impl Memory {
                 continue;
             };
             ensure(o_id >= from, "an order is delivered that was loaded as delivered")?;
+            // Read in this order: what was drawn since only makes it more.
+            let last_before = queue.last_before.load(Ordering::SeqCst);
+            let most = last_before.saturating_add(queue.drawn.load(Ordering::SeqCst));
+            ensure(u64::from(o_id) <= most, "an order is delivered that does not exist")?;
             ensure(known.delivered[at].enter(o_id), "an order is delivered twice")?;
+            let key = order_key(index as u32 + 1, o_id);
+            self.carried[place(key)] = Carried { key, o_carrier_id: call.o_carrier_id };
             if let Some(balances) = &known.balances {
                 balances.deliver(at, o_id);
             }
@@ -473,9 +541,13 @@ impl Memory {
         let parts = |line: &ReportLine| {
             [line.ol_i_id.into(), line.ol_supply_w_id.into(), line.ol_quantity.into(), line.ol_amount.0]
         };
-        let lines = checksum(report.lines.iter().map(parts));
+        let lines = checksum(report.o_entry_d, report.lines.iter().map(parts));
         let is_same = self.known.is_lossy() || (of, o_id) != (key, report.o_id) || lines == known;
-        ensure(is_same, "the status shows other lines than the order had before")?;
+        ensure(is_same, "the status shows another date or other lines than the order had before")?;
+        let key = order_key(call.d_id, report.o_id);
+        let Carried { key: of, o_carrier_id } = self.carried[place(key)];
+        let is_carried = of != key || report.o_carrier_id == Some(o_carrier_id);
+        ensure(is_carried, "the status shows another carrier than the order was delivered with")?;
         self.remember(call.d_id, report.c_id, (report.o_id, lines));
         if let Some(loaded) = &self.known.loaded {
             loaded.check_status(call, report)?;

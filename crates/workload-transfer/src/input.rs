@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn by_a_skew_the_same_accounts_of_each_branch_are_hot_and_nobody_pays_himself() {
+    fn by_a_skew_the_same_accounts_of_each_branch_are_hot_and_no_one_pays_himself() {
         for size in [Cardinality::standard(4), Cardinality { shards: 2, ..Cardinality::standard(4) }] {
             let skewed = Arc::new(Skewed::over(size.accounts, "hot:10:90%".parse().unwrap()));
             let mut inputs = Inputs::new(size, 3, 1, 0, None).skewed(Some(skewed));

@@ -45,7 +45,7 @@ pub use outcome::{Decline, Outcome, State};
 pub use router::{Router, router_catalogue};
 pub use saga::{RELAY_BATCH, RELAY_STATEMENTS, Relayed, SagaRelay, SagaSession, directions, relay_catalogue};
 pub use sql::{SqlSession, SqlTarget, Stmt, catalogue, schema};
-pub use two_phase::{Branches, Phase, TwoPhaseSession, recover};
+pub use two_phase::{Branches, CommitPhase, TwoPhaseSession, recover};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Transfers;

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_goes_where_its_account_is_and_a_transfer_to_nobody_nowhere() {
+    fn a_call_goes_where_its_account_is_and_a_transfer_to_no_one_nowhere() {
         let router = Router::of(&[[1, 8], [9, 24]]).unwrap();
         let transfer = |source, target| Transfer { key: KEY, source, target, amount: 1 };
         let call = |source, target| Call::of(transfer(source, target), &Cardinality::tiny());

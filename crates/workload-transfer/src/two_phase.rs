@@ -24,12 +24,12 @@ pub struct TwoPhaseSession<C, K> {
     branches: Branches,
     router: Router,
     last: Last,
-    reached: fn(Phase),
+    reached: fn(CommitPhase),
 }
 
 /// A moment of a transfer between stores at which its coordinator leaves work to whoever recovers, if it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
+pub enum CommitPhase {
     /// All parts that wait for the decision are prepared, and nothing is decided.
     Prepared,
     /// The decision is committed, and no prepared part is.
@@ -55,7 +55,7 @@ impl<C: TwoPhase, K: Clock> TwoPhaseSession<C, K> {
 
     /// The same, which calls `reached` in each phase of each transfer between stores.
     #[must_use]
-    pub fn watched(self, reached: fn(Phase)) -> TwoPhaseSession<C, K> {
+    pub fn watched(self, reached: fn(CommitPhase)) -> TwoPhaseSession<C, K> {
         TwoPhaseSession { reached, ..self }
     }
 
@@ -120,7 +120,7 @@ async fn decide<C: TwoPhase, K: Clock>(
     source: &mut SqlSession<C, K>,
     target: &mut SqlSession<C, K>,
     id: BranchId,
-    reached: fn(Phase),
+    reached: fn(CommitPhase),
 ) -> Result<(), Fault> {
     if let Err(fault) = target.conn.prepare().await {
         let _ = source.conn.rollback().await;
@@ -129,9 +129,9 @@ async fn decide<C: TwoPhase, K: Clock>(
         let _ = target.conn.rollback_prepared(id).await;
         return Err(fault);
     }
-    reached(Phase::Prepared);
+    reached(CommitPhase::Prepared);
     match source.conn.commit().await {
-        Ok(()) => reached(Phase::Decided),
+        Ok(()) => reached(CommitPhase::Decided),
         Err(fault @ Fault::InDoubt(_)) => return Err(fault),
         Err(fault) => {
             let _ = source.conn.rollback().await;
@@ -150,7 +150,7 @@ async fn logged<C: TwoPhase, K: Clock>(
     [source, target]: [&mut SqlSession<C, K>; 2],
     ids: [BranchId; 2],
     asked: &Transfer,
-    (source_first, reached): (bool, fn(Phase)),
+    (source_first, reached): (bool, fn(CommitPhase)),
 ) -> Result<Outcome, Fault> {
     log.conn.begin(TxKind::Write).await?;
     // Whatever ends before the log does is in its time.
@@ -168,9 +168,9 @@ async fn logged<C: TwoPhase, K: Clock>(
         let _ = log.conn.rollback().await;
     }
     let Some(outcome) = parted? else { return in_one_store(source, asked).await };
-    reached(Phase::Prepared);
+    reached(CommitPhase::Prepared);
     match log.conn.commit().await {
-        Ok(()) => reached(Phase::Decided),
+        Ok(()) => reached(CommitPhase::Decided),
         Err(fault @ Fault::InDoubt(_)) => return Err(fault),
         Err(fault) => {
             let _ = log.conn.rollback().await;

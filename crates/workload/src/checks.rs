@@ -85,7 +85,7 @@ pub fn unchecked_reasons(reasons: &Reasons) -> LedgerCheck {
         check: Check::Inconclusive,
         stored: 0,
         sentence: format!(
-            "Whether calls were rightly declined as {} is not known: no one could look.",
+            "Whether calls were rightly declined as {} is not known: the store could not be read.",
             reasons.name
         ),
         ..reasons_check(reasons, &[])
@@ -117,7 +117,7 @@ fn ledger_check(finding: LedgerFinding, place: &str, complete: bool) -> LedgerCh
     }
 }
 
-/// The finding where not even the places are those of before.
+/// The finding where not even the places are the same as before.
 fn places_differ(place: &str, (before, after): (usize, usize)) -> LedgerCheck {
     LedgerCheck {
         name: format!("{place}s"),

@@ -19,6 +19,8 @@ pub struct Registers {
     slots: Box<[Slot]>,
     /// Rows with a smaller hash are kept; all where there is none.
     below: Option<u64>,
+    /// What the hash of a row depends on besides it: which rows are kept no server can know.
+    salt: u64,
 }
 
 #[derive(Debug)]
@@ -99,19 +101,20 @@ impl Registers {
             all if all <= kept => (all.next_power_of_two(), None),
             many => (kept, Some(u64::MAX / many * (kept / 2))),
         };
-        Registers { slots: (0..count).map(|_| slot()).collect(), below }
+        let salt = mix(measure::unix_nanoseconds());
+        Registers { slots: (0..count).map(|_| slot()).collect(), below, salt }
     }
 
     /// For rows that something else changes too: none is kept.
     pub fn none() -> Registers {
-        Registers { slots: Box::new([]), below: None }
+        Registers { slots: Box::new([]), below: None, salt: 0 }
     }
 
     fn slot(&self, row: u64) -> Option<u32> {
         if self.slots.is_empty() {
             return None;
         }
-        let hash = mix(row);
+        let hash = mix(row ^ self.salt);
         if self.below.is_some_and(|below| hash >= below) {
             return None;
         }

@@ -166,7 +166,7 @@ static bool suits(const struct variables *variables, const struct database *data
   enum isolation isolation;
   char why[256];
   if (!isolation_named(value_of(variables, "tx_isolation"), &isolation) || isolation != database->isolation) {
-    snprintf(why, sizeof why, "asked for isolation %s, in force is %s", isolation_sql(database->isolation),
+    snprintf(why, sizeof why, "requested isolation %s, server uses %s", isolation_sql(database->isolation),
              value_of(variables, "tx_isolation"));
     return unusable(error, why);
   }

@@ -121,7 +121,7 @@ static bool suits(const PGresult *facts, const struct database *database, struct
   if (!isolation_named(level, &isolation) || isolation != database->isolation || strcmp(zone, "UTC") != 0 ||
       (database->statement_timeout_ms > 0 && timeout != database->statement_timeout_ms)) {
     snprintf(error->what, sizeof error->what,
-             "asked for isolation %s, time zone UTC and statement_timeout %u ms, in force are %s, %s and %u ms",
+             "requested isolation %s, time zone UTC and statement_timeout %u ms, server uses %s, %s and %u ms",
              isolation_sql(database->isolation), database->statement_timeout_ms, level, zone, timeout);
     return false;
   }

@@ -94,7 +94,7 @@ bool problem_of_fault(struct problem *into, const struct fault *fault) {
     break;
   case FAULT_NONE:
   case FAULT_DEFECT:
-    rejected(into, 500, "defect", "defect", "the server met a defect; its log says which");
+    rejected(into, 500, "defect", "defect", "internal error; see the server log");
     into->maybe_applied = true;
     break;
   }

@@ -27,18 +27,18 @@ static bool read_how(struct settings *into, char *why, size_t why_size) {
               {"libpq/epoll", ENGINE_POSTGRES, FORM_EPOLL},
               {"libmariadb", ENGINE_MARIADB, FORM_THREADS},
               {"libmariadb/epoll", ENGINE_MARIADB, FORM_EPOLL}};
-  const char *how = getenv("STACKMARK_HOW");
+  const char *how = getenv("STACKMARK_ADAPTER");
   for (size_t at = 0; how != NULL && at < sizeof ways / sizeof *ways; at++) {
     if (strcmp(how, ways[at].how) == 0) {
       into->form = ways[at].form;
       if (ways[at].engine == into->database.engine) {
         return true;
       }
-      snprintf(why, why_size, "STACKMARK_HOW is %s, and STACKMARK_DB is of another engine", how);
+      snprintf(why, why_size, "STACKMARK_ADAPTER is %s, and STACKMARK_DB is of another engine", how);
       return false;
     }
   }
-  snprintf(why, why_size, "STACKMARK_HOW must be libpq, libpq/epoll, libmariadb or libmariadb/epoll");
+  snprintf(why, why_size, "STACKMARK_ADAPTER must be libpq, libpq/epoll, libmariadb or libmariadb/epoll");
   return false;
 }
 

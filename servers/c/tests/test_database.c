@@ -51,7 +51,7 @@ static bool is_unusable(const char *name, const char *value, const char *expecte
   struct settings settings;
   char why[256] = "";
   setenv("STACKMARK_WORKLOAD", "tpcc", 1);
-  setenv("STACKMARK_HOW", "libpq", 1);
+  setenv("STACKMARK_ADAPTER", "libpq", 1);
   setenv("STACKMARK_DB", "postgres://u@h/d", 1);
   setenv("STACKMARK_POOL", "8", 1);
   setenv("STACKMARK_THREADS", "2", 1);
@@ -70,10 +70,10 @@ static bool is_unusable(const char *name, const char *value, const char *expecte
 }
 
 void test_settings(void) {
-  CHECK(is_unusable("STACKMARK_HOW", "libpq/epoll", NULL));
-  CHECK(is_unusable("STACKMARK_HOW", "libmariadb", "of another engine"));
-  CHECK(is_unusable("STACKMARK_HOW", "pgx", "STACKMARK_HOW must be"));
-  const char *const needed[] = {"STACKMARK_WORKLOAD", "STACKMARK_HOW",     "STACKMARK_DB",
+  CHECK(is_unusable("STACKMARK_ADAPTER", "libpq/epoll", NULL));
+  CHECK(is_unusable("STACKMARK_ADAPTER", "libmariadb", "of another engine"));
+  CHECK(is_unusable("STACKMARK_ADAPTER", "pgx", "STACKMARK_ADAPTER must be"));
+  const char *const needed[] = {"STACKMARK_WORKLOAD", "STACKMARK_ADAPTER",     "STACKMARK_DB",
                                 "STACKMARK_POOL",     "STACKMARK_THREADS", "STACKMARK_LISTEN"};
   for (size_t at = 0; at < sizeof needed / sizeof *needed; at++) {
     CHECK(is_unusable(needed[at], NULL, needed[at]));

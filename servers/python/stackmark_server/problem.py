@@ -79,7 +79,7 @@ class Defect(Problem):
     applied = "unknown"
 
     def __init__(self, what: str) -> None:
-        super().__init__(500, "defect", "defect", "the server met a defect; its log says which")
+        super().__init__(500, "defect", "defect", "internal error; see the server log")
         self.what = what
 
 

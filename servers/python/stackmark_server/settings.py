@@ -83,9 +83,9 @@ def from_environment() -> Settings:
     if workload not in WORKLOADS:
         raise BadSettings(f"STACKMARK_WORKLOAD is `{workload}`; this server has {' and '.join(WORKLOADS)}")
     hows = HOWS[database.engine, workload]
-    how = os.environ.get("STACKMARK_HOW") or hows[0]
+    how = os.environ.get("STACKMARK_ADAPTER") or hows[0]
     if how not in hows:
-        raise BadSettings(f"STACKMARK_HOW is `{how}`; {workload} on {database.engine} has {', '.join(hows)}")
+        raise BadSettings(f"STACKMARK_ADAPTER is `{how}`; {workload} on {database.engine} has {', '.join(hows)}")
     pool = whole("STACKMARK_POOL", "connections to the engine", POOL_MAX)
     workers = whole("STACKMARK_THREADS", "processes that speak HTTP", WORKERS_MAX)
     host, port = listen(needed("STACKMARK_LISTEN", "where to listen"))

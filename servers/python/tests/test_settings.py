@@ -4,7 +4,7 @@ from stackmark_server import settings
 
 ENVIRONMENT = {
     "STACKMARK_WORKLOAD": "catalogue",
-    "STACKMARK_HOW": "",
+    "STACKMARK_ADAPTER": "",
     "STACKMARK_DB": "postgres://a@localhost/b",
     "STACKMARK_POOL": "8",
     "STACKMARK_THREADS": "3",
@@ -35,7 +35,7 @@ def test_there_are_no_more_workers_than_connections(monkeypatch):
     [
         ("STACKMARK_WORKLOAD", "", "is missing"),
         ("STACKMARK_WORKLOAD", "bank", "this server has"),
-        ("STACKMARK_HOW", "asyncmy", "catalogue on postgres has asyncpg"),
+        ("STACKMARK_ADAPTER", "asyncmy", "catalogue on postgres has asyncpg"),
         ("STACKMARK_DB", "", "is missing"),
         ("STACKMARK_POOL", "0", "1 to 4096"),
         ("STACKMARK_POOL", "1e3", "1 to 4096"),

@@ -334,7 +334,7 @@ from (
 where newest - noted > interval '5 seconds' or length_held > 500 or length_held < 500 and length_held < length_noted
   or length_noted <= 800 and not_noted > 0
 
--- Whole cents: DECIMAL here, and in other kits' databases whatever they keep.
+-- Whole cents: DECIMAL here, and in other tools' databases whatever they keep.
 -- name: district_tallies
 select d_w_id, d_id, d_next_o_id, (d_ytd * 100)::bigint, coalesce(said, 0), coalesce(waiting, 0), coalesce(payments, 0),
   (coalesce(amount, 0) * 100)::bigint, coalesce(of_orders, 0), coalesce(of_lines, 0), coalesce(of_payments, 0),

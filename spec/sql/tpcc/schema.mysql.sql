@@ -1,4 +1,4 @@
--- TPC-C 1.3 on MariaDB (InnoDB): the standard's names, DECIMAL money and rates, and the types that other kits use, so that
+-- TPC-C 1.3 on MariaDB (InnoDB): the standard's names, DECIMAL money and rates, and the types that other tools use, so that
 -- their consistency checkers take a database of ours. Rows are clustered by their keys, which are therefore made with the
 -- tables; other indexes and references are made after the rows are in. Texts compare byte by byte, as on the other engines.
 

@@ -1,4 +1,4 @@
--- TPC-C 1.3 on PostgreSQL: the standard's names, DECIMAL money and rates, and the types that other kits use, so that their
+-- TPC-C 1.3 on PostgreSQL: the standard's names, DECIMAL money and rates, and the types that other tools use, so that their
 -- consistency checkers take a database of ours. Keys and references are made after the rows are in.
 
 -- name: table_warehouse

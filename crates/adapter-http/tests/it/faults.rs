@@ -287,7 +287,7 @@ fn a_server_that_turns_a_connection_away_or_is_tired_of_waiting_has_not_broken_t
 }
 
 #[test]
-fn bytes_that_nobody_asked_for_are_a_defect_before_the_next_call_is_sent() {
+fn bytes_that_no_one_asked_for_are_a_defect_before_the_next_call_is_sent() {
     with_servers(async {
         let url = posing(|mut peer: Peer, _| async move {
             peer.send(ok(RIGHT)).await;

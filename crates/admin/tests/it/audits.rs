@@ -318,7 +318,7 @@ fn each_large_table_is_read_as_a_whole_by_few_audits() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// A kit that keeps money in floats of whole units, and knows nothing of us.
+/// A tool that keeps money in floats of whole units, and knows nothing of us.
 #[test]
 fn a_database_of_another_kit_is_judged_by_its_sums() {
     let (_folder, url) = after_a_run("other.db");

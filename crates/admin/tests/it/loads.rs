@@ -1,7 +1,7 @@
 //! A load is whole or it is not there; what is not ours stays as it is.
 
 use crate::support::{self, SEED, load_quietly, plan, run_calls, tiny};
-use admin::{Error, Found, LoadPlan, Loaded, Phase, store};
+use admin::{Error, Found, LoadPhase, LoadPlan, Loaded, store};
 use model::rows::{Dataset, RowSink, Table};
 use model::{Clock as _, Nanos};
 use rusqlite::Connection;
@@ -149,7 +149,7 @@ fn what_is_not_ours_is_named_and_never_touched() {
     fs::write(&short, "x").unwrap();
     let cases = [
         (
-            make("kit.db", "create table warehouse (w_id int); create table item (i_id int)"),
+            make("other.db", "create table warehouse (w_id int); create table item (i_id int)"),
             "the tables item, warehouse and no record",
         ),
         (
@@ -295,7 +295,7 @@ fn interrupted_since(url: &SqliteUrl) -> u64 {
 }
 
 #[test]
-fn a_stopped_load_is_recognised_and_refused_until_started_anew() {
+fn a_stopped_load_is_recognised_and_refused_until_started_again() {
     let folder = tempfile::tempdir().unwrap();
     let url = SqliteUrl::file(folder.path().join("b.db"));
     let stop = AtomicBool::new(false);
@@ -307,7 +307,7 @@ fn a_stopped_load_is_recognised_and_refused_until_started_anew() {
     // One warehouse takes far longer than the tenth of a second to the first progress.
     let error = store(&url).load(plan(Cardinality::standard(1), SEED), &mut on_progress, &stop).unwrap_err();
     assert!(matches!(error, Error::Stopped { .. }), "{error:?}");
-    assert_eq!(phases[0], Phase::Rows);
+    assert_eq!(phases[0], LoadPhase::Rows);
     assert!(interrupted_since(&url) > 1_700_000_000);
     assert!(!url.path.exists());
     let refused = at_rest(|| load_quietly(&url, tiny_plan())).unwrap_err();
@@ -405,7 +405,7 @@ impl Drop for Loader {
 }
 
 #[test]
-fn a_killed_load_is_recognised_and_refused_until_started_anew() {
+fn a_killed_load_is_recognised_and_refused_until_started_again() {
     let folder = tempfile::tempdir().unwrap();
     let url = SqliteUrl::file(folder.path().join("b.db"));
     let spawned = Command::new(std::env::current_exe().unwrap())

@@ -78,7 +78,7 @@ fn what_is_written_is_read_in_its_order_in_each_partition() {
 }
 
 #[test]
-fn nobody_gets_in_with_another_password_or_with_none() {
+fn no_one_gets_in_with_another_password_or_with_none() {
     let Some(address) = shared_broker() else { return };
     let other = Address { password: Some(Secret::new("0000")), ..address.clone() };
     let none = Address { user: None, password: None, ..address };

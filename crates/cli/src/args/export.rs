@@ -13,7 +13,7 @@ pub(crate) struct Export {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ExportTool {
-    /// A script that k6 runs as it is: `k6 run -e BASE_URL=http://127.0.0.1:8080 script.js`.
+    /// Script for k6; run it unchanged: `k6 run -e BASE_URL=http://127.0.0.1:8080 script.js`.
     K6(ExportK6),
 }
 

@@ -93,7 +93,7 @@ pub(crate) struct Relay {
     #[arg(env = "STACKMARK_WORKLOAD")]
     pub(crate) workload: String,
     /// Driver and style of the calls [default: the engine's first subject in style `saga` or `outbox`].
-    #[arg(long, env = "STACKMARK_HOW")]
+    #[arg(long, env = "STACKMARK_ADAPTER")]
     pub(crate) adapter: Option<String>,
     /// The stores, in order: `shard-0=URL` and so on. From the environment the others are `STACKMARK_DB_1` and so on.
     #[arg(long, env = "STACKMARK_DB", hide_env_values = true, required = true, value_name = "[NAME=]URL")]

@@ -2,7 +2,7 @@
 
 use super::board::Board;
 use super::metrics::Counters;
-use super::snapshot::{Counted, Snapshot};
+use super::snapshot::{Snapshot, TrialCounters};
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub(super) struct Wants {
 #[derive(Debug)]
 pub(super) struct Hub {
     wants: Wants,
-    state: Mutex<State>,
+    state: Mutex<PageState>,
     news: broadcast::Sender<News>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct News {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct PageState {
     history: VecDeque<Slot>,
     board: Option<Board>,
     counters: Counters,
@@ -111,7 +111,7 @@ impl Hub {
     }
 
     /// A slice has ended.
-    pub(super) fn put(&self, now: Snapshot, counted: Option<Counted>, usage: &[observe::Usage]) {
+    pub(super) fn put(&self, now: Snapshot, counted: Option<TrialCounters>, usage: &[observe::Usage]) {
         let mut state = self.lock();
         if let Some(counted) = counted {
             state.counters.put(&now, counted, usage);
@@ -192,13 +192,13 @@ impl Hub {
     }
 
     /// Counters are added to or replaced, never left half changed, so a panic elsewhere does not spoil them.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PageState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn whole(state: &State) -> News {
-    let State { history, board, report, resting, doing, ended, .. } = state;
+fn whole(state: &PageState) -> News {
+    let PageState { history, board, report, resting, doing, ended, .. } = state;
     let whole = Whole { history, board, report, resting: *resting, doing, ended: *ended };
     News { event: "whole", data: json(&whole) }
 }

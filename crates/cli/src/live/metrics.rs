@@ -2,7 +2,7 @@
 //!
 //! Counters go on over all trials of a command: what a trial has counted is kept when the next one begins.
 
-use super::snapshot::{Counted, KindCounted, Snapshot};
+use super::snapshot::{KindCounted, Snapshot, TrialCounters};
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 
@@ -137,7 +137,7 @@ impl Counters {
     }
 
     /// A slice has ended.
-    pub(super) fn put(&mut self, now: &Snapshot, counted: Counted, usage: &[observe::Usage]) {
+    pub(super) fn put(&mut self, now: &Snapshot, counted: TrialCounters, usage: &[observe::Usage]) {
         let sums = Sums {
             kinds: counted.kinds.iter().map(|kind| (kind.name, kind.into())).collect(),
             dropped: counted.dropped,

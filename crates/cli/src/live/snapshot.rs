@@ -47,7 +47,7 @@ pub(crate) struct Snapshot {
     pub(crate) away: bool,
     /// Where the response time went since the slice before, as shares that sum to 1; the last known, and empty in the
     /// warm-up.
-    pub(crate) budget: Vec<Part>,
+    pub(crate) budget: Vec<BudgetShare>,
     pub(crate) processes: Vec<Busy>,
     /// Processors of the machine that we may use.
     pub(crate) cores: u32,
@@ -68,7 +68,7 @@ pub(crate) struct CallCounts {
 
 /// A part of the time budget.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Part {
+pub(crate) struct BudgetShare {
     pub(crate) name: &'static str,
     pub(crate) share: f64,
 }
@@ -86,7 +86,7 @@ pub(crate) struct Busy {
 #[derive(Debug, Default)]
 pub(crate) struct Pulse {
     sums: WorkSums,
-    budget: Vec<Part>,
+    budget: Vec<BudgetShare>,
     rates: VecDeque<f64>,
 }
 
@@ -99,7 +99,7 @@ impl Pulse {
 
 /// The counters of one trial so far, as Prometheus wants them.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Counted {
+pub(crate) struct TrialCounters {
     pub(crate) kinds: Vec<KindCounted>,
     pub(crate) dropped: u64,
     pub(crate) warmup: measure::CallCounts,
@@ -115,7 +115,7 @@ pub(crate) struct KindCounted {
     pub(crate) sum_s: f64,
 }
 
-/// What is shown of a sight.
+/// What is shown of a view.
 pub(crate) trait Shown {
     /// Seconds until the window closes.
     fn left_s(&self) -> f64;
@@ -125,7 +125,7 @@ pub(crate) trait Shown {
     fn snapshot(&self, rates: Rates, pulse: &mut Pulse) -> Snapshot;
     /// An embedded engine lives in whichever process holds its connections.
     fn role(&self, role: Role) -> String;
-    fn counted(&self) -> Counted;
+    fn counted(&self) -> TrialCounters;
 }
 
 impl Shown for SliceView<'_> {
@@ -211,7 +211,7 @@ impl Shown for SliceView<'_> {
         roles.iter().map(|role| role.word()).collect::<Vec<_>>().join(" + ")
     }
 
-    fn counted(&self) -> Counted {
+    fn counted(&self) -> TrialCounters {
         let totals = self.totals;
         let kinds = self.kinds.iter().zip(&totals.kinds).map(|(kind, totals)| {
             let response = &totals.committed.response;
@@ -223,12 +223,12 @@ impl Shown for SliceView<'_> {
                 sum_s: response.sum().as_secs_f64(),
             }
         });
-        Counted { kinds: kinds.collect(), dropped: totals.dropped, warmup: self.warmup }
+        TrialCounters { kinds: kinds.collect(), dropped: totals.dropped, warmup: self.warmup }
     }
 }
 
 /// Where the response time of the calls went that committed between two sums; nothing if none did.
-fn budget_since(before: &WorkSums, now: &WorkSums) -> Option<Vec<Part>> {
+fn budget_since(before: &WorkSums, now: &WorkSums) -> Option<Vec<BudgetShare>> {
     let later = now.budget()?;
     let earlier = before.budget().unwrap_or_default();
     let total = |response_ns: f64, sums: &WorkSums| response_ns * sums.calls as f64;
@@ -238,7 +238,7 @@ fn budget_since(before: &WorkSums, now: &WorkSums) -> Option<Vec<Part>> {
             .iter()
             .map(|part| {
                 let spent = total(later.part_ns(*part), now) - total(earlier.part_ns(*part), before);
-                Part { name: part.words(), share: spent / whole }
+                BudgetShare { name: part.words(), share: spent / whole }
             })
             .filter(|part| part.share.abs() >= 0.000_5)
             .collect()

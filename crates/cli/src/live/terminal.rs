@@ -1,6 +1,6 @@
 //! A trial in a few lines of a terminal, drawn again with every slice. Readable without colour.
 
-use super::snapshot::{Part, Snapshot};
+use super::snapshot::{BudgetShare, Snapshot};
 use result::text::seconds;
 use std::collections::VecDeque;
 
@@ -79,11 +79,11 @@ fn errors(now: &Snapshot, colour: bool) -> String {
     format!("{text}   declined {:.1} %, retries {}", share(call_counts.declined), call_counts.retries)
 }
 
-fn budget(parts: &[Part], width: usize, colour: bool) -> String {
+fn budget(parts: &[BudgetShare], width: usize, colour: bool) -> String {
     if parts.is_empty() {
         return "  budget  from the window on".to_owned();
     }
-    let mut parts: Vec<&Part> = parts.iter().filter(|part| part.share >= 0.01).collect();
+    let mut parts: Vec<&BudgetShare> = parts.iter().filter(|part| part.share >= 0.01).collect();
     parts.sort_by(|a, b| b.share.total_cmp(&a.share));
     let shown = &parts[..parts.len().min(FILLS.len())];
     let length = (width / 3).min(28);

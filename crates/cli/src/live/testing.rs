@@ -1,9 +1,9 @@
 //! Samples for the tests of what is shown.
 
-use super::snapshot::{Busy, CallCounts, Counted, KindCounted, Part, Snapshot};
+use super::snapshot::{BudgetShare, Busy, CallCounts, KindCounted, Snapshot, TrialCounters};
 
 pub(super) fn snapshot() -> Snapshot {
-    let part = |name, share| Part { name, share };
+    let part = |name, share| BudgetShare { name, share };
     let busy = |role: &str, cores| Busy { role: role.into(), cores, rss_bytes: 64 << 20 };
     Snapshot {
         what: "direct, block 2 of 5".into(),
@@ -39,7 +39,7 @@ pub(super) fn snapshot() -> Snapshot {
 }
 
 /// Counters of a trial in which every class occurred.
-pub(super) fn counted(committed: u64) -> Counted {
+pub(super) fn counted(committed: u64) -> TrialCounters {
     let mut call_counts = measure::CallCounts::default();
     for _ in 0..committed {
         call_counts.enter(measure::Class::Committed, &attempts(1), false);
@@ -49,7 +49,7 @@ pub(super) fn counted(committed: u64) -> Counted {
     let times = vec![(900_000, committed / 2), (4_000_000, committed - committed / 2)];
     let kind =
         |name| KindCounted { name, call_counts, times: times.clone(), sum_s: committed as f64 * 0.002 };
-    Counted { kinds: vec![kind("new-order"), kind("payment")], dropped: 2, warmup: call_counts }
+    TrialCounters { kinds: vec![kind("new-order"), kind("payment")], dropped: 2, warmup: call_counts }
 }
 
 fn attempts(attempts: u32) -> model::CallWork {

@@ -299,7 +299,7 @@ fn a_panic_in_a_session_ends_the_trial_and_is_told() {
 
 /// While the others, who are ready, wait for the start.
 #[test]
-fn a_panic_while_a_session_opens_is_told_and_hangs_nobody() {
+fn a_panic_while_a_session_opens_is_told_and_hangs_no_one() {
     fn check<const TASK: bool>() {
         for number in 0..3 {
             let target = AtOnce::<TASK>::with(|script| script.panic_opening = number);

@@ -1,8 +1,8 @@
-//! Whether every call is accounted for, whether the data vouch for it, and how the calls ended.
+//! Whether every call is accounted for, whether the stored data confirm it, and how the calls ended.
 
 use super::{bad, fine, listed, note, share, warning};
 use crate::{figures, findings};
-use result::{AuditWhen, CallCounts, Check, Class, Rule, Settled, Trial, UNVERIFIED};
+use result::{AuditWhen, CallCounts, Check, Class, KindTally, Rule, Settled, Trial, UNVERIFIED};
 
 /// Declined calls that the workload does not plan, as a share of those begun, from which the rate means something else.
 const UNPLANNED_MAX: f64 = 0.05;
@@ -17,6 +17,13 @@ const EDGE_S: f64 = 1e-3;
 const LEFT_MAX: f64 = 0.1;
 /// Calls due and dropped, as a share of those due.
 const NEVER_BEGUN_MAX: f64 = 0.001;
+/// The share of a kind's calls that may fail where most others do not.
+const LEFT_OUT_MIN: f64 = 0.5;
+/// Fewer calls of a kind say nothing.
+const LEFT_OUT_CALLS: u64 = 20;
+/// How many times as often as others the calls of a kind may fail, and the least of them that say so.
+const UNEVEN: f64 = 5.0;
+const UNEVEN_CALLS: u64 = 500;
 
 pub(super) fn call_accounting(trial: &Trial) -> Option<Rule> {
     let broken = imbalances(trial);
@@ -193,6 +200,18 @@ pub(super) fn outcome_mix(trial: &Trial) -> Option<Rule> {
             "correct the server that declines them, and run again",
         );
     }
+    if let Some(kind) = trial.kinds.iter().find(|kind| is_left_out(kind, trial)) {
+        let call_counts = kind.tally.call_counts;
+        return bad(
+            format!(
+                "{} of the calls of {} did not complete, but only {} of all others: the throughput is that of another mix",
+                figures::percent(share(left_out(&call_counts), call_counts.started)),
+                kind.name,
+                figures::percent(share_of_others(kind, trial).unwrap_or(0.0))
+            ),
+            "see the call accounting and the server's log, correct the server, and run again",
+        );
+    }
     let unplanned: u64 = trial
         .kinds
         .iter()
@@ -216,6 +235,14 @@ pub(super) fn outcome_mix(trial: &Trial) -> Option<Rule> {
             figures::count(call_counts.defect),
         ));
     }
+    odd.extend(trial.kinds.iter().filter(|kind| is_uneven(kind, trial)).map(|kind| {
+        let call_counts = kind.tally.call_counts;
+        let failed = figures::percent(share(left_out(&call_counts), call_counts.started));
+        format!(
+            "{failed} of the calls of {} did not complete, over {UNEVEN:.0} times as many as of others",
+            kind.name
+        )
+    }));
     if share(call_counts.dropped, call_counts.due) > NEVER_BEGUN_MAX {
         odd.push(format!(
             "{} of the calls that were due were dropped",
@@ -245,6 +272,36 @@ pub(super) fn outcome_mix(trial: &Trial) -> Option<Rule> {
         }
     };
     if unplanned == 0 { fine(sentence) } else { note(sentence) }
+}
+
+/// Whether most calls of a kind did not complete while most others did. An overload or an engine that is away fails calls of all kinds.
+fn is_left_out(kind: &KindTally, trial: &Trial) -> bool {
+    let call_counts = kind.tally.call_counts;
+    call_counts.started >= LEFT_OUT_CALLS
+        && share(left_out(&call_counts), call_counts.started) > LEFT_OUT_MIN
+        && share_of_others(kind, trial).is_some_and(|others| others < LEFT_OUT_MIN / 2.0)
+}
+
+/// Whether calls of a kind fail much more often than others, be they few of all calls.
+fn is_uneven(kind: &KindTally, trial: &Trial) -> bool {
+    let call_counts = kind.tally.call_counts;
+    let own = share(left_out(&call_counts), call_counts.started);
+    call_counts.started >= UNEVEN_CALLS
+        && own > FAULTS_MAX
+        && share_of_others(kind, trial).is_some_and(|others| own > UNEVEN * others)
+}
+
+/// Calls that did not complete, but for those that met a conflict: rows that clients share may be in one kind alone.
+fn left_out(call_counts: &CallCounts) -> u64 {
+    call_counts.faults().saturating_sub(call_counts.conflict)
+}
+
+/// The share of calls of all other kinds that did not complete; nothing where there are too few of them.
+fn share_of_others(kind: &KindTally, trial: &Trial) -> Option<f64> {
+    let others = trial.kinds.iter().filter(|other| other.name != kind.name);
+    let counts = others.map(|other| (left_out(&other.tally.call_counts), other.tally.call_counts.started));
+    let (faults, started) = counts.fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+    (started >= LEFT_OUT_CALLS).then(|| share(faults, started))
 }
 
 /// Whether what was still on its way at the end of the load arrived before the audits.
@@ -313,6 +370,42 @@ mod tests {
         let before = served_share(&trial);
         decline_all(&mut trial);
         assert!(served_share(&trial) < before - 0.2, "{before} {}", served_share(&trial));
+    }
+
+    /// Moves most calls of the first kind to another count.
+    fn fail_first(trial: &mut Trial, into: fn(&mut CallCounts) -> &mut u64) {
+        let kind = &mut trial.kinds[0].tally.call_counts;
+        let failed = kind.committed * 9 / 10;
+        for counts in [kind, &mut trial.overall.call_counts] {
+            counts.committed -= failed;
+            *into(counts) += failed;
+        }
+    }
+
+    #[test]
+    fn one_kind_that_fails_alone_leaves_another_mix() {
+        let words = "calls of new-order did not complete, but only";
+        after(|trial| fail_first(trial, |counts| &mut counts.refused), "outcome-mix", Bad, words);
+        // A rare kind that fails now and then hardly shows in all calls together.
+        let seldom = |trial: &mut Trial| {
+            let kind = &mut trial.kinds[2].tally.call_counts;
+            let failed = kind.committed / 20;
+            for counts in [kind, &mut trial.overall.call_counts] {
+                counts.committed -= failed;
+                counts.refused += failed;
+            }
+        };
+        after(seldom, "outcome-mix", Warning, "did not complete, over 5 times as many as of others");
+        // A conflict is of rows that clients share.
+        let conflicts = |trial: &mut Trial| fail_first(trial, |counts| &mut counts.conflict);
+        after(conflicts, "outcome-mix", Warning, "of the calls did not complete");
+        // Where all calls are of one kind nothing is left out.
+        let alone = |trial: &mut Trial| {
+            trial.kinds.truncate(1);
+            trial.overall.call_counts = trial.kinds[0].tally.call_counts;
+            fail_first(trial, |counts| &mut counts.refused);
+        };
+        after(alone, "outcome-mix", Warning, "of the calls did not complete");
     }
 
     #[test]

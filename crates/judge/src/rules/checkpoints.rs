@@ -36,9 +36,11 @@ pub(super) fn checkpoints(trial: &Trial) -> Option<Rule> {
         );
     }
     let sentence = match number {
-        0.0 => "no checkpoint fell into the interval: the rate leaves out what writing all changed pages back costs, and \
-                logging them whole afterwards"
-            .to_owned(),
+        0.0 => {
+            "no checkpoint occurred in the window: throughput excludes writing back changed pages and the \
+                full-page images that follow"
+                .to_owned()
+        }
         _ => format!("{held}: the rate depends on when it happened"),
     };
     hint(sentence, MEASURE_SEVERAL)
@@ -87,7 +89,7 @@ pub(super) mod tests {
 
     #[test]
     fn what_the_interval_held_of_checkpoints_is_said() {
-        check("checkpoints", &trial(0.0, 7e3, 7e3), Info, "no checkpoint fell into");
+        check("checkpoints", &trial(0.0, 7e3, 7e3), Info, "no checkpoint occurred in");
         check("checkpoints", &trial(1.0, 7e3, 7e3), Info, "1 checkpoint: the rate");
         check("checkpoints", &trial(3.0, 7e3, 7e3), Fine, "3 checkpoints in the window");
         check("checkpoints", &trial(2.0, 15.4e3, 7.2e3), Fine, "2 checkpoints in the window");

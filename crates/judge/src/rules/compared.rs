@@ -130,11 +130,11 @@ fn key_differences(a: &Trial, b: &Trial, intended: &[&str]) -> Vec<KeyDifference
 /// Kinds of which most calls were declined in the time that rates cover, as after everything is sold: their rates are those of other work.
 fn mostly_declined(trial: &Trial) -> String {
     let share = |kind: &result::KindTally| {
-        let turn = trial.turn.as_ref().filter(|turn| turn.kind == kind.name);
+        let rise = trial.decline_rise.as_ref().filter(|rise| rise.kind == kind.name);
         let call_counts = &kind.tally.call_counts;
         let all = call_counts.committed + call_counts.declined;
-        match turn {
-            Some(turn) => turn.declined_before.unwrap_or(turn.declined_after),
+        match rise {
+            Some(rise) => rise.declined_before.unwrap_or(rise.declined_after),
             None => call_counts.declined as f64 / all.max(1) as f64,
         }
     };
@@ -242,7 +242,7 @@ fn fingerprint_differences(a: &[&Trial], b: &[&Trial]) -> Vec<FingerprintDiffere
     }
     names
         .into_iter()
-        .flat_map(|name| kind_differences(name, &Work::of(a, name), &Work::of(b, name)))
+        .flat_map(|name| kind_differences(name, &WorkOfKind::of(a, name), &WorkOfKind::of(b, name)))
         .chain(shared_differences(a, b))
         .collect()
 }
@@ -270,7 +270,7 @@ fn shared_differences(a: &[&Trial], b: &[&Trial]) -> Vec<FingerprintDifference> 
     SHARED.iter().filter_map(difference).collect()
 }
 
-fn kind_differences(name: &str, a: &Work, b: &Work) -> Vec<FingerprintDifference> {
+fn kind_differences(name: &str, a: &WorkOfKind, b: &WorkOfKind) -> Vec<FingerprintDifference> {
     // A kind that one side never committed says nothing about its work; the call counts show that it is missing.
     if a.committed == 0.0 || b.committed == 0.0 {
         return Vec::new();
@@ -301,7 +301,7 @@ fn kind_differences(name: &str, a: &Work, b: &Work) -> Vec<FingerprintDifference
 
 /// What the committed calls of one kind took, over all trials of a side.
 #[derive(Default)]
-struct Work {
+struct WorkOfKind {
     committed: f64,
     attempts: f64,
     statements: f64,
@@ -309,9 +309,9 @@ struct Work {
     commits: f64,
 }
 
-impl Work {
-    fn of(trials: &[&Trial], name: &str) -> Work {
-        let mut sum = Work::default();
+impl WorkOfKind {
+    fn of(trials: &[&Trial], name: &str) -> WorkOfKind {
+        let mut sum = WorkOfKind::default();
         for tally in trials
             .iter()
             .flat_map(|trial| &trial.kinds)

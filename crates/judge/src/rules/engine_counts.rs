@@ -3,10 +3,12 @@
 use super::setting::in_memory;
 use super::{fine, warning};
 use crate::figures::count;
-use result::{Engine, Rule, Tier, Trial};
+use result::{Class, Engine, Rule, Tier, Trial};
 
-/// Writing calls from which on counts mean something.
-const WRITES_MIN: u64 = 200;
+/// Calls, or writing calls, from which on counts mean something.
+const CALLS_MIN: u64 = 200;
+/// How many times as many calls as on average may be under way at a flush.
+const BURST: f64 = 4.0;
 /// Seconds by which an engine's counts may be late: PostgreSQL's sessions report what they have done once a second.
 const LATE_S: f64 = 2.0;
 
@@ -20,7 +22,7 @@ pub(super) fn engine_counts(trial: &Trial) -> Option<Rule> {
     }
     let claimed = Claimed::of(trial);
     // One that was away may have begun to count anew.
-    if claimed.writes < WRITES_MIN || trial.measured_s <= LATE_S || engine.missing_s > 0.0 {
+    if claimed.calls < CALLS_MIN || trial.measured_s <= LATE_S || engine.missing_s > 0.0 {
         return None;
     }
     let (commits, statements) =
@@ -41,19 +43,33 @@ pub(super) fn engine_counts(trial: &Trial) -> Option<Rule> {
             false => seen.push(format!("{} {what}", whole(counted))),
         }
     };
-    // One that reports no work makes a commit for each call that changes something, all the same.
-    held("commits", claimed.commits.max(claimed.writes as f64), commits);
-    held("statements", claimed.statements, statements);
+    // One that reports no work makes a commit for each call that changes something, all the same. Calls that share a commit report one
+    // each; no more of them can share it than there are clients.
+    let shared = trial.grouping.map_or(0, |grouping| grouping.calls.saturating_sub(grouping.commits));
+    let least = claimed.writes as f64 / f64::from(trial.plan.clients.max(1));
+    held("commits", (claimed.commits.max(claimed.writes as f64) - shared as f64).max(least), commits);
+    // A call that only reads has a transaction too, or a statement; one that is acknowledged before it is done has none yet.
+    if !trial.plan.deferred {
+        let rollbacks = engine.gauge("rollbacks").and_then(|gauge| gauge.total).unwrap_or(0.0);
+        held(
+            "transactions",
+            claimed.calls.saturating_sub(shared) as f64,
+            commits.map(|commits| commits + rollbacks),
+        );
+        held("statements", claimed.statements.max(claimed.calls as f64), statements);
+    }
     let is_durable = trial.stack.durability.tier == Tier::Durable && !in_memory(trial);
     // None at all: a log that is opened to be written through is not flushed by calls that are counted.
-    if let Some(counted) = flushes.filter(|counted| is_durable && *counted > 0.0) {
-        // All clients at once may share one flush, and no call of the next one can.
-        match claimed.writes as f64 > at_most(counted) * f64::from(trial.plan.clients.max(1)) {
+    let is_held_to_flushes = is_durable && claimed.writes >= CALLS_MIN;
+    if let Some(counted) = flushes.filter(|counted| is_held_to_flushes && *counted > 0.0) {
+        // All writing calls under way may share one flush, and no call of the next one can; in bursts there are more than on average.
+        let sharing = (BURST * (1.0 + claimed.under_way)).min(f64::from(trial.plan.clients.max(1)));
+        match claimed.writes as f64 > at_most(counted) * sharing {
             true => wrong.push(format!(
                 "calls are said to be durable, and the log was flushed {} times for {} writing calls, of which {} at most can share a flush",
                 whole(counted),
                 count(claimed.writes),
-                trial.plan.clients
+                whole(sharing)
             )),
             false => seen.push(format!("{} flushes of the log", whole(counted))),
         }
@@ -68,14 +84,12 @@ pub(super) fn engine_counts(trial: &Trial) -> Option<Rule> {
     if seen.is_empty() {
         return None;
     }
-    fine(format!("for {} writing calls the engine counted {}", count(claimed.writes), super::listed(&seen)))
+    fine(format!("for {} calls the engine counted {}", count(claimed.calls), super::listed(&seen)))
 }
 
-/// Of PostgreSQL. MariaDB counts the statement `commit`, which a call of one statement need not have; and where calls share a commit
-/// of the engine each of them reports one.
+/// Of PostgreSQL. MariaDB counts the statement `commit`, which a call of one statement need not have.
 fn commits(trial: &Trial, engine: &Engine) -> Option<f64> {
-    (trial.stack.engine == "postgres" && trial.grouping.is_none()).then_some(())?;
-    engine.gauge("commits")?.total
+    (trial.stack.engine == "postgres").then(|| engine.gauge("commits")?.total)?
 }
 
 fn whole(number: f64) -> String {
@@ -83,20 +97,31 @@ fn whole(number: f64) -> String {
 }
 
 /// What was acknowledged, and what the server says that it took.
+#[derive(Default)]
 struct Claimed {
-    /// Committed calls that have changed something.
+    /// Committed calls.
+    calls: u64,
+    /// Those that have changed something.
     writes: u64,
+    /// Of these so many are under way at any moment, on average: their rate times their time (Little's law).
+    under_way: f64,
     commits: f64,
     statements: f64,
 }
 
 impl Claimed {
     fn of(trial: &Trial) -> Claimed {
-        let mut claimed = Claimed { writes: 0, commits: 0.0, statements: 0.0 };
+        let mut claimed = Claimed::default();
         for kind in &trial.kinds {
             let counts = &kind.tally.call_counts;
+            claimed.calls += counts.committed;
             if kind.writes {
                 claimed.writes += counts.committed;
+                let mean_ns = kind
+                    .tally
+                    .latency(Class::Committed)
+                    .map_or(0.0, |latency| latency.service.unwrap_or(latency.response).mean_ns);
+                claimed.under_way += counts.committed as f64 * mean_ns / 1e9 / trial.measured_s;
             }
             let Some(work) = &kind.tally.work else { continue };
             claimed.commits += counts.committed as f64 * work.commits;
@@ -151,13 +176,32 @@ mod tests {
         let says = "commits, and the engine counted";
         check("engine-counts", &counting("postgres", &[("commits", 0.9)]), Warning, says);
         // Calls that share a commit of the engine report one each.
-        let mut grouped = counting("postgres", &[("commits", 0.3)]);
-        grouped.grouping = Some(result::Grouping { calls: 300, commits: 100 });
-        is_silent("engine-counts", &grouped);
+        let mut grouped = counting("postgres", &[("commits", 0.45)]);
+        grouped.kinds.iter_mut().for_each(|kind| kind.tally.work = None);
+        grouped.plan.clients = 8;
+        let writes = Claimed::of(&grouped).writes;
+        grouped.grouping = Some(result::Grouping { calls: writes, commits: writes / 4 });
+        check("engine-counts", &grouped, Fine, "commits");
+        grouped.grouping = Some(result::Grouping { calls: writes / 2, commits: writes / 8 });
+        check("engine-counts", &grouped, Warning, says);
+        // As many calls as there are clients share a commit, at most.
+        let mut bundled = counting("postgres", &[("commits", 0.05)]);
+        bundled.plan.clients = 8;
+        bundled.grouping = Some(result::Grouping { calls: writes, commits: 1 });
+        check("engine-counts", &bundled, Warning, says);
         // Calls of several clients in one transaction, by a server that says nothing of its work.
         let mut silent = counting("postgres", &[("commits", 0.5)]);
         silent.kinds.iter_mut().for_each(|kind| kind.tally.work = None);
         check("engine-counts", &silent, Warning, says);
+        // Calls that read are not answered without the engine either, whatever the server says.
+        let mut reading = counting("postgres", &[("commits", 0.5)]);
+        reading.kinds.iter_mut().for_each(|kind| {
+            kind.writes = false;
+            kind.tally.work = None;
+        });
+        check("engine-counts", &reading, Warning, "transactions, and the engine counted");
+        reading.engine = counting("postgres", &[("commits", 0.5), ("rollbacks", 1.0)]).engine;
+        check("engine-counts", &reading, Fine, "transactions");
         // Those of single statements are none of MariaDB's count.
         is_silent("engine-counts", &counting("mariadb", &[("commits", 0.1)]));
     }
@@ -167,9 +211,15 @@ mod tests {
         let mut trial = counting("postgres", &[("commits", 3.0), ("wal syncs", 0.001)]);
         trial.plan.clients = 8;
         check("engine-counts", &trial, Warning, "calls are said to be durable, and the log was flushed");
-        // All clients may share each flush.
+        // All calls that are under way may share each flush; most of these clients wait for their next call.
         let mut shared = trial.clone();
         shared.plan.clients = 1_024;
+        check("engine-counts", &shared, Warning, "can share a flush");
+        let latencies = shared.kinds.iter_mut().flat_map(|kind| &mut kind.tally.latency);
+        latencies.for_each(|latency| {
+            latency.response.mean_ns *= 1_000.0;
+            latency.service = None;
+        });
         check("engine-counts", &shared, Fine, "flushes of the log");
         for tier in [Tier::Delayed, Tier::Unknown] {
             trial.stack.durability.tier = tier;

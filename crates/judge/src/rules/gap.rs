@@ -27,7 +27,7 @@ pub(super) fn silence(trial: &Trial) -> Option<Rule> {
     }
     warning(
         format!(
-            "no call completed for {longest}, from {} on, and for {} in all ({} of the interval): the mean throughput hides this",
+            "no call completed for {longest}, from {} on, and for {} in all ({} of the window): the mean throughput hides this",
             figures::seconds(found.from_s),
             figures::seconds(found.total_s),
             whole_percent(share.min(1.0)),

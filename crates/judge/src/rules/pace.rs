@@ -60,7 +60,7 @@ pub(super) fn backlog(trial: &Trial) -> Option<Rule> {
     }
     let left = left_in_rounds(trial);
     if left <= 1.0 - SERVED_SHARE {
-        return fine("the calls that were due in a round ended in it but for those under way");
+        return fine("all calls that were due in a round ended in it, except calls in progress");
     }
     let sentence = format!(
         "{} of the calls that were due in a round had not ended with it, more than are under way at any moment; a round begins without the \

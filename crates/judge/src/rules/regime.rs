@@ -21,10 +21,10 @@ const MISSES_RISE: f64 = 3.0;
 /// Speaks only where something changed.
 pub(super) fn regime(trial: &Trial) -> Option<Rule> {
     let elsewhere: Vec<String> = cache_missed(trial).into_iter().chain(cache_outgrown(trial)).collect();
-    if let Some(turn) = engine_findings::turn(trial) {
+    if let Some(rise) = engine_findings::decline_rise(trial) {
         let also = if elsewhere.is_empty() { String::new() } else { format!("; and {}", listed(&elsewhere)) };
         return warning(
-            format!("{turn}, latencies and costs all of it{also}"),
+            format!("{rise}, latencies and costs all of it{also}"),
             "for the costs of one state, shorten --duration to end before the change, or load data that lasts longer; or start with data that \
              is in the later state",
         );

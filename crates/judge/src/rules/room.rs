@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn past_the_capacity_of_an_open_loop_nobody_is_told_to_raise_the_clients() {
+    fn past_the_capacity_of_an_open_loop_no_one_is_told_to_raise_the_clients() {
         let mut trial = quiet(sample_documents::open_trial());
         on_postgres(&mut trial);
         // A tenth of what is due does not end in time.

@@ -55,7 +55,7 @@ pub(crate) fn find(trial: &Trial) -> Option<Limiter> {
         .or_else(|| waits(trial))
         .or_else(|| writer(trial))
         .or_else(|| of(Suspect::Writer, lane_queue(trial)))
-        .or_else(|| nobody(trial, &load))
+        .or_else(|| unsaturated(trial, &load))
 }
 
 /// Something that was full, whatever else it is that the rule says so.
@@ -417,7 +417,7 @@ fn lane_queue(trial: &Trial) -> Option<Rule> {
 }
 
 /// Nothing was full.
-fn nobody(trial: &Trial, load: &Load) -> Option<Limiter> {
+fn unsaturated(trial: &Trial, load: &Load) -> Option<Limiter> {
     let budget = trial.overall.budget.unwrap_or_default();
     let room = Room::of(trial, load, if of_strangers(load) { Suspect::AllCores } else { busiest(trial) });
     let found = if trial.data.remote {

@@ -53,7 +53,7 @@ pub(super) fn fingerprint(trial: &Trial) -> Option<Rule> {
     let works: Vec<String> = committed()
         .filter_map(|kind| Some(format!("{} {}", kind.name, figures::short(kind.tally.work?.statements))))
         .collect();
-    fine(format!("statements a committed call: {}", works.join(", ")))
+    fine(format!("statements per committed call: {}", works.join(", ")))
 }
 
 /// Whether the engine executed the workload's statements in the same way all the time.
@@ -90,7 +90,7 @@ pub(super) fn plans(trial: &Trial) -> Option<Rule> {
 pub(super) fn key(trial: &Trial) -> Option<Rule> {
     let missing = unknown_fields(trial);
     if missing.is_empty() {
-        return fine("everything that a comparison needs to know is known");
+        return fine("all fields that a comparison needs are known");
     }
     warning(
         format!(

@@ -219,7 +219,7 @@ fn an_open_loop_that_kept_up_and_whose_calls_waited_for_clients_had_too_few() {
 }
 
 #[test]
-fn without_observed_processes_nobody_is_called_full() {
+fn without_observed_processes_no_one_is_called_full() {
     after(|trial| trial.processes.clear(), "saturation", Warning, "no process was observed");
 }
 
@@ -337,7 +337,7 @@ fn work_that_is_not_known_or_not_done_is_said() {
 
 #[test]
 fn gaps_in_the_comparison_key_are_named() {
-    check("key", &direct(), Fine, "is known");
+    check("key", &direct(), Fine, "fields that a comparison needs are known");
     let gap = |change: fn(&mut Trial), words: &str| after(change, "key", Warning, words);
     gap(|trial| trial.stack.style.clear(), "the style");
     gap(|trial| trial.stack.route = "http".to_owned(), "the server");

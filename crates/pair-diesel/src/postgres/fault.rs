@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_is_a_defect() {
+    fn what_no_one_knows_is_a_defect() {
         for (kind, message) in [
             (DatabaseErrorKind::Unknown, "relation \"stock\" does not exist"),
             (DatabaseErrorKind::UniqueViolation, "duplicate key value violates unique constraint"),

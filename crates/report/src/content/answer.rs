@@ -1,7 +1,7 @@
 //! What an experiment answers, in sentences.
 
 use crate::matrix;
-use crate::variants::{ByMetric, VariantRow, VariantStatus};
+use crate::variants::{ByMetric, RowStatus, VariantRow};
 use judge::{figures, findings};
 use result::{Comparison, Document, Verdict};
 
@@ -9,7 +9,7 @@ use result::{Comparison, Document, Verdict};
 pub(super) fn answer(document: &Document, all: &[ByMetric<'_>]) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
     for by in all {
-        let of = |verdict: Verdict| by.shown().filter(move |row| row.status == VariantStatus::Held(verdict));
+        let of = |verdict: Verdict| by.shown().filter(move |row| row.status == RowStatus::Compared(verdict));
         let several = [Verdict::Better, Verdict::Worse].into_iter().flat_map(of).count() > 1;
         for (verdict, what) in [(Verdict::Better, "gain"), (Verdict::Worse, "loss")] {
             let size = |row: &&VariantRow<'_>| row.effect.map_or(0.0, |effect| effect.value.ln().abs());
@@ -29,7 +29,7 @@ pub(super) fn answer(document: &Document, all: &[ByMetric<'_>]) -> Vec<String> {
     } else if document.trials.is_empty() {
         sentences.push("No result yet.".to_owned());
     } else {
-        sentences.push("No comparison has a ratio.".to_owned());
+        sentences.push("No ratio could be calculated.".to_owned());
     }
     sentences
 }
@@ -37,7 +37,7 @@ pub(super) fn answer(document: &Document, all: &[ByMetric<'_>]) -> Vec<String> {
 /// How many comparisons came out how: `in throughput: 3 better, 1 worse`; nothing where none has a ratio.
 fn verdict_counts(by: &ByMetric<'_>) -> Option<String> {
     let held = |row: &VariantRow<'_>| match row.status {
-        VariantStatus::Held(verdict) => Some((verdict, row.effect.is_some())),
+        RowStatus::Compared(verdict) => Some((verdict, row.effect.is_some())),
         _ => None,
     };
     let held: Vec<(Verdict, bool)> = by.shown().filter_map(held).collect();

@@ -1,4 +1,4 @@
-//! What vouches for a number, and what speaks against it.
+//! Validation of a trial: checks, and findings against it.
 
 use crate::block::{Block, Cell, Level, Table, Tone, figure, words};
 use judge::{figures, findings};
@@ -59,12 +59,10 @@ fn ledger(trial: &Trial) -> Table {
         let sign = if value < 0 { "−" } else { "" };
         Cell::Text(format!("{sign}{}", figures::count(value.unsigned_abs())))
     };
-    Table::new("What was acknowledged, against what is stored", columns).of(trial.ledger.iter().map(
-        |found| {
-            let [low, high, stored] = [found.low, found.high, found.stored].map(signed);
-            [found.name.as_str().into(), badge(found.check), low, high, stored, found.unit.as_str().into()]
-        },
-    ))
+    Table::new("Ledger: acknowledged and stored", columns).of(trial.ledger.iter().map(|found| {
+        let [low, high, stored] = [found.low, found.high, found.stored].map(signed);
+        [found.name.as_str().into(), badge(found.check), low, high, stored, found.unit.as_str().into()]
+    }))
 }
 
 fn inputs(trial: &Trial) -> Table {
@@ -102,7 +100,7 @@ fn conformance(trial: &Trial) -> Vec<Block<'_>> {
 }
 
 fn rules(trial: &Trial) -> Table {
-    let columns = [words("rule"), words(""), words("What it means")];
+    let columns = [words("rule"), words(""), words("Meaning")];
     Table::new("Findings", columns).of(trial.rules.iter().map(|rule| {
         let word = rule.severity.word().to_owned();
         let advice = rule.advice.clone().into_iter().collect();

@@ -10,7 +10,7 @@ use crate::html::spectrum::{self, Lane, OVERLAID_MAX};
 use crate::html::{Markup, forest, stacked, values};
 use crate::matrix::Matrix;
 use crate::pooled::PooledKind;
-use crate::variants::{self, ByMetric, Difference, VariantRow, VariantStatus};
+use crate::variants::{self, ByMetric, Difference, RowStatus, VariantRow};
 use judge::rules::judge_comparison;
 use judge::{engine_findings, figures, findings};
 use result::{Check, Document, Experiment, Process, Rule, Severity, Side};
@@ -122,7 +122,7 @@ pub(super) fn blocks<'a>(document: &'a Document, experiment: &'a Experiment) -> 
 
 /// What a crash takes back of variants, which no name in a matrix says.
 fn weak_tiers<'a>(rows: &[VariantRow<'_>]) -> Vec<Block<'a>> {
-    let weak = rows.iter().filter(|row| row.status != VariantStatus::Control);
+    let weak = rows.iter().filter(|row| row.status != RowStatus::Control);
     let weak: Vec<_> = weak.filter_map(|row| Some((row.weak_tier()?, row.variant.name.as_str()))).collect();
     let tiers = findings::gathered(weak.iter().map(|(tier, _)| *tier), |a, b| a == b);
     let block = |(tier, _): (result::Tier, usize)| {
@@ -157,7 +157,7 @@ fn overview<'a>(experiment: &Experiment, rows: &[VariantRow<'_>], is_pair: bool)
         let times = row.pooled.kinds.get(headline_kind(row)).filter(|_| row.status.is_measured());
         let mut cells = vec![
             Cell::Detailed(row.label(), under),
-            match row.rate_is_given && matches!(row.status, VariantStatus::Held(_)) {
+            match row.rate_is_given && matches!(row.status, RowStatus::Compared(_)) {
                 true => Cell::from("rate given"),
                 false => Cell::Badge(row.status.tone(), row.status.words().to_owned()),
             },
@@ -307,8 +307,8 @@ fn overlaid_spectra(markup: &mut Markup, rows: &[VariantRow<'_>]) {
 /// The bases, and the variants with the largest effects, in their order.
 fn worth_a_line<'r, 'a>(rows: &'r [VariantRow<'a>]) -> Vec<&'r VariantRow<'a>> {
     let distance = |row: &VariantRow<'_>| match row.status {
-        VariantStatus::Base => f64::INFINITY,
-        VariantStatus::Control => -1.0,
+        RowStatus::Base => f64::INFINITY,
+        RowStatus::Control => -1.0,
         _ => row.effect.map_or(0.0, |effect| effect.value.max(f64::MIN_POSITIVE).ln().abs()),
     };
     let mut order: Vec<usize> = (0..rows.len()).filter(|i| rows[*i].status.is_measured()).collect();
@@ -344,7 +344,7 @@ fn bars_of<'a>(rows: &[VariantRow<'_>], pair: Option<&Pair<'_, '_>>) -> Vec<Bloc
     if let Some(pair) = pair {
         return pair::bars(pair);
     }
-    let shown = rows.iter().filter(|row| row.status.is_measured() && row.status != VariantStatus::Control);
+    let shown = rows.iter().filter(|row| row.status.is_measured() && row.status != RowStatus::Control);
     let bar = |row: &VariantRow<'_>| {
         let budget = row.pooled.budget?;
         Some(Bar { name: row.label().into(), budget, full_ns: budget.response_ns, apart: false })
@@ -371,7 +371,7 @@ fn waits(rows: &[VariantRow<'_>]) -> Table {
 fn costs<'a>(rows: &[VariantRow<'_>], is_pair: bool) -> Vec<Block<'a>> {
     let measured: Vec<&VariantRow<'_>> = rows
         .iter()
-        .filter(|row| row.status.is_measured() && row.status != VariantStatus::Control)
+        .filter(|row| row.status.is_measured() && row.status != RowStatus::Control)
         .filter(|row| row.pooled.cpu_ms_per_1000(None).is_some())
         .collect();
     let processes = measured.iter().flat_map(|row| &row.pooled.trials).flat_map(|trial| &trial.processes);
@@ -381,7 +381,7 @@ fn costs<'a>(rows: &[VariantRow<'_>], is_pair: bool) -> Vec<Block<'a>> {
         return vec![Block::Sentence("No process was observed.".to_owned()).at(Level::Page)];
     }
     let of = |row: &VariantRow<'_>, role: &String| row.pooled.cpu_ms_per_1000(Some(role));
-    let part = |role: &String, ms: Option<f64>| stacked::Part {
+    let part = |role: &String, ms: Option<f64>| stacked::Segment {
         amount: ms.unwrap_or(0.0),
         words: format!("{role}: {}", cost(ms)),
     };
@@ -394,7 +394,7 @@ fn costs<'a>(rows: &[VariantRow<'_>], is_pair: bool) -> Vec<Block<'a>> {
         })
         .collect();
     let titles = std::iter::once("CPU / 1,000 calls").chain(roles.iter().map(String::as_str)).chain(["all"]);
-    let mut table = Table::new("CPU a thousand committed calls", columns(titles, 1..));
+    let mut table = Table::new("CPU time per 1,000 committed calls", columns(titles, 1..));
     for (row, bar) in measured.iter().zip(&bars) {
         let cells = roles.iter().map(|role| cost(of(row, role)));
         table.row(std::iter::once(bar.name.clone()).chain(cells).chain([bar.sum.clone()]));
@@ -415,7 +415,7 @@ fn differences(rows: &[VariantRow<'_>], all: bool) -> Table {
         true => "Each variant against its base, as read back from the running systems",
         false => "More differs than the factor under study",
     };
-    let is_shown = |row: &&VariantRow<'_>| row.status.is_measured() && row.status != VariantStatus::Control;
+    let is_shown = |row: &&VariantRow<'_>| row.status.is_measured() && row.status != RowStatus::Control;
     let is_named = all || rows.iter().filter(is_shown).count() > 2;
     let title = if all { "differs" } else { "differs, not intended" };
     let mut titles = vec![words(title), words("base"), words("variant")];
@@ -460,7 +460,7 @@ fn shortened(value: String) -> String {
     value.chars().take(CHARS_MAX - 1).chain(['…']).collect()
 }
 
-/// What vouches for the numbers, a variant a row; those with a failure first.
+/// Validation of the results, one row per variant; those with a failure first.
 fn checks<'a>(rows: &[VariantRow<'_>]) -> Block<'a> {
     let told = rows.iter().filter(|row| !row.pooled.trials.is_empty());
     let mut told: Vec<_> = told.map(|row| (row, findings::checks(&row.pooled.trials))).collect();
@@ -529,7 +529,7 @@ fn trials<'a>(document: &Document, experiment: &Experiment, rows: &[VariantRow<'
 fn set_up<'a>(rows: &[VariantRow<'_>]) -> Vec<Block<'a>> {
     let titles = columns(["variant", "subject", "asked for", "engine", "durability"], 5..);
     let told = rows.iter().filter_map(|row| Some((row, row.pooled.trials.first()?)));
-    let variants = Table::new("What each variant is", titles).of(told.map(|(row, trial)| {
+    let variants = Table::new("Variants", titles).of(told.map(|(row, trial)| {
         [
             row.variant.name.clone(),
             row.variant.subject.clone(),

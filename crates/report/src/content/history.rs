@@ -35,7 +35,7 @@ pub(crate) fn blocks(history: &History) -> Vec<Block<'_>> {
     }
     if !history.skipped.is_empty() {
         let columns = [words("file"), words("why")];
-        let mut table = Table::new("Files that are in no series", columns).breaking();
+        let mut table = Table::new("Files without a series", columns).breaking();
         for skipped in &history.skipped {
             table.row([skipped.path.display().to_string(), skipped.why.clone()]);
         }

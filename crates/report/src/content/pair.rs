@@ -5,7 +5,7 @@ use crate::block::{Badge, Block, Headline, Level, Number, Table, figure, words};
 use crate::html::Markup;
 use crate::html::budget::Bar;
 use crate::html::spectrum::{self, Lane};
-use crate::variants::{ByMetric, VariantRow, VariantStatus};
+use crate::variants::{ByMetric, RowStatus, VariantRow};
 use judge::figures;
 use result::{BudgetPart, Clocked, Comparison, Side, Trial};
 
@@ -18,7 +18,7 @@ pub(super) struct Pair<'r, 'a> {
 
 /// It, if the experiment is one.
 pub(super) fn pair<'r, 'a>(rows: &'r [VariantRow<'a>]) -> Option<Pair<'r, 'a>> {
-    let mut others = rows.iter().filter(|row| row.status != VariantStatus::Control);
+    let mut others = rows.iter().filter(|row| row.status != RowStatus::Control);
     let (a, b) = (others.next()?, others.next()?);
     let comparison = b.comparison.filter(|_| others.next().is_none())?;
     Some(Pair { comparison, a, b })

@@ -298,7 +298,7 @@ fn over_time(trial: &Trial) -> Vec<Block<'_>> {
     let bad = |name: &'static str| move |words: String| Block::told(name, words, Tone::Bad);
     let mut blocks = vec![Block::chart(|markup| timeline::render(markup, trial))];
     blocks.push(Block::chart(|markup| lines::backlog(markup, trial)));
-    blocks.extend(turn(trial));
+    blocks.extend(decline_rise(trial));
     blocks.extend(engine_findings::refusals(trial).map(bad("refused")));
     blocks.extend(engine_findings::outages(trial).into_iter().map(bad("outage")));
     blocks.extend(engine_findings::gaps(trial).into_iter().map(bad("gap")));
@@ -307,19 +307,19 @@ fn over_time(trial: &Trial) -> Vec<Block<'_>> {
 }
 
 /// The two rates of a trial in which calls came to be declined.
-fn turn(trial: &Trial) -> Option<Block<'_>> {
-    let (turn, words) = (trial.turn.as_ref()?, engine_findings::turn(trial)?);
+fn decline_rise(trial: &Trial) -> Option<Block<'_>> {
+    let (rise, words) = (trial.decline_rise.as_ref()?, engine_findings::decline_rise(trial)?);
     let per_s = |value| format!("{}/s", figures::value_alone(Interval { value, ..Interval::default() }));
-    let before = match turn.declined_before {
+    let before = match rise.declined_before {
         Some(_) => format!("{} committed before; ", per_s(trial.overall.rate_per_s.value)),
         None => String::new(),
     };
     let words = format!(
         "{words}. Calls of all kinds: {before}{} committed and {} declined afterwards",
-        per_s(turn.committed_after_per_s),
-        per_s(turn.declined_after_per_s)
+        per_s(rise.committed_after_per_s),
+        per_s(rise.declined_after_per_s)
     );
-    Some(Block::told("turn", words, Tone::Warn))
+    Some(Block::told("calls declined", words, Tone::Warn))
 }
 
 fn spectra<'a>(markup: &mut Markup, trial: &'a Trial) {
@@ -393,7 +393,7 @@ fn statements_in_short(trial: &Trial) -> Vec<Block<'_>> {
 fn statements(trial: &Trial) -> Block<'_> {
     let columns = super::columns(["call", "part", "in a call", "each", "together", "share"], 2..);
     let table = Table::new(clocked::CAPTION, columns).of(clocked::rows(trial));
-    Block::from(table.folded("What each statement takes")).at(Level::Full)
+    Block::from(table.folded("Statement times")).at(Level::Full)
 }
 
 fn fingerprint(trial: &Trial) -> Block<'_> {
@@ -415,15 +415,14 @@ fn engine(trial: &Trial) -> Vec<Block<'_>> {
     blocks.extend(
         engine_findings::waits_line(trial).map(|waits| Block::fact("engine sessions", waits).at(Level::Line)),
     );
-    let caption = format!("What its sessions did, from {} looks", figures::count(engine.samples));
+    let caption = format!("Session states ({} samples)", figures::count(engine.samples));
     let mut waits = Table::new(caption, [words("state"), figure("share of time"), words("which is")]);
     for wait in engine_findings::top_waits(engine).filter(|_| engine.samples > 0) {
         let meaning = engine_findings::meaning(&wait.name);
         waits.row([wait.name.clone(), figures::percent(wait.share), meaning.to_owned()]);
     }
     let columns = super::columns(["of", "what", "in all", "rate"], 2..);
-    let gauges =
-        Table::new("What it counted", columns).of(engine_findings::gauges(trial)).folded("Its own counters");
+    let gauges = Table::new("Engine counters", columns).of(engine_findings::gauges(trial)).folded("Counters");
     let columns = super::columns(["statement", "time in it", "executions", "rows"], 1..);
     let statements = Table::new("The statements that took the most time", columns).of(engine
         .statements

@@ -16,7 +16,7 @@ const BETWEEN: f64 = 14.0;
 const STORES_MAX: [usize; 2] = [4, 2];
 
 /// A process or a store.
-struct Part {
+struct Component {
     title: String,
     lines: Vec<String>,
     paint: Paint,
@@ -50,7 +50,7 @@ pub(crate) fn deployment(markup: &mut Markup, trial: &Trial) {
         |_| levels * (HEIGHT + GAP) - GAP + 4.0,
         |canvas| {
             let most = STORES_MAX[usize::from(canvas.narrow)];
-            let rows: Vec<Vec<Part>> = [callers(trial), between(trial), stores(trial, most)]
+            let rows: Vec<Vec<Component>> = [callers(trial), between(trial), stores(trial, most)]
                 .into_iter()
                 .filter(|row| !row.is_empty())
                 .collect();
@@ -60,8 +60,8 @@ pub(crate) fn deployment(markup: &mut Markup, trial: &Trial) {
 }
 
 /// Who makes the calls; next to it a relay, where both speak to the stores.
-fn callers(trial: &Trial) -> Vec<Part> {
-    let mut found: Vec<Part> =
+fn callers(trial: &Trial) -> Vec<Component> {
+    let mut found: Vec<Component> =
         of_role(trial, Role::Generator).map(|process| part(trial, process, Paint::Series(1))).collect();
     if !is_served(trial) {
         found.extend(relay(trial));
@@ -70,15 +70,15 @@ fn callers(trial: &Trial) -> Vec<Part> {
 }
 
 /// What stands between the load generator and the stores.
-fn between(trial: &Trial) -> Vec<Part> {
+fn between(trial: &Trial) -> Vec<Component> {
     if !is_served(trial) {
         return Vec::new();
     }
     let server = of_role(trial, Role::Server).map(|process| part(trial, process, Paint::Series(2)));
-    let mut found: Vec<Part> = server.collect();
+    let mut found: Vec<Component> = server.collect();
     if found.is_empty() {
         let lines = vec!["it was not observed".to_owned()];
-        found.push(Part { title: "server".into(), lines, paint: Paint::Muted, is_called: true });
+        found.push(Component { title: "server".into(), lines, paint: Paint::Muted, is_called: true });
     }
     found.extend(relay(trial));
     found
@@ -88,9 +88,9 @@ fn is_served(trial: &Trial) -> bool {
     trial.stack.route == "http"
 }
 
-fn relay(trial: &Trial) -> Option<Part> {
+fn relay(trial: &Trial) -> Option<Component> {
     let process = of_role(trial, Role::Relay).next()?;
-    let mut part = Part { is_called: false, ..part(trial, process, Paint::Series(3)) };
+    let mut part = Component { is_called: false, ..part(trial, process, Paint::Series(3)) };
     // A relay between stores has one session more, which removes expired keys.
     if let Some(connections) = setting(trial, "relay connections") {
         part.lines[0] = format!("{}, {}", part.lines[0], to_stores(trial, connections + 1));
@@ -99,7 +99,7 @@ fn relay(trial: &Trial) -> Option<Part> {
 }
 
 /// Where the data is; at most so many, and how many more.
-fn stores(trial: &Trial, most: usize) -> Vec<Part> {
+fn stores(trial: &Trial, most: usize) -> Vec<Component> {
     let count = trial.data.store_count();
     let engines: Vec<&Process> =
         of_role(trial, Role::Engine).filter(|engine| engine.roles.len() == 1).collect();
@@ -112,27 +112,29 @@ fn stores(trial: &Trial, most: usize) -> Vec<Part> {
         match engines.get(if engines.len() == 1 { 0 } else { at }) {
             Some(engine) => {
                 let title = format!("{name}: {}", engine.name);
-                Part { title, ..part(trial, engine, Paint::Series(4)) }
+                Component { title, ..part(trial, engine, Paint::Series(4)) }
             }
             None => {
                 let lines = locked.into_iter().collect();
                 let title = format!("{name}: {}", trial.stack.engine);
-                Part { title, lines, paint: Paint::Muted, is_called: true }
+                Component { title, lines, paint: Paint::Muted, is_called: true }
             }
         }
     };
     let shown = if count > most { most - 1 } else { count };
-    let mut found: Vec<Part> = (0..shown).map(one).collect();
+    let mut found: Vec<Component> = (0..shown).map(one).collect();
     if count > shown {
         let title = format!("{} more", figures::counted((count - shown) as u64, "store"));
-        found.push(Part { title, lines: Vec::new(), paint: Paint::Muted, is_called: true });
+        found.push(Component { title, lines: Vec::new(), paint: Paint::Muted, is_called: true });
     }
     // Where a relay publishes, calls do not reach it.
     let is_called = of_role(trial, Role::Relay).next().is_none();
     let broker = of_role(trial, Role::Broker);
-    found.extend(broker.map(|process| Part { is_called, ..part(trial, process, Paint::Series(5)) }));
+    found.extend(broker.map(|process| Component { is_called, ..part(trial, process, Paint::Series(5)) }));
     let consumer = of_role(trial, Role::Consumer);
-    found.extend(consumer.map(|process| Part { is_called: false, ..part(trial, process, Paint::Series(6)) }));
+    found.extend(
+        consumer.map(|process| Component { is_called: false, ..part(trial, process, Paint::Series(6)) }),
+    );
     found
 }
 
@@ -140,7 +142,7 @@ fn of_role(trial: &Trial, role: Role) -> impl Iterator<Item = &Process> {
     trial.processes.iter().filter(move |process| process.roles[0] == role)
 }
 
-fn part(trial: &Trial, process: &Process, paint: Paint) -> Part {
+fn part(trial: &Trial, process: &Process, paint: Paint) -> Component {
     let limits = process.limits.as_ref();
     let of = |most: Option<String>| most.map_or_else(String::new, |most| format!(" of {most}"));
     let busy = (trial.measured_s > 0.0).then(|| process.cpu_s() / trial.measured_s);
@@ -151,7 +153,7 @@ fn part(trial: &Trial, process: &Process, paint: Paint) -> Part {
         format!("{cores}{} cores busy", of(cores_max)),
         format!("{}{}", figures::bytes(process.rss_peak_bytes), of(memory_max)),
     ];
-    Part { title: process.roles_words(), lines, paint, is_called: true }
+    Component { title: process.roles_words(), lines, paint, is_called: true }
 }
 
 /// What goes between the rows, in words.
@@ -174,7 +176,7 @@ fn to_stores(trial: &Trial, sessions: u64) -> String {
     format!("{}{each}", figures::counted(sessions, "session"))
 }
 
-fn draw(canvas: &mut Canvas, rows: &[Vec<Part>], links: &[String]) {
+fn draw(canvas: &mut Canvas, rows: &[Vec<Component>], links: &[String]) {
     let mut above: Vec<f64> = Vec::new();
     for (level, row) in rows.iter().enumerate() {
         let top = 2.0 + level as f64 * (HEIGHT + GAP);
@@ -227,7 +229,7 @@ mod tests {
     fn rows(trial: &Trial) -> Vec<String> {
         let rows = [callers(trial), between(trial), stores(trial, STORES_MAX[0])];
         let listed =
-            |part: &Part| format!("{} ({})", part.title, part.lines.join(", ")).replace('\u{a0}', " ");
+            |part: &Component| format!("{} ({})", part.title, part.lines.join(", ")).replace('\u{a0}', " ");
         let rows = rows.iter().filter(|row| !row.is_empty());
         rows.map(|row| row.iter().map(listed).collect::<Vec<_>>().join(" | ")).collect()
     }

@@ -2,7 +2,7 @@
 
 use super::chart::{Canvas, Figure, Hold, Key, Paint, Scale, cut_to, names_width, round_step};
 use super::markup::Markup;
-use crate::variants::{ByMetric, VariantRow, VariantStatus, effect_words};
+use crate::variants::{ByMetric, RowStatus, VariantRow, effect_words};
 use result::Verdict;
 
 /// Where the first row is.
@@ -42,9 +42,8 @@ fn places(canvas: &Canvas, rows: &[&VariantRow<'_>], is_told: bool) -> Places {
 pub(crate) fn render(markup: &mut Markup, by: &ByMetric<'_>, is_told: bool) {
     // Of several bases, the band of each A/A control is enough.
     let is_only_base = by.shown().filter(|row| row.variant.base.is_none()).count() == 1;
-    let is_drawn = |row: &&VariantRow<'_>| {
-        is_only_base || !matches!(row.status, VariantStatus::Base | VariantStatus::Control)
-    };
+    let is_drawn =
+        |row: &&VariantRow<'_>| is_only_base || !matches!(row.status, RowStatus::Base | RowStatus::Control);
     let (metric, rows) = (by.metric, by.shown().filter(is_drawn).collect::<Vec<_>>());
     if rows.iter().all(|row| row.effect.is_none()) {
         return;
@@ -57,7 +56,7 @@ pub(crate) fn render(markup: &mut Markup, by: &ByMetric<'_>, is_told: bool) {
         Key::new("diamond none-told", "neither"),
         Key::new("dot faint", "one block"),
     ];
-    if rows.iter().any(|row| row.status == VariantStatus::Held(Verdict::NotComparable)) {
+    if rows.iter().any(|row| row.status == RowStatus::Compared(Verdict::NotComparable)) {
         let key = Key::new("diamond bad-told", "not comparable");
         legend.insert(3, key);
     }
@@ -213,9 +212,9 @@ fn draw_row(canvas: &mut Canvas, row: &VariantRow<'_>, places: &Places, x: Scale
 }
 
 /// The colour of a verdict; its place and its words say the same.
-pub(super) fn paint(status: VariantStatus) -> Paint {
+pub(super) fn paint(status: RowStatus) -> Paint {
     match status {
-        VariantStatus::Held(verdict) => Paint::Of(verdict),
+        RowStatus::Compared(verdict) => Paint::Of(verdict),
         _ => Paint::Muted,
     }
 }

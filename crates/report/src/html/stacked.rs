@@ -17,13 +17,13 @@ const BAR: f64 = 22.0;
 pub(crate) struct Bar {
     pub(crate) name: String,
     /// Its parts in the order of the legend.
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<Segment>,
     /// What stands at its end.
     pub(crate) sum: String,
 }
 
 /// A part of a bar.
-pub(crate) struct Part {
+pub(crate) struct Segment {
     pub(crate) amount: f64,
     /// Its name and the amount: `engine: 846 ms`.
     pub(crate) words: String,
@@ -62,7 +62,7 @@ pub(crate) fn spent(markup: &mut Markup, experiment: &Experiment, trials: usize)
         parts: parts
             .iter()
             .zip(&told)
-            .map(|((_, s), words)| Part { amount: *s, words: words.clone() })
+            .map(|((_, s), words)| Segment { amount: *s, words: words.clone() })
             .collect(),
         sum: variants::wall(experiment.spent.total_s),
     };

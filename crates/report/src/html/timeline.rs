@@ -41,7 +41,7 @@ pub(crate) fn render(markup: &mut Markup, trial: &Trial) {
         [
             (!trial.outages.is_empty())
                 .then_some(" Times without the engine, or without writes, are shaded red."),
-            trial.turn.as_ref().map(|_| " At the vertical line calls came to be declined."),
+            trial.decline_rise.as_ref().map(|_| " At the vertical line calls came to be declined."),
         ]
         .into_iter()
         .flatten()
@@ -139,9 +139,9 @@ fn draw(canvas: &mut Canvas, points: &[Point], trial: &Trial) -> Option<Scale> {
             canvas.bar((x.at(from), panel.0), (x.at(to), panel.1), Paint::Bad, 0.15);
         }
     }
-    if let Some(turn) = &trial.turn {
+    if let Some(rise) = &trial.decline_rise {
         for panel in [upper, lower] {
-            canvas.line(&[(x.at(turn.from_s), panel.0), (x.at(turn.from_s), panel.1)], Paint::Bad, 1.4);
+            canvas.line(&[(x.at(rise.from_s), panel.0), (x.at(rise.from_s), panel.1)], Paint::Bad, 1.4);
         }
     }
     draw_rates(canvas, points, x, upper);

@@ -215,6 +215,7 @@ fn where_less_is_better_the_picture_says_left() {
     assert!(html::render(&document).contains("Left of 100\u{a0}% is better"));
     let mut document = sample_documents::comparison();
     sample_documents::compared_mut(&mut document).metric = "new-order.p99, ms".to_owned();
+    sample_documents::compared_mut(&mut document).higher_is_better = false;
     sample_documents::redraw(&mut document);
     let page = html::render(&document);
     assert!(page.contains("Left of 100\u{a0}% is better") && !page.contains("keeps"), "{page}");

@@ -210,7 +210,7 @@ fn durability_is_full_unless_delayed_is_asked_for() {
 }
 
 #[test]
-fn nobody_gets_in_without_the_password() {
+fn no_one_gets_in_without_the_password() {
     for engine in Engine::DATABASES {
         let base = base();
         let running = rig::start(engine, &options_of(engine, &base)).unwrap();
@@ -292,9 +292,9 @@ fn engines_that_stay_are_shown_started_again_and_taken_down() {
     assert_eq!(up[0].pid, again[0].pid, "one that runs is left as it is");
     let shown = rig::status(&options);
     assert_eq!(shown.len(), 2);
-    for (standing, engine) in shown.iter().zip(kinds) {
-        assert!(standing.alive && standing.kind == engine && !standing.settings.is_empty());
-        assert!(standing.url("a").password.is_some());
+    for (named, engine) in shown.iter().zip(kinds) {
+        assert!(named.alive && named.kind == engine && !named.settings.is_empty());
+        assert!(named.url("a").password.is_some());
     }
     // An engine of another run is made and swept next to them.
     drop(rig::start(Engine::Postgres, &options).unwrap());
@@ -329,7 +329,7 @@ fn a_limited_engine_runs_and_tells_what_it_was_denied() {
 
 /// A group of version 1 below the first, which knows no delegation: whoever made it for us may count on it being as it was
 /// made. Who says with `STACKMARK_TEST_MEMORY=1` that it is his gets a group made in it.
-fn in_somebody_s_memory_group() -> bool {
+fn in_another_memory_group() -> bool {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     std::env::var_os("STACKMARK_TEST_MEMORY").is_none()
         && groups.lines().any(|line| {
@@ -357,7 +357,7 @@ fn memory_limit_of(pid: u32) -> Option<u64> {
 
 #[test]
 fn an_engine_gets_no_more_memory_than_its_limit_or_is_not_started() {
-    if in_somebody_s_memory_group() {
+    if in_another_memory_group() {
         return not_run(
             "this process is in a memory group of someone else; STACKMARK_TEST_MEMORY=1 says that a group may be \
              made in it",

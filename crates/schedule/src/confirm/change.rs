@@ -289,7 +289,7 @@ mod tests {
             http: model::HttpOptions::default(),
             server_limits: None,
             relaying: deploy::RelayOptions::default(),
-            spec: Spec::of_wishes(dialect, 1, &[], &EngineOptions::default()),
+            spec: Spec::of_options(dialect, 1, &[], &EngineOptions::default()),
             through_checkpoints: false,
             whole: false,
             asked: Vec::new(),

@@ -268,7 +268,7 @@ fn a_call_that_never_ends_is_cut_off_and_named() {
 }
 
 #[test]
-fn a_session_that_works_for_nobody_is_not_forgotten_at_the_end() {
+fn a_session_that_works_for_no_one_is_not_forgotten_at_the_end() {
     let mut server = start::<false>(|settings| {
         settings.limits.call_max = Nanos::from_millis(100);
         settings.limits.drain_max = Nanos::from_millis(100);

@@ -23,8 +23,8 @@ pub(crate) fn load<W: Benchmark>(url: DbUrl, part: &W::Extent) {
         schema: W::schema(Dialect::Sqlite).unwrap(),
         references: false,
         record: LoadRecord {
-            kit: "stackmark".into(),
-            kit_version: "0".into(),
+            tool: "stackmark".into(),
+            tool_version: "0".into(),
             workload: W::NAME.into(),
             scale: u64::from(W::scale(part)),
             size: String::new(),

@@ -220,8 +220,8 @@ fn a_service_that_answers_wrongly_is_caught_at_work() {
         });
         assert_eq!(stale, "there are other rows than calls have created and removed");
         let stale = caught_from(opening, |oracle, call| match oracle.answer(call).reply {
-            Reply::Categories { count, digest } if oracle.categories.len() > 4 => {
-                Outcome::of(Reply::Categories { count: count + 1, digest })
+            Reply::Categories { count, digest, renamed } if oracle.categories.len() > 4 => {
+                Outcome::of(Reply::Categories { count: count + 1, digest, renamed })
             }
             reply => Outcome::of(reply),
         });
@@ -234,6 +234,74 @@ fn a_service_that_answers_wrongly_is_caught_at_work() {
         _ => oracle.answer(call),
     });
     assert_eq!(unsorted, "the foods are not in the order that was asked for");
+}
+
+#[test]
+fn a_list_with_one_wrong_row_is_caught() {
+    // Lists are read from a copy that has a quarter of the foods wrong.
+    let wrong: [fn(&mut Food); 4] = [
+        |food| food.facts.price += 1,
+        |food| food.facts.fibre = food.facts.fibre.xor(Some(1)),
+        |food| food.category = food.category % 3 + 1,
+        |food| food.version += 1,
+    ];
+    for wrong in wrong {
+        let found = caught(|oracle, call| {
+            let Call::Foods(List { filter: Filter::All, .. }) = call else { return oracle.answer(call) };
+            let mut others = oracle.clone();
+            others.foods.values_mut().filter(|food| food.id % 4 == 0).for_each(wrong);
+            others.answer(call)
+        });
+        assert_eq!(found, "a food of a list is not what its version makes it");
+    }
+    let renamed = caught(|oracle, call| {
+        let Call::Categories = call else { return oracle.answer(call) };
+        let mut others = oracle.clone();
+        others.categories.get_mut(&2).expect("a loaded one").name = Name::of("category 3");
+        others.answer(call)
+    });
+    assert_eq!(renamed, "a category of the list has another name than was stored");
+}
+
+#[test]
+fn a_list_that_leaves_foods_out_is_caught() {
+    let list = |list: &List| Call::Foods(*list);
+    // The first page in place of each.
+    let first = caught(|oracle, call| match call {
+        Call::Foods(asked @ List { from: From::Page(2..), .. }) => {
+            let (first, right) = (List { from: From::Page(1), ..*asked }, oracle.answer(call));
+            match (oracle.answer(&list(&first)).reply, right.reply) {
+                (Reply::Foods(first), Reply::Foods(right))
+                    if first.count >= right.count && right.count > 0 =>
+                {
+                    Outcome::of(Reply::Foods(Listed { count: right.count, ..first }))
+                }
+                (_, right) => Outcome::of(right),
+            }
+        }
+        _ => oracle.answer(call),
+    });
+    assert_eq!(first, "a part of a list begins at another food");
+    // A copy from which some loaded foods were taken out, and whose totals are right.
+    let fewer = caught(|oracle, call| {
+        let right = oracle.answer(call);
+        let (Call::Foods(_), Reply::Foods(Listed { total, count, .. })) = (call, &right.reply) else {
+            return right;
+        };
+        let mut others = oracle.clone();
+        others.foods.retain(|id, _| id % 16 != 3);
+        match others.answer(call).reply {
+            Reply::Foods(listed) if listed.count == *count => {
+                Outcome::of(Reply::Foods(Listed { total: *total, ..listed }))
+            }
+            _ => right,
+        }
+    });
+    assert!(
+        ["foods that were loaded are missing between others", "a part of a list begins at another food"]
+            .contains(&fewer),
+        "{fewer}"
+    );
 }
 
 /// By one client, which does not count rows.

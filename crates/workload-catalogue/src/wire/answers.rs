@@ -1,6 +1,6 @@
 //! Answers, read as a stream: of a list or a template nothing is kept but counts and a digest.
 
-use crate::answer::{Item, Summary, day_digest, meal_digest, template_digest};
+use crate::answer::{CategorySummary, Item, Summary, day_digest, meal_digest, template_digest};
 use crate::digest::Fold;
 use crate::outcome::{Decline, Listed, Reply};
 use crate::{Call, Category, Facts, Food, Name, Outcome};
@@ -26,7 +26,7 @@ pub(super) fn decode(call: &Call, answer: &Answer<'_>) -> Result<Outcome, String
     Ok(Outcome::of(match call {
         Call::Categories => {
             let Categories { categories } = read(answer)?;
-            Reply::Categories { count: categories.0.count, digest: categories.0.digest() }
+            categories.0.reply()
         }
         Call::Category { .. } => {
             let category: Category = read(answer)?;
@@ -149,7 +149,7 @@ struct Meal {
     items: Items,
 }
 
-struct CategoryList(Fold);
+struct CategoryList(CategorySummary);
 struct FoodList(Listed);
 struct Items(Fold);
 
@@ -208,13 +208,13 @@ arrays!(CategoryList, FoodList, Items, Meals, Days);
 
 impl Array for CategoryList {
     type Element = Category;
-    type Sum = Fold;
+    type Sum = CategorySummary;
 
-    fn add(sum: &mut Fold, category: Category) {
-        sum.push(category.digest());
+    fn add(sum: &mut CategorySummary, category: Category) {
+        sum.push(&category);
     }
 
-    fn of(sum: Fold) -> CategoryList {
+    fn of(sum: CategorySummary) -> CategoryList {
         CategoryList(sum)
     }
 }

@@ -95,7 +95,7 @@ fn requests_are_the_contracts() {
 
 /// Fields in another order, blanks, and fields that no one knows: the same outcome.
 #[test]
-fn the_order_of_fields_is_nobodys_business_and_that_of_elements_is() {
+fn the_order_of_fields_does_not_matter_and_that_of_elements_does() {
     let call = Call::Template { id: 1 };
     let read =
         |body: &str| FoodCatalogue::decode_outcome(&call, &Answer::of(body.as_bytes())).map(|o| o.reply);

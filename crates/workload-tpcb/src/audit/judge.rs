@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_history_that_may_have_been_emptied_convicts_nobody_and_acquits_whom_it_can() {
+    fn a_history_that_may_have_been_emptied_convicts_no_one_and_acquits_whom_it_can() {
         let unknown = Context::standard(10);
         for name in ["history-sum", "branch-history", "teller-history", "account-history"] {
             let rows = row(&[1, 500, 0, 0]);

@@ -20,7 +20,7 @@ struct Meta {
     about: &'static str,
 }
 
-const ABOUT: &str = "One call a line, in the order in which they are made, by one client, on a database freshly \
+const ABOUT: &str = "One call per line, in the order in which they are made, by one client, on a database freshly \
     loaded with this size: that many accounts and tellers a branch, all balances zero. `call` is the body of the request \
     of that `kind`. `outcome` is the body of the answer: equal field by field. Where `problem` stands instead, the call \
     is rejected with a problem document of that type, and nothing is stored.";

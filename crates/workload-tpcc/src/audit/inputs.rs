@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_that_are_drawn_anew_are_caught() {
+    fn constants_that_are_drawn_again_are_caught() {
         let random = &mut Random::stream(4, &[]);
         let caught = not_passed(SIZE, 120_000, |call| {
             if let Call::NewOrder(order) = call {

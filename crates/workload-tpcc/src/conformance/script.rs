@@ -25,7 +25,7 @@ pub(super) fn calls(data: &Data) -> Vec<Call> {
     script.pay_by_number();
     script.pay_by_name();
     script.pay_with_bad_credit();
-    script.name_nobody();
+    script.name_no_one();
     script.deliver_everything();
     script.calls
 }
@@ -297,7 +297,7 @@ impl Script<'_> {
         })
     }
 
-    fn name_nobody(&mut self) {
+    fn name_no_one(&mut self) {
         let nobody = Who::LastName(Text::from("NOBODY").expect("it fits"));
         self.pay((HOME, 1), nobody, 1_000);
         self.ask(HOME, 1, nobody);

@@ -223,7 +223,7 @@ fn deliveries_in_the_wrong_order_are_caught_at_once() {
 }
 
 #[test]
-fn a_delivery_that_credits_nobody_is_caught() {
+fn a_delivery_that_credits_no_one_is_caught() {
     let found = caught(|_, oracle, call| {
         let before: Vec<_> = oracle.districts.iter().map(|district| district.customers.clone()).collect();
         let answer = oracle.answer(call);

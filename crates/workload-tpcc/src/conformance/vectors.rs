@@ -27,7 +27,7 @@ struct Meta {
     about: &'static str,
 }
 
-const ABOUT: &str = "One call a line, in the order in which they are made, by one client, on a database freshly \
+const ABOUT: &str = "One call per line, in the order in which they are made, by one client, on a database freshly \
     loaded with this size and load_seed. `call` is the body of the request of that `kind`. `outcome` is the body of \
     the answer: equal field by field, the order of fields aside. Only the fields named in `times` hold the time of the \
     call, in seconds since 1970: there a number stands for itself or anything greater, up to time_max, while null stands \

@@ -1,6 +1,7 @@
 use super::*;
 use crate::{Cardinality, Inputs, Oracle, order_total};
 use model::{Inputs as _, Workload as _};
+use std::collections::BTreeMap;
 
 const SEED: u64 = 5;
 /// Enough for every kind of call to come back to the same customers.
@@ -270,7 +271,7 @@ fn what_was_loaded_is_answered_whole() {
 
 #[test]
 fn the_lines_of_an_order_stay_as_they_were_placed() {
-    const OTHER: &str = "the status shows other lines than the order had before";
+    const OTHER: &str = "the status shows another date or other lines than the order had before";
     const PRICED: &str = "an amount of the status is not price times quantity";
     let of_run = |outcome: &mut Outcome, change: fn(&mut OrderReport)| match outcome {
         Outcome::Status(report) if report.o_id > 30 && report.lines.len() > 5 => change(report),
@@ -283,8 +284,32 @@ fn the_lines_of_an_order_stay_as_they_were_placed() {
     let dearer = |_: usize, _: &Call, outcome: &mut Outcome| {
         of_run(outcome, |report| report.lines[0].ol_amount.0 += 1);
     };
+    let redated = |_: usize, _: &Call, outcome: &mut Outcome| {
+        of_run(outcome, |report| report.o_entry_d += 1);
+    };
+    assert_eq!(told(&ours(), 100, redated), Err(OTHER));
     // Whoever sees first an order that another one has placed knows its prices alone.
     assert!([OTHER, PRICED].contains(&told(&ours(), 100, dearer).unwrap_err()));
+}
+
+#[test]
+fn an_order_that_was_delivered_keeps_its_carrier() {
+    for known in [ours(), others()] {
+        let found = told(&known, 100, |_, _, outcome| match outcome {
+            Outcome::Status(report) if report.o_id > 21 => {
+                report.o_carrier_id = report.o_carrier_id.map(|carrier| carrier % 10 + 1);
+            }
+            _ => {}
+        });
+        assert_eq!(found, Err("the status shows another carrier than the order was delivered with"));
+    }
+    // Numbers that no order has.
+    let found = told(&fresh(), 100, |_, _, outcome| {
+        if let Outcome::Delivered(delivered) = outcome {
+            delivered.o_ids.iter_mut().flatten().for_each(|o_id| *o_id += 10_000);
+        }
+    });
+    assert_eq!(found, Err("an order is delivered that does not exist"));
 }
 
 #[test]
@@ -318,11 +343,19 @@ fn dates_are_those_of_the_run() {
         |before: Option<&Vec<StoredTally>>| Knowledge::of(Data::new(Cardinality::tiny(), SEED), before, run);
     // The truth of someone who takes 1 s for a call, except for `lie`.
     let dated = |known: &Arc<Knowledge>, lie: fn(&Call) -> i64| {
+        let mut orders = BTreeMap::new();
         told(known, 100, |at, call, outcome| {
             let date = begin + at as i64 + if at > 4_000 { lie(call) } else { 0 };
-            match outcome {
-                Outcome::Placed(placed) => placed.o_entry_d = date,
-                Outcome::Paid(paid) => paid.h_date = date,
+            match (call, outcome) {
+                (Call::NewOrder(call), Outcome::Placed(placed)) => {
+                    orders.insert((call.w_id, call.d_id, placed.o_id), date);
+                    placed.o_entry_d = date;
+                }
+                (Call::OrderStatus(call), Outcome::Status(report)) => {
+                    let stored = orders.get(&(call.w_id, call.d_id, report.o_id));
+                    report.o_entry_d = stored.copied().unwrap_or(report.o_entry_d);
+                }
+                (_, Outcome::Paid(paid)) => paid.h_date = date,
                 _ => {}
             }
         })
@@ -340,13 +373,47 @@ fn dates_are_those_of_the_run() {
     let past = |_: usize, _: &Call, outcome: &mut Outcome| match outcome {
         Outcome::Placed(placed) => placed.o_entry_d = begin,
         Outcome::Paid(paid) => paid.h_date = begin,
-        Outcome::Status(report) if report.o_id > 30 => report.o_entry_d = begin - 7_200,
+        Outcome::Status(report) if report.o_id > 30 => {
+            report.o_entry_d = begin;
+            let dates = report.lines.iter_mut().filter_map(|line| line.ol_delivery_d.as_mut());
+            dates.for_each(|date| *date = begin - 7_200);
+        }
         _ => {}
     };
     assert_eq!(told(&known(None), 100, past), Ok(()));
     let all_new = before_any_call();
     let found = told(&known(Some(&all_new)), 100, past);
     assert_eq!(found, Err("the status shows a date that is not in the run"));
+}
+
+#[test]
+fn dates_go_on() {
+    const BEGIN: i64 = 1_700_000_000;
+    // Looks, each as the seconds in which its call was dated and answered.
+    let goes_on = |looks: &[(i64, i64)]| {
+        let mut going = Going::default();
+        looks.iter().all(|(dated, answered)| going.goes_on(BEGIN + dated, BEGIN + answered))
+    };
+    let steady: Vec<(i64, i64)> = (0..100).map(|at| (at * 3, at * 3 + 1)).collect();
+    assert!(goes_on(&steady));
+    let still: Vec<(i64, i64)> = steady.iter().map(|(_, answered)| (0, *answered)).collect();
+    assert!(!goes_on(&still));
+    let slow: Vec<(i64, i64)> = steady.iter().map(|(dated, answered)| (dated / 4, *answered)).collect();
+    assert!(!goes_on(&slow));
+    let short: Vec<(i64, i64)> = still.iter().copied().take_while(|(_, answered)| *answered < 20).collect();
+    assert!(goes_on(&short));
+    // A call is dated when it begins, and waits for an outage of the engine to end.
+    assert!(goes_on(&[(0, 1), (2, 90), (91, 92), (150, 151), (152, 300), (301, 302)]));
+    // Clocks are set back by an hour, and by a second.
+    let winter: Vec<(i64, i64)> =
+        steady.iter().map(|(dated, answered)| (dated - i64::from(*dated > 100) * 3_600, *answered)).collect();
+    assert!(goes_on(&winter));
+    let corrected: Vec<(i64, i64)> =
+        steady.iter().map(|(dated, answered)| (dated - i64::from(*dated > 100), *answered)).collect();
+    assert!(goes_on(&corrected));
+    // Few calls are looked at.
+    let mut going = Going::default();
+    assert_eq!((0..640).filter(|_| going.is_due()).count(), 10);
 }
 
 #[test]

@@ -161,7 +161,7 @@ func (o *Opener) suits(limited context.Context, conn *sql.Conn) error {
 	case readOnly != "0" && readOnly != "OFF":
 		why = "it is read-only: a replica, or set so"
 	case strings.ToLower(strings.ReplaceAll(isolation, "-", " ")) != o.database.Isolation:
-		why = fmt.Sprintf("asked for isolation %s, in force is %s", o.database.Isolation, isolation)
+		why = fmt.Sprintf("requested isolation %s, server uses %s", o.database.Isolation, isolation)
 	case !strings.Contains(mode, "STRICT_ALL_TABLES"):
 		why = fmt.Sprintf("asked for strict mode, in force is sql_mode `%s`", mode)
 	default:

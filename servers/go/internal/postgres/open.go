@@ -143,7 +143,7 @@ func (o *Opener) suits(limited context.Context, conn *pgx.Conn) error {
 	case recovery || readOnly == "on":
 		why = "it takes no writes: a replica, or set so"
 	case isolation != o.database.Isolation || zone != "UTC":
-		why = fmt.Sprintf("asked for isolation %s and time zone UTC, in force are %s and %s", o.database.Isolation, isolation, zone)
+		why = fmt.Sprintf("requested isolation %s and time zone UTC, server uses %s and %s", o.database.Isolation, isolation, zone)
 	default:
 		return nil
 	}

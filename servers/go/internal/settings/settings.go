@@ -48,7 +48,7 @@ func Read(get func(name string) (string, bool)) (*Settings, error) {
 		return value
 	}
 	settings := &Settings{Style: "plain", Workload: given("STACKMARK_WORKLOAD"), Listen: given("STACKMARK_LISTEN")}
-	how, url, pool, threads := given("STACKMARK_HOW"), given("STACKMARK_DB"), given("STACKMARK_POOL"), given("STACKMARK_THREADS")
+	how, url, pool, threads := given("STACKMARK_ADAPTER"), given("STACKMARK_DB"), given("STACKMARK_POOL"), given("STACKMARK_THREADS")
 	if missing != nil {
 		return nil, missing
 	}
@@ -110,7 +110,7 @@ func (s *Settings) suits(how string) error {
 	case (s.Workload == "transfer" || s.Workload == "booking") && on != Postgres:
 		return fmt.Errorf("STACKMARK_DB is on %s; %s is served on %s", on, s.Workload, Postgres)
 	case how != wanted:
-		return fmt.Errorf("STACKMARK_HOW is `%s`; a database on %s is served by %s", how, on, wanted)
+		return fmt.Errorf("STACKMARK_ADAPTER is `%s`; a database on %s is served by %s", how, on, wanted)
 	case len(s.Databases) > 1:
 		return fmt.Errorf("STACKMARK_DB_1 is set; %s by `%s` is served from one database", s.Workload, how)
 	}

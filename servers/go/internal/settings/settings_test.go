@@ -61,7 +61,7 @@ func TestAllAddressesOfIPv4AreNotThoseOfIPv6(t *testing.T) {
 
 func TestTheEnvironment(t *testing.T) {
 	base := map[string]string{
-		"STACKMARK_WORKLOAD": "catalogue", "STACKMARK_HOW": "pgx", "STACKMARK_DB": "postgres://u@127.0.0.1/d", "STACKMARK_DB_PASSWORD": "p",
+		"STACKMARK_WORKLOAD": "catalogue", "STACKMARK_ADAPTER": "pgx", "STACKMARK_DB": "postgres://u@127.0.0.1/d", "STACKMARK_DB_PASSWORD": "p",
 		"STACKMARK_POOL": "8", "STACKMARK_THREADS": "2", "STACKMARK_LISTEN": "127.0.0.1:0",
 	}
 	with := func(name, value string) (*Settings, error) {
@@ -77,20 +77,20 @@ func TestTheEnvironment(t *testing.T) {
 	if err != nil || settings.Pool != 8 || settings.Threads != 2 || settings.Databases[0].Password != "p" {
 		t.Fatal(settings, err)
 	}
-	base["STACKMARK_WORKLOAD"], base["STACKMARK_HOW"] = "transfer", "pgx/saga"
+	base["STACKMARK_WORKLOAD"], base["STACKMARK_ADAPTER"] = "transfer", "pgx/saga"
 	base["STACKMARK_DB_1_PASSWORD"] = "q"
 	if settings, err = with("STACKMARK_DB_1", "postgres://u@127.0.0.1/e"); err != nil || len(settings.Databases) != 2 ||
 		settings.Databases[1].Password != "q" || settings.Databases[0].Password != "p" || settings.Style != "saga" {
 		t.Fatal(settings, err)
 	}
-	for _, wrong := range [][2]string{{"STACKMARK_DB_1", "mysql://u@127.0.0.1/e"}, {"STACKMARK_DB", "mysql://u@127.0.0.1/e"}, {"STACKMARK_HOW", "pgx/2pc"}} {
+	for _, wrong := range [][2]string{{"STACKMARK_DB_1", "mysql://u@127.0.0.1/e"}, {"STACKMARK_DB", "mysql://u@127.0.0.1/e"}, {"STACKMARK_ADAPTER", "pgx/2pc"}} {
 		if _, err := with(wrong[0], wrong[1]); err == nil || !strings.Contains(err.Error(), "STACKMARK_") {
 			t.Errorf("%v: %v", wrong, err)
 		}
 	}
-	base["STACKMARK_WORKLOAD"], base["STACKMARK_HOW"] = "catalogue", "pgx"
+	base["STACKMARK_WORKLOAD"], base["STACKMARK_ADAPTER"] = "catalogue", "pgx"
 	for _, wrong := range [][2]string{
-		{"STACKMARK_DB_1", "postgres://u@127.0.0.1/e"}, {"STACKMARK_WORKLOAD", ""}, {"STACKMARK_WORKLOAD", "tpcb"}, {"STACKMARK_HOW", ""}, {"STACKMARK_HOW", "go-sql-driver"},
+		{"STACKMARK_DB_1", "postgres://u@127.0.0.1/e"}, {"STACKMARK_WORKLOAD", ""}, {"STACKMARK_WORKLOAD", "tpcb"}, {"STACKMARK_ADAPTER", ""}, {"STACKMARK_ADAPTER", "go-sql-driver"},
 		{"STACKMARK_DB", ""}, {"STACKMARK_DB", "mysql://u@127.0.0.1/d"}, {"STACKMARK_POOL", "0"}, {"STACKMARK_POOL", "many"},
 		{"STACKMARK_THREADS", "-1"}, {"STACKMARK_LISTEN", "127.0.0.1"}, {"STACKMARK_LISTEN", ":80"}, {"STACKMARK_LISTEN", "localhost:http"},
 	} {

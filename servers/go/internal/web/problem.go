@@ -97,7 +97,7 @@ func problemOf(fault *engine.Fault) *Problem {
 	case engine.Unknown:
 		return UnknownID(fault.Detail)
 	}
-	return &Problem{Type: "defect", Title: "defect", Status: 500, Unsure: true, Detail: "the server met a defect; its log says which"}
+	return &Problem{Type: "defect", Title: "defect", Status: 500, Unsure: true, Detail: "internal error; see the server log"}
 }
 
 func (p *Problem) append(into []byte) []byte {

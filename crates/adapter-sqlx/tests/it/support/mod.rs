@@ -41,8 +41,8 @@ fn plan(workload: &str, dialect: Dialect, dataset: Arc<dyn Dataset>) -> LoadPlan
         schema: schema.unwrap(),
         references: false,
         record: LoadRecord {
-            kit: "stackmark".into(),
-            kit_version: "0.0.0".into(),
+            tool: "stackmark".into(),
+            tool_version: "0.0.0".into(),
             workload: workload.into(),
             scale: 1,
             size: "{}".into(),

@@ -97,7 +97,7 @@ fn a_load_that_fails_since_its_connection_is_gone_is_removed() {
 }
 
 #[test]
-fn a_stopped_load_is_recognised_and_refused_until_started_anew() {
+fn a_stopped_load_is_recognised_and_refused_until_started_again() {
     let url = empty("stopped");
     let stop = AtomicBool::new(false);
     let mut seen = Vec::new();

@@ -1,7 +1,7 @@
 //! `admin::postgres` on a private PostgreSQL.
 
 mod audits;
-mod kits;
 mod loads;
 mod support;
+mod tools;
 mod witness;

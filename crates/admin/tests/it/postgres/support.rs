@@ -38,8 +38,8 @@ fn plan_of(dataset: Arc<dyn Dataset>, size: Cardinality, seed: u64) -> LoadPlan 
         dataset,
         schema: workload_tpcc::schema(Dialect::Postgres).unwrap(),
         record: LoadRecord {
-            kit: "stackmark".into(),
-            kit_version: "0.0.0".into(),
+            tool: "stackmark".into(),
+            tool_version: "0.0.0".into(),
             workload: "tpcc".into(),
             scale: u64::from(size.warehouses),
             size: serde_json::to_string(&size).unwrap(),

@@ -25,8 +25,8 @@ pub fn plan(size: Cardinality, seed: u64) -> LoadPlan {
         dataset: Arc::new(Data::new(size, seed)),
         schema: workload_tpcc::schema(Dialect::Sqlite).unwrap(),
         record: LoadRecord {
-            kit: "stackmark".into(),
-            kit_version: "0.0.0".into(),
+            tool: "stackmark".into(),
+            tool_version: "0.0.0".into(),
             workload: "tpcc".into(),
             scale: u64::from(size.warehouses),
             size: serde_json::to_string(&size).unwrap(),

@@ -20,8 +20,8 @@ fn plan(dialect: Dialect) -> LoadPlan {
         dataset: Arc::new(Data::new(size, GOLDEN_LOAD_SEED)),
         schema: workload_tpcc::schema(dialect).unwrap(),
         record: LoadRecord {
-            kit: "stackmark".into(),
-            kit_version: "0.0.0".into(),
+            tool: "stackmark".into(),
+            tool_version: "0.0.0".into(),
             workload: "tpcc".into(),
             scale: u64::from(size.warehouses),
             size: "tiny".into(),

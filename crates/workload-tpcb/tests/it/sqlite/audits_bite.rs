@@ -246,7 +246,7 @@ fn an_acknowledged_call_that_is_not_there_is_found_by_the_ledger_alone() {
 
 /// `pgbench` without `-n` empties history: what cannot be told is said so, and what can be told still is.
 #[test]
-fn a_history_that_was_emptied_convicts_nobody() {
+fn a_history_that_was_emptied_convicts_no_one() {
     let (bank, _) = honest();
     bank.execute("delete from pgbench_history");
     let before = bank.tallies();

@@ -1,7 +1,0 @@
-//! Both styles on a real PostgreSQL.
-
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod conformance;
-mod races;
-mod support;

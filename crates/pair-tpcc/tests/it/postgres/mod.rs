@@ -1,0 +1,5 @@
+//! Both styles on a real PostgreSQL.
+
+mod conformance;
+mod races;
+mod support;
