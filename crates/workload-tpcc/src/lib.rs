@@ -10,6 +10,7 @@ mod balances;
 mod benchmark;
 mod call;
 mod claims;
+pub mod columns;
 pub mod conformance;
 mod data;
 pub mod foreign_schema;

@@ -3,15 +3,16 @@
 //! Each body reads like its clause. Dialects differ in `spec/sql`, not here.
 
 use crate::bad_credit::{bad_credit_data, cut};
+use crate::columns::{self, address, cents, id, rate, text};
 use crate::outcome::{
-    Address, Customer, Delivered, OrderReport, Paid, Placed, PlacedLine, ReportLine, Short, Text, Unused,
+    Address, Delivered, OrderReport, Paid, Placed, PlacedLine, ReportLine, Short, Text, Unused,
 };
 use crate::{
     Call, DISTRICTS, Delivery, LINES_MAX, Line, NewOrder, OrderStatus, Outcome, Payment, StockLevel, Tpcc,
     Who, order_total,
 };
 use arrayvec::ArrayVec;
-use model::{BasisPoints, CallWork, Cents, Clock, Conflict, DefectKind, Fault, Session, StatementTimes};
+use model::{CallWork, Cents, Clock, Conflict, DefectKind, Fault, Session, StatementTimes};
 use sql::{Catalogue, CatalogueError, ColumnError, Columns, Dialect, Param, SqlConn, SqlForm, Timed, TxKind};
 
 sql::statements! {
@@ -265,7 +266,7 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
             .await?;
         let c_id = self.identify(c_w_id, c_d_id, customer).await?;
         let key: [Param<'_>; 3] = [c_w_id.into(), c_d_id.into(), c_id.into()];
-        let mut customer = self.one(Stmt::ReadCustomer, &key, read_customer).await?;
+        let mut customer = self.one(Stmt::ReadCustomer, &key, |row| columns::customer(row, 0)).await?;
         customer.c_id = c_id;
         customer.c_balance -= call.h_amount;
 
@@ -315,7 +316,9 @@ impl<C: SqlConn, K: Clock> SqlSession<C, K> {
             .await?;
         self.lines.clear();
         let order: [Param<'_>; 3] = [w_id.into(), d_id.into(), o_id.into()];
-        self.conn.rows(Stmt::OrderLines.id(), &order, report_line, &mut self.lines).await?;
+        self.conn
+            .rows(Stmt::OrderLines.id(), &order, |row| columns::report_line(row, 0), &mut self.lines)
+            .await?;
         let lines = self.lines.iter().copied().take(LINES_MAX).collect();
         let report =
             OrderReport { c_id, c_first, c_middle, c_last, c_balance, o_id, o_entry_d, o_carrier_id, lines };
@@ -466,65 +469,12 @@ fn absent(stmt: Stmt) -> Fault {
     Fault::defect(DefectKind::BadData, format!("statement `{name}` found no row where there must be one"))
 }
 
-fn id(row: &dyn Columns, index: usize) -> Result<u32, ColumnError> {
-    u32::try_from(row.int(index)?).map_err(|_| ColumnError::new(index, "a 32-bit number"))
-}
-
-fn rate(row: &dyn Columns, index: usize) -> Result<BasisPoints, ColumnError> {
-    row.scaled(index, 4).map(BasisPoints)
-}
-
-fn cents(row: &dyn Columns, index: usize) -> Result<Cents, ColumnError> {
-    row.scaled(index, 2).map(Cents)
-}
-
-fn text<const N: usize>(row: &dyn Columns, index: usize) -> Result<Text<N>, ColumnError> {
-    Text::from(row.text(index)?).map_err(|_| ColumnError::new(index, "a text of the standard's length"))
-}
-
 fn original(row: &dyn Columns, index: usize) -> Result<bool, ColumnError> {
     Ok(row.text(index)?.contains("ORIGINAL"))
 }
 
 fn letter(value: &str) -> Text<1> {
     Text::from(value).expect("one letter, by the caller")
-}
-
-fn address(row: &dyn Columns, first: usize) -> Result<Address, ColumnError> {
-    Ok(Address {
-        street_1: text(row, first)?,
-        street_2: text(row, first + 1)?,
-        city: text(row, first + 2)?,
-        state: text(row, first + 3)?,
-        zip: text(row, first + 4)?,
-    })
-}
-
-/// The row of `read_customer`; the number is known to the caller.
-fn read_customer(row: &dyn Columns) -> Result<Customer, ColumnError> {
-    Ok(Customer {
-        c_id: 0,
-        c_first: text(row, 0)?,
-        c_middle: text(row, 1)?,
-        c_last: text(row, 2)?,
-        address: address(row, 3)?,
-        c_phone: text(row, 8)?,
-        c_since: row.int(9)?,
-        c_credit: text(row, 10)?,
-        c_credit_lim: cents(row, 11)?,
-        c_discount: rate(row, 12)?,
-        c_balance: cents(row, 13)?,
-    })
-}
-
-fn report_line(row: &dyn Columns) -> Result<ReportLine, ColumnError> {
-    Ok(ReportLine {
-        ol_i_id: id(row, 0)?,
-        ol_supply_w_id: id(row, 1)?,
-        ol_quantity: id(row, 2)?,
-        ol_amount: cents(row, 3)?,
-        ol_delivery_d: row.int_or_null(4)?,
-    })
 }
 
 #[cfg(test)]

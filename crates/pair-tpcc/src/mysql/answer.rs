@@ -1,11 +1,12 @@
 //! Reads what the procedures give. Columns are those of `spec/sql/tpcc/procedures.mysql.sql`.
 
 use arrayvec::ArrayVec;
-use model::{BasisPoints, Cents};
+use model::Cents;
 use sql::{ColumnError, Columns};
+use workload_tpcc::columns::{self, address, cents, id, rate, text};
 use workload_tpcc::{
-    Address, Customer, Delivered, LINES_MAX, OrderReport, Outcome, Paid, Placed, PlacedLine, ReportLine,
-    Short, Text, Unused, order_total,
+    Customer, Delivered, LINES_MAX, OrderReport, Outcome, Paid, Placed, PlacedLine, Short, Text, Unused,
+    order_total,
 };
 
 /// The column of the lines of a new order.
@@ -66,22 +67,10 @@ fn money(text: &str) -> Option<Cents> {
 }
 
 pub(crate) fn payment(row: &dyn Columns) -> Result<Outcome, ColumnError> {
-    let customer = Customer {
-        c_id: id(row, 11)?,
-        c_first: text(row, 12)?,
-        c_middle: text(row, 13)?,
-        c_last: text(row, 14)?,
-        address: address(row, 15)?,
-        c_phone: text(row, 20)?,
-        c_since: row.int(21)?,
-        c_credit: text(row, 22)?,
-        c_credit_lim: cents(row, 23)?,
-        c_discount: rate(row, 24)?,
-        c_balance: cents(row, 25)?,
-    };
+    let customer = Customer { c_id: id(row, 11)?, ..columns::customer(row, 12)? };
     let c_data = (customer.c_credit.as_str() == "BC").then(|| {
         let data = row.text(26)?;
-        text_of(&data[..data.floor_char_boundary(200)], 26)
+        columns::fit(&data[..data.floor_char_boundary(200)], 26)
     });
     Ok(Outcome::Paid(Paid {
         h_date: row.int(0)?,
@@ -108,15 +97,8 @@ pub(crate) fn order_status(row: &dyn Columns, report: &mut Option<OrderReport>) 
             lines: ArrayVec::new(),
         }),
     };
-    let line = ReportLine {
-        ol_i_id: id(row, 8)?,
-        ol_supply_w_id: id(row, 9)?,
-        ol_quantity: id(row, 10)?,
-        ol_amount: cents(row, 11)?,
-        ol_delivery_d: row.int_or_null(12)?,
-    };
     // As in the plain style, lines beyond those that the standard allows are not reported.
-    let _ = report.lines.try_push(line);
+    let _ = report.lines.try_push(columns::report_line(row, 8)?);
     Ok(())
 }
 
@@ -132,36 +114,6 @@ pub(crate) fn delivery(row: &dyn Columns) -> Result<Outcome, ColumnError> {
 
 pub(crate) fn stock_level(row: &dyn Columns) -> Result<Outcome, ColumnError> {
     Ok(Outcome::Short(Short { low_stock: id(row, 0)? }))
-}
-
-fn id(row: &dyn Columns, index: usize) -> Result<u32, ColumnError> {
-    u32::try_from(row.int(index)?).map_err(|_| ColumnError::new(index, "a 32-bit number"))
-}
-
-fn rate(row: &dyn Columns, index: usize) -> Result<BasisPoints, ColumnError> {
-    row.scaled(index, 4).map(BasisPoints)
-}
-
-fn cents(row: &dyn Columns, index: usize) -> Result<Cents, ColumnError> {
-    row.scaled(index, 2).map(Cents)
-}
-
-fn text<const N: usize>(row: &dyn Columns, index: usize) -> Result<Text<N>, ColumnError> {
-    text_of(row.text(index)?, index)
-}
-
-fn text_of<const N: usize>(text: &str, index: usize) -> Result<Text<N>, ColumnError> {
-    Text::from(text).map_err(|_| ColumnError::new(index, "a text of the standard's length"))
-}
-
-fn address(row: &dyn Columns, first: usize) -> Result<Address, ColumnError> {
-    Ok(Address {
-        street_1: text(row, first)?,
-        street_2: text(row, first + 1)?,
-        city: text(row, first + 2)?,
-        state: text(row, first + 3)?,
-        zip: text(row, first + 4)?,
-    })
 }
 
 #[cfg(test)]
