@@ -33,11 +33,12 @@ drill: build ## 346 faults and 68 power cuts under load: is the data right? half
 soak: toolchain ## stress test of five minutes for each server: does it still answer, and has its memory grown?
 	STACKMARK_SOAK_S=300 "$(CARGO)" test --release --locked --workspace --test survive languages -- --nocapture
 
-lint: toolchain ## formatting, lints, and links in the documentation of the code
+lint: toolchain ## formatting, lints, links in the documentation of the code, and rules about the sources
 	"$(CARGO)" fmt --all --check
 	"$(CARGO)" clippy --profile ci --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" "$(CARGO)" doc --profile ci --workspace --no-deps --locked
 	scripts/servers.sh lint
+	"$(CARGO)" test --profile ci --workspace --locked --test rules -- --format terse sources:: edges:: statement_files::
 
 docs: toolchain ## the documentation as a book, in target/book, and that of the code, in target/doc
 	CARGO="$(CARGO)" scripts/docs.sh

@@ -73,7 +73,7 @@ void test_settings(void) {
   CHECK(is_unusable("STACKMARK_ADAPTER", "libpq/epoll", NULL));
   CHECK(is_unusable("STACKMARK_ADAPTER", "libmariadb", "of another engine"));
   CHECK(is_unusable("STACKMARK_ADAPTER", "pgx", "STACKMARK_ADAPTER must be"));
-  const char *const needed[] = {"STACKMARK_WORKLOAD", "STACKMARK_ADAPTER",     "STACKMARK_DB",
+  const char *const needed[] = {"STACKMARK_WORKLOAD", "STACKMARK_ADAPTER", "STACKMARK_DB",
                                 "STACKMARK_POOL",     "STACKMARK_THREADS", "STACKMARK_LISTEN"};
   for (size_t at = 0; at < sizeof needed / sizeof *needed; at++) {
     CHECK(is_unusable(needed[at], NULL, needed[at]));
