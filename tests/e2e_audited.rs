@@ -1,6 +1,9 @@
 //! Numbers that no one has checked say so, and what was asked of a run decides its exit status.
 
 use crate::e2e_workdir::{Workdir, kill};
+use sql::Catalogue;
+use std::collections::BTreeSet;
+use workload::Benchmark;
 
 #[test]
 fn a_run_whose_data_no_one_looked_at_is_unverified_and_claims_nothing_of_the_servers_as_a_fact() {
@@ -58,4 +61,75 @@ fn a_direct_run_meets_what_is_required() {
     assert_eq!(ran.code(), 0, "{ran:?}");
     assert!(!ran.out.contains("UNVERIFIED") && !ran.out.contains("reported by the server"), "{}", ran.out);
     assert!(workdir.document()["trials"][0]["stack"]["durability"]["claimed"].is_null());
+}
+
+/// What is wrong, in SQL, and which of the conditions that hold at any moment it breaks.
+const PARTS_OF_CALLS: &[(&str, &[(&str, &[&str])])] = &[
+    (
+        "tpcc",
+        &[
+            ("update district set d_ytd = d_ytd + 1 where d_w_id = 1 and d_id = 1", &["districts"]),
+            ("update warehouse set w_ytd = w_ytd + 1 where w_id = 1", &["districts", "history"]),
+            ("delete from history where rowid = 1", &["history"]),
+            ("update district set d_next_o_id = d_next_o_id + 1 where d_id = 2", &["last_orders"]),
+            (
+                "delete from order_line where ol_number = 1 and ol_o_id = (select max(o_id) from orders)",
+                &["last_orders"],
+            ),
+        ],
+    ),
+    (
+        "tpcb",
+        &[
+            ("update pgbench_tellers set tbalance = tbalance + 1 where tid = 1", &["tellers"]),
+            ("update pgbench_accounts set abalance = abalance + 1 where aid = 1", &["accounts"]),
+            (
+                "insert into pgbench_history (tid, bid, aid, delta, mtime) values (1, 1, 1, 1, 0)",
+                &["history"],
+            ),
+        ],
+    ),
+    (
+        "transfer",
+        &[
+            ("update account set balance = balance + 1 where id = 1", &["balances", "entries"]),
+            ("update account set balance = balance + 3 - 2 * id where id in (1, 2)", &["entries"]),
+            ("insert into entry values (1, 1, 1, 1, 2, 5)", &["entries"]),
+            ("insert into transfer values (1, 1, 1, 1, 2, 5, 1, 0, 0, 0)", &["transfers"]),
+        ],
+    ),
+    ("booking", &[("update event set available = available - 1 where id = 1", &["tickets"])]),
+];
+
+#[test]
+fn what_holds_at_any_moment_does_not_where_a_part_of_a_call_is_stored() {
+    let conditions = |workload: &str| {
+        let text = match workload {
+            "tpcc" => workload_tpcc::Tpcc::at_any_moment(),
+            "tpcb" => workload_tpcb::Tpcb::at_any_moment(),
+            "transfer" => workload_transfer::Transfers::at_any_moment(),
+            _ => workload_booking::Bookings::at_any_moment(),
+        };
+        Catalogue::parse(text).unwrap()
+    };
+    for (workload, faults) in PARTS_OF_CALLS {
+        let (workdir, conditions) = (Workdir::empty(), conditions(workload));
+        let ran = workdir.run(&format!("load {workload} --golden --db sqlite:bench.db"));
+        assert_eq!(ran.code(), 0, "{ran:?}");
+        let mut database = rusqlite::Connection::open(workdir.path("bench.db")).unwrap();
+        let broken = |database: &rusqlite::Connection| -> Vec<String> {
+            let breaks = |query: &str| database.prepare(query).unwrap().exists([]).unwrap();
+            conditions.iter().filter(|(_, query)| breaks(query)).map(|(name, _)| name.to_owned()).collect()
+        };
+        assert_eq!(broken(&database), [""; 0], "{workload}");
+        let mut caught = BTreeSet::new();
+        for (fault, breaks) in *faults {
+            let part = database.transaction().unwrap();
+            part.execute(fault, []).unwrap();
+            assert_eq!(&broken(&part), breaks, "{workload}: {fault}");
+            caught.extend(breaks.iter().copied());
+        }
+        let all: BTreeSet<&str> = conditions.iter().map(|(name, _)| name).collect();
+        assert_eq!(caught, all, "{workload}: a condition that nothing breaks");
+    }
 }

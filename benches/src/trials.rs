@@ -75,7 +75,7 @@ pub fn trial_of<W: Workload, T: Target<W>>(
     let Totals { kinds, .. } = &trial.totals;
     let seconds = trial.span.as_secs_f64();
     let rates = kinds.iter().map(|kind| kind.ended.committed as f64 / seconds).collect();
-    let committed = trial.totals.call_counts().committed + trial.warmup.committed;
+    let committed = trial.totals.call_counts().committed + trial.uncounted.committed;
     let sum = |of: fn(&WorkSums) -> u64| kinds.iter().map(|kind| of(&kind.work)).sum::<u64>() as f64;
     let calls = sum(|work| work.calls);
     Figures {

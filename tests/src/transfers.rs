@@ -89,7 +89,12 @@ impl Injected for Transfers {
         Injector::after(
             "a transfer was declined although there was enough",
             &["update transfer set balance = amount where state = 2"],
-            &["transfer-shape"],
+            &["ledger", "transfer-shape"],
+        ),
+        Injector::after(
+            "a transfer is kept with another balance than it was answered with",
+            &["update transfer set balance = balance + 1 where state = 1 and sequence % 2 = 0"],
+            &["ledger"],
         ),
         Injector::after(
             "a transfer of another run appears, whole",

@@ -19,7 +19,7 @@ impl<W: Workload> Trial<W> {
         let mut all = parts.next()?;
         for part in parts {
             all.totals.absorb(&part.totals);
-            all.warmup += part.warmup;
+            all.uncounted += part.uncounted;
             all.ledger.absorb(&part.ledger);
             all.span = all.span.max(part.span);
             all.interrupted |= part.interrupted;

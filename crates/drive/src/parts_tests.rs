@@ -16,7 +16,7 @@ fn trial(simulated: Simulated) -> Trial<Toy> {
     let opened = START + warmed;
     Trial {
         totals: collected.totals,
-        warmup: collected.warmup,
+        uncounted: collected.warmup,
         slices: collected.slices,
         ledger: collected.ledger,
         warmed,
@@ -63,7 +63,7 @@ fn parts_of_any_number_are_together_what_one_process_measures() {
             let what = format!("{name} in {of}");
             assert_eq!(joined.totals.call_counts(), whole.totals.call_counts(), "{what}");
             assert!(joined.totals.call_counts().committed > 100, "{what}");
-            assert_eq!(joined.warmup, whole.warmup, "{what}");
+            assert_eq!(joined.uncounted, whole.uncounted, "{what}");
             assert_eq!(joined.totals.backlog, whole.totals.backlog, "{what}");
             for (mine, theirs) in joined.totals.kinds.iter().zip(&whole.totals.kinds) {
                 assert_eq!(mine.work, theirs.work, "{what}");

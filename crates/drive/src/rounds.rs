@@ -26,13 +26,23 @@ impl<W: Workload> Trial<W> {
         self.outages.extend(outages);
         self.gaps.extend(round.gaps.into_iter().filter_map(|gap| gap_within(gap, (opens, closes), ends)));
         self.totals.absorb(&round.totals);
-        self.warmup += round.warmup;
+        self.uncounted += round.uncounted;
         self.ledger.absorb(&round.ledger);
         self.span += round.span;
         self.interrupted |= round.interrupted;
         self.failure = self.failure.take().or(round.failure);
         self.defects.extend(round.defects);
         self.cpu += round.cpu;
+        add_refusals(&mut self.refusals, round.refusals);
+    }
+
+    /// Adds what calls that were made after the window imply about the data, and nothing to what is measured.
+    pub fn absorb_uncounted(&mut self, round: Trial<W>) {
+        self.ledger.absorb(&round.ledger);
+        self.uncounted += round.uncounted;
+        self.uncounted += round.totals.call_counts();
+        self.failure = self.failure.take().or(round.failure);
+        self.defects.extend(round.defects);
         add_refusals(&mut self.refusals, round.refusals);
     }
 }

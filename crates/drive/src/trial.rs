@@ -34,8 +34,8 @@ const NAP_MIN: Duration = Duration::from_micros(100);
 pub struct Trial<W: Workload> {
     /// Over the calls that were due in the window, and what began and ended in it.
     pub totals: Totals,
-    /// Counts of the calls that were due in the warm-up.
-    pub warmup: CallCounts,
+    /// Counts of the calls that were due in the warm-up, or made after the window.
+    pub uncounted: CallCounts,
     /// The time line, warm-up and drain included.
     pub slices: Vec<Slice>,
     /// What all calls of all phases imply about the data.
@@ -67,7 +67,7 @@ pub struct Trial<W: Workload> {
 impl<W: Workload> Trial<W> {
     /// Whether it is unknown of a call if it was done: then the store may still execute it after the last answer.
     pub fn is_in_doubt(&self) -> bool {
-        [&self.warmup, &self.totals.call_counts()].iter().any(|counts| counts.in_doubt + counts.defect > 0)
+        [&self.uncounted, &self.totals.call_counts()].iter().any(|counts| counts.in_doubt + counts.defect > 0)
     }
 
     /// Calls of the headline kinds that committed in the window, whenever they were due, a second; zero for an empty window.
@@ -311,7 +311,7 @@ impl<W: Workload, C: Clock> LoadGenerator<W> for Generator<W, C> {
         let failure = control.failure();
         Ok(Trial {
             totals,
-            warmup,
+            uncounted: warmup,
             slices,
             ledger,
             warmed: timeline.warmup,

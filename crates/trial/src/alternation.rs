@@ -9,7 +9,7 @@ use crate::follow::look;
 use crate::headline::fill;
 use crate::job::{Before, Job, Measured, UNSTEADY, not_audited};
 use crate::last_answer::{AtLast, LastAnswer, hold_to};
-use crate::lookups::Lookups;
+use crate::lookups::{LookupSwitch, Lookups};
 use crate::processes::Throttling;
 use crate::reach::{of_server, reach_started};
 use crate::reporter::{SliceView, TrialReporter, rate_shown};
@@ -23,7 +23,6 @@ use model::{Clock, Ledger, Nanos, Stack};
 use observe::{Watch, Watched};
 use result::{Document, LedgerCheck, Role, State, Trial};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use targets::{Driven, Sampled, Style, TrialTarget};
 
 /// The first turn of a party begins with this share of the warm-up where another on its engine had one before: the engine is warm by then,
@@ -312,8 +311,8 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
     fn turn(&mut self, round: Round, observer: &mut TurnWatch<'_>) {
         let size = &self.job.databases.size;
         observer.server = self.server.take();
-        self.lookups.iter_mut().for_each(Lookups::start);
-        observer.warm = self.lookups.as_ref().map(|lookups| Arc::clone(&lookups.over));
+        self.lookups.iter_mut().for_each(Lookups::resume);
+        observer.lookups = self.lookups.as_ref().map(|lookups| Arc::clone(&lookups.switch));
         let stop = observer.stop.clone();
         let ran = self.generator.round(round, &|| W::new_ledger(size), &stop, observer);
         (self.server, self.failure) = (observer.server.take(), observer.failure.take());
@@ -491,7 +490,7 @@ impl Turns<'_> {
                 interrupt: self.interrupt,
                 server: None,
                 failure: None,
-                warm: None,
+                lookups: None,
                 unsteady: false,
                 waits: is_first && plan.warmup_max > Nanos::ZERO,
             };
@@ -539,7 +538,7 @@ impl Turns<'_> {
             rate_seconds,
             slices: &whole.slices,
             totals: &whole.totals,
-            warmup: whole.warmup,
+            warmup: whole.uncounted,
             call_counts: &whole.totals.call_counts(),
             away: false,
             window: whole.span,
@@ -564,8 +563,8 @@ struct TurnWatch<'a> {
     interrupt: &'a Interrupt,
     server: Option<Server>,
     failure: Option<String>,
-    /// To be set when the window opens, where calls are looked up until then.
-    warm: Option<Arc<AtomicBool>>,
+    /// To be paused when the window opens.
+    lookups: Option<Arc<LookupSwitch>>,
     /// Whether the engine was not steady when the window opened.
     unsteady: bool,
     /// Whether that is waited for: in the first turn of a group.
@@ -584,9 +583,7 @@ impl<W: Driven> Observer<W> for TurnWatch<'_> {
     fn opened(&mut self) {
         self.unsteady = !Observer::<W>::is_steady(self);
         self.opened = self.clock.now() - self.since;
-        if let Some(warm) = &self.warm {
-            warm.store(true, Ordering::Relaxed);
-        }
+        self.lookups.iter().for_each(|lookups| lookups.pause());
         self.watch.open_window_of(self.party);
     }
 

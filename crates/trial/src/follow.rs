@@ -3,6 +3,7 @@
 use crate::folder::ProgressFile;
 use crate::headline::{fill, left};
 use crate::job::Job;
+use crate::lookups::LookupSwitch;
 use crate::reporter::{SliceView, TrialReporter, rate_shown};
 use crate::steady;
 use anyhow::{Result, bail};
@@ -13,7 +14,6 @@ use model::Nanos;
 use observe::Watch;
 use result::Document;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use targets::Driven;
 
 /// Partial results are written with every slice for this long, and with every tenth then.
@@ -60,8 +60,8 @@ pub(crate) struct Follow<'a, 'j, W: Driven> {
     pub(crate) unsteady: bool,
     /// When the window opened, in microseconds of Unix time.
     pub(crate) opened_us: Option<i64>,
-    /// To be set when the window opens, where calls are looked up until then.
-    pub(crate) warm: Option<Arc<AtomicBool>>,
+    /// To be paused when the window opens.
+    pub(crate) lookups: Option<Arc<LookupSwitch>>,
     pub(crate) write_failure: Option<anyhow::Error>,
 }
 
@@ -111,9 +111,7 @@ impl<W: Driven> Observer<W> for Follow<'_, '_, W> {
     fn opened(&mut self) {
         self.opened_us = i64::try_from(measure::unix_nanoseconds() / 1_000).ok();
         self.unsteady = !self.is_steady();
-        if let Some(warm) = &self.warm {
-            warm.store(true, Ordering::Relaxed);
-        }
+        self.lookups.iter().for_each(|lookups| lookups.pause());
         if let Some(watch) = &mut self.watch {
             watch.open_window();
         }

@@ -24,7 +24,7 @@ use observe::{Observation, Options, Probing, Watch, Watched};
 use result::{Conformance, Document, MachineSpeed, Role, Settled, SpeedAround, State, Trial};
 use std::cell::Cell;
 use std::sync::Arc;
-use targets::{Driven, Sampled, TrialTarget};
+use targets::{Driven, TrialTarget};
 use workload::{KEYS_KEPT, Streams};
 
 /// The note of a trial whose window opened although the log of a commit still changed.
@@ -249,7 +249,6 @@ impl<W: Driven> Job<'_, W> {
         let plan = self.plan_from(started)?;
         let streams = self.streams(run);
         let inputs = W::inputs(size, &streams, W::knowledge(size, &streams, before));
-        let stop = Stop::new();
         let mut follow = Follow {
             job: self,
             document,
@@ -257,7 +256,7 @@ impl<W: Driven> Job<'_, W> {
             watch: Some(watch),
             server,
             server_failure: None,
-            stop: stop.clone(),
+            stop: Stop::new(),
             following: self.reporter.follow(self.what),
             slices_seen: 0,
             progress: self.folder.progress()?,
@@ -265,20 +264,16 @@ impl<W: Driven> Job<'_, W> {
             window_written: false,
             unsteady: false,
             opened_us: None,
-            warm: None,
+            lookups: None,
             write_failure: None,
         };
         // It stays until the data has settled: what it left undecided is decided by it.
         let target = Arc::new(target);
-        let mut lookups = self.lookups(&target, spare);
-        lookups.iter_mut().for_each(Lookups::start);
-        follow.warm = lookups.as_ref().map(|lookups| Arc::clone(&lookups.over));
-        let sampled = Sampled::new(&target, lookups.as_ref().map(|lookups| Arc::clone(&lookups.sampler)));
         // Where a relay goes on, what is stored changes rightly.
         let alone = self.part.is_none();
         let holds = self.audited && !self.subject.how.style.is_relayed();
         let last = holds.then(|| LastAnswer::prepare(&self.databases.urls()));
-        let driven = W::drive(&plan, sampled, &inputs, &|| W::new_ledger(size), clock, &stop, &mut follow);
+        let (driven, lookups) = self.make_calls((&target, spare), &plan, &inputs, clock, &mut follow);
         let ended = Monotonic::start();
         let at_last = last.and_then(|last| last.read::<W>(self.subject.how.style, alone));
         let at_once: Vec<_> = lookups.into_iter().flat_map(Lookups::end).collect();

@@ -291,7 +291,7 @@ impl<W: Driven> Job<'_, W> {
         let index = self.begin(before, document)?;
         let mut ended = self.load(self.watched(), &SinkAddress::Null, document, Some(&plan.before))?;
         let counted = &mut ended.measured.trial;
-        if counted.interrupted && counted.warmup.started + counted.totals.call_counts().started == 0 {
+        if counted.interrupted && counted.uncounted.started + counted.totals.call_counts().started == 0 {
             bail!("interrupted before a call was made");
         }
         if let Some(at_last) = &ended.at_last {

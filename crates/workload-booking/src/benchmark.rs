@@ -178,6 +178,10 @@ impl Benchmark for Bookings {
         Ok(audit::tallies(dialect)?)
     }
 
+    fn at_any_moment() -> &'static str {
+        include_str!("../spec/sql/booking/moments.sql")
+    }
+
     fn evidence(rows: &[Vec<Value>]) -> Result<Vec<Tally>> {
         let tally = |row: &Vec<Value>| {
             let row: Option<Vec<i64>> = row.iter().map(Value::int).collect();

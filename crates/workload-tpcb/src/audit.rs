@@ -58,18 +58,12 @@ pub fn tallies(dialect: Dialect) -> Result<String, CatalogueError> {
     catalogue(dialect)?.text(TALLIES)
 }
 
-/// See [`workload::Benchmark::at_any_moment`].
-pub fn at_any_moment(dialect: Dialect) -> Result<String, CatalogueError> {
-    catalogue(dialect)?.text(AT_ANY_MOMENT)
-}
-
 /// The query whose one number is the scale of a database that someone else has made.
 pub fn scale(dialect: Dialect) -> Result<String, CatalogueError> {
     catalogue(dialect)?.text(SCALE)
 }
 
 const TALLIES: &str = "tallies";
-const AT_ANY_MOMENT: &str = "at_any_moment";
 const SCALE: &str = "scale";
 
 fn catalogue(dialect: Dialect) -> Result<Catalogue, CatalogueError> {
@@ -215,7 +209,7 @@ mod tests {
         let asked: Vec<&str> = GROUPS
             .iter()
             .flat_map(|group| group.prepare.iter().copied().chain(group.audits.iter().map(About::query)))
-            .chain([TALLIES, AT_ANY_MOMENT, SCALE])
+            .chain([TALLIES, SCALE])
             .collect();
         assert_eq!(asked.iter().collect::<BTreeSet<_>>().len(), asked.len(), "a query is asked twice");
         for dialect in [Dialect::Sqlite, Dialect::Postgres, Dialect::MySql] {

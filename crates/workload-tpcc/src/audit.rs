@@ -77,11 +77,6 @@ pub fn district_tallies(dialect: Dialect) -> Result<String, CatalogueError> {
     catalogue(dialect)?.text(TALLIES)
 }
 
-/// See [`workload::Benchmark::at_any_moment`].
-pub fn at_any_moment(dialect: Dialect) -> Result<String, CatalogueError> {
-    catalogue(dialect)?.text(AT_ANY_MOMENT)
-}
-
 /// See [`workload::Benchmark::totals`].
 pub fn totals(dialect: Dialect) -> Result<String, CatalogueError> {
     catalogue(dialect)?.text(TOTALS)
@@ -89,7 +84,6 @@ pub fn totals(dialect: Dialect) -> Result<String, CatalogueError> {
 
 const TALLIES: &str = "district_tallies";
 const TOTALS: &str = "totals";
-const AT_ANY_MOMENT: &str = "at_any_moment";
 const ORDER_CUSTOMERS: &str = "order_customers";
 const LAST_NAMES: &str = "last_names";
 
@@ -408,7 +402,7 @@ mod tests {
         let asked: Vec<&str> = GROUPS
             .iter()
             .flat_map(|group| group.prepare.iter().copied().chain(group.audits.iter().map(About::query)))
-            .chain([TALLIES, TOTALS, AT_ANY_MOMENT])
+            .chain([TALLIES, TOTALS])
             .collect();
         catalogue(Dialect::Sqlite).unwrap().select(&asked).unwrap();
         assert_eq!(asked.iter().collect::<BTreeSet<_>>().len(), asked.len(), "a query is asked twice");

@@ -13,6 +13,7 @@ mod claims;
 pub mod columns;
 pub mod conformance;
 mod data;
+mod dates;
 pub mod foreign_schema;
 mod input;
 mod ledger;

@@ -4,6 +4,7 @@
 //! call. Only answers are entered, so that a call without one can make no later answer look wrong.
 
 use crate::balances::Balances;
+use crate::dates::{Dates, Going};
 use crate::loaded::Loaded;
 use crate::outcome::ensure;
 use crate::{
@@ -16,7 +17,7 @@ use model::random::mix;
 use model::{BasisPoints, Cents};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use workload::{Benchmark, Drawn, Registers};
 
 /// Customers whose newest order a worker remembers, at 12 bytes each; a power of two.
@@ -27,9 +28,6 @@ const GROUPS: usize = 64;
 /// 4.3.3.1, 2.4.2.2: a stock is loaded with so many pieces, and is filled up by 91 where fewer would be left.
 const STOCK: RangeInclusive<i64> = 10..=100;
 const FILLED_UP_BY: i64 = 91;
-
-/// How far a server's clock may differ from ours, in seconds.
-const CLOCKS_APART: i64 = 3_600;
 
 /// What all workers of a trial know.
 #[derive(Debug)]
@@ -52,68 +50,7 @@ pub struct Knowledge {
     /// What customers owe; absent where something else may change it, or orders of an earlier run wait for delivery.
     balances: Option<Balances>,
     dates: Dates,
-}
-
-/// Dates of what calls do now, in seconds since 1970.
-#[derive(Debug)]
-struct Dates {
-    /// When the run began, where that is known.
-    begin: Option<i64>,
-    /// The last date that is possible, when the clock was last read.
-    until: AtomicI64,
-}
-
-impl Dates {
-    /// Whether a call of the run may have this date.
-    fn admit(&self, date: i64) -> bool {
-        let Some(begin) = self.begin else { return true };
-        date >= begin - CLOCKS_APART
-            && (date <= self.until.load(Ordering::Relaxed) || date <= self.read_clock())
-    }
-
-    #[cold]
-    fn read_clock(&self) -> i64 {
-        let now = i64::try_from(measure::unix_seconds()).unwrap_or(i64::MAX);
-        let until = now.saturating_add(CLOCKS_APART);
-        self.until.store(until, Ordering::Relaxed);
-        until
-    }
-}
-
-/// Calls of a worker between two looks at the clock.
-const CALLS_APART: u32 = 64;
-/// Seconds after which dates must have gone on. Where clocks go back by an hour in a shorter time, that is no standstill.
-const STANDSTILL_S: i64 = 20;
-
-/// Whether dates in the answers to a worker go on as time does, looked at in one call of [`CALLS_APART`].
-#[derive(Debug, Clone, Default)]
-struct Going {
-    calls: u32,
-    /// A date, and when it was answered, both in seconds since 1970.
-    since: Option<(i64, i64)>,
-    /// When the call before the one that is looked at was answered, at the earliest.
-    answered: i64,
-}
-
-impl Going {
-    /// Whether another call is to be looked at.
-    fn is_due(&mut self) -> bool {
-        self.calls = (self.calls + 1) % CALLS_APART;
-        self.calls == 1
-    }
-
-    /// Whether dates have gone on, by one that was answered `now`: by half of the time at least.
-    fn goes_on(&mut self, date: i64, now: i64) -> bool {
-        let answered = std::mem::replace(&mut self.answered, now);
-        let passed = match self.since {
-            // However long this call took, it began after the answer to the one that was looked at before.
-            Some((_, since)) if answered - since < STANDSTILL_S => return true,
-            Some((first, since)) => (date - first).abs() * 2 >= answered - since,
-            None => true,
-        };
-        self.since = Some((date, now));
-        passed
-    }
+    last_orders: LastOrders,
 }
 
 /// What is known of a run before its first call.
@@ -177,7 +114,8 @@ impl Knowledge {
             stocks,
             is_fresh,
             balances: known.map(|loaded| Balances::of(loaded.data())),
-            dates: Dates { begin, until: AtomicI64::new(0) },
+            dates: Dates::of_run(begin),
+            last_orders: LastOrders::default(),
             loaded,
             numbers: (0..districts).map(|_| OrderNumbers::default()).collect(),
             delivered: (0..districts).map(|_| OrderNumbers::default()).collect(),
@@ -247,6 +185,40 @@ impl OrderNumbers {
     }
 }
 
+/// Places for customers of [`LastOrders`], at 8 bytes each; a power of two.
+const LAST_MAX: usize = 1 << 15;
+
+/// The highest number of an order that any answer has shown of a customer. Customers share places: the later one takes it.
+#[derive(Debug)]
+struct LastOrders(Box<[AtomicU64]>);
+
+impl Default for LastOrders {
+    fn default() -> LastOrders {
+        LastOrders((0..LAST_MAX).map(|_| AtomicU64::new(0)).collect())
+    }
+}
+
+impl LastOrders {
+    fn place(&self, customer: u32) -> &AtomicU64 {
+        &self.0[customer as usize % LAST_MAX]
+    }
+
+    fn enter(&self, customer: u32, o_id: u32) {
+        let (place, order) = (self.place(customer), u64::from(customer) << 32 | u64::from(o_id));
+        let kept = place.load(Ordering::SeqCst);
+        // One that loses against another worker's is not entered, and what is known is less.
+        if kept >> 32 != u64::from(customer) || kept < order {
+            let _ = place.compare_exchange(kept, order, Ordering::SeqCst, Ordering::SeqCst);
+        }
+    }
+
+    /// Nothing is 0.
+    fn find(&self, customer: u32) -> u32 {
+        let kept = self.place(customer).load(Ordering::SeqCst);
+        if kept >> 32 == u64::from(customer) { kept as u32 } else { 0 }
+    }
+}
+
 /// An order that a customer is known to have.
 #[derive(Debug, Clone, Copy, Default)]
 struct Newest {
@@ -298,6 +270,8 @@ pub(crate) struct Memory {
     placed_before: u64,
     /// What was known of the balance of the customer of its newest call.
     balance: Drawn,
+    /// The number of an order of the customer of its newest Order-Status that any answer had shown by then; 0 for none.
+    shown: u32,
     going: Going,
 }
 
@@ -315,6 +289,7 @@ impl Memory {
             items: ArrayVec::new(),
             placed_before: 0,
             balance: Drawn::default(),
+            shown: 0,
             going: Going::default(),
         }
     }
@@ -329,6 +304,12 @@ impl Memory {
             }
             Call::OrderStatus(OrderStatus { w_id, d_id, customer }) => {
                 self.draw_balance((*w_id, *d_id, *customer), 0);
+                let meant = match (customer, &self.known.loaded) {
+                    (Who::Id(c_id), _) => Some(*c_id),
+                    (_, loaded) => loaded.as_ref().and_then(|loaded| loaded.meant(*w_id, *d_id, *customer)),
+                };
+                let shown = |c_id| self.known.last_orders.find(self.customer(*w_id, *d_id, c_id));
+                self.shown = meant.map_or(0, shown);
             }
             Call::Delivery(delivery) => self.draw_delivery(delivery),
             Call::StockLevel(_) => {}
@@ -435,14 +416,14 @@ impl Memory {
             [line.i_id.into(), line.supply_w_id.into(), line.quantity.into(), placed.ol_amount.0]
         };
         let lines = checksum(placed.o_entry_d, call.lines.iter().zip(&placed.lines).map(parts));
-        self.remember(call.d_id, call.c_id, (placed.o_id, lines));
+        self.remember((call.w_id, call.d_id, call.c_id), (placed.o_id, lines));
         self.check_date(placed.o_entry_d, "an order's date is not that of its call")
     }
 
     /// That a date is of its call.
     fn check_date(&mut self, date: i64, why: &'static str) -> Result<(), &'static str> {
         ensure(self.known.dates.admit(date), why)?;
-        let is_looked_at = self.known.dates.begin.is_some() && self.going.is_due();
+        let is_looked_at = self.known.dates.is_known() && self.going.is_due();
         let goes_on = !is_looked_at || self.going.goes_on(date, measure::unix_seconds().cast_signed());
         ensure(goes_on, "dates stand still")
     }
@@ -537,7 +518,8 @@ impl Memory {
         self.check_named(call.w_id, call.d_id, call.customer, report.c_id)?;
         let key = self.key(call.d_id, report.c_id);
         let Newest { key: of, o_id, lines: known } = self.newest[place(key)];
-        ensure(of != key || report.o_id >= o_id, "the status shows an order older than one known before")?;
+        let known_before = if of == key { o_id.max(self.shown) } else { self.shown };
+        ensure(report.o_id >= known_before, "the status shows an order older than one known before")?;
         let parts = |line: &ReportLine| {
             [line.ol_i_id.into(), line.ol_supply_w_id.into(), line.ol_quantity.into(), line.ol_amount.0]
         };
@@ -548,7 +530,7 @@ impl Memory {
         let Carried { key: of, o_carrier_id } = self.carried[place(key)];
         let is_carried = of != key || report.o_carrier_id == Some(o_carrier_id);
         ensure(is_carried, "the status shows another carrier than the order was delivered with")?;
-        self.remember(call.d_id, report.c_id, (report.o_id, lines));
+        self.remember((call.w_id, call.d_id, report.c_id), (report.o_id, lines));
         if let Some(loaded) = &self.known.loaded {
             loaded.check_status(call, report)?;
         }
@@ -566,9 +548,17 @@ impl Memory {
                 && report.lines.iter().filter_map(|line| line.ol_delivery_d).all(|date| dates.admit(date))
     }
 
-    fn remember(&mut self, d_id: u32, c_id: u32, (o_id, lines): (u32, u32)) {
+    fn remember(&mut self, (w_id, d_id, c_id): (u32, u32, u32), (o_id, lines): (u32, u32)) {
+        if !self.known.is_lossy() {
+            self.known.last_orders.enter(self.customer(w_id, d_id, c_id), o_id);
+        }
         let key = self.key(d_id, c_id);
         self.newest[place(key)] = Newest { key, o_id, lines };
+    }
+
+    /// A number from 1 for each customer of all warehouses.
+    fn customer(&self, w_id: u32, d_id: u32, c_id: u32) -> u32 {
+        (district(w_id, d_id) as u32).wrapping_mul(self.known.size.customers).wrapping_add(c_id)
     }
 
     /// A number from 1 for each customer of the worker's warehouse.

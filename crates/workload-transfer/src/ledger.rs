@@ -52,13 +52,17 @@ impl Ledger {
         match result {
             Ok(outcome) => {
                 match outcome {
-                    Outcome::Moved { state, .. } => {
+                    Outcome::Moved { state, balance } => {
                         self.keyed.completed(&effect);
+                        self.keyed.answered(transfer.key, *balance);
                         if *state == State::Pending {
                             self.keyed.pending(&effect);
                         }
                     }
-                    Outcome::Declined(Decline::InsufficientFunds { .. }) => self.keyed.declined(&effect),
+                    Outcome::Declined(Decline::InsufficientFunds { balance }) => {
+                        self.keyed.declined(&effect);
+                        self.keyed.answered(transfer.key, *balance);
+                    }
                     // What else is answered leaves nothing behind.
                     _ => {}
                 }

@@ -3,6 +3,7 @@
 //! Keys are made of run, worker and a sequence without gaps. So what was acknowledged to a worker is kept as sums over its keys, and the
 //! store is asked for the same sums: a call that is lost, or there twice, or there under another key, changes one of them.
 
+use crate::mixed;
 use model::{Key, LedgerFinding};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,6 +59,8 @@ pub struct WorkerTally {
     pub declined: Sums,
     /// Those that were done and were answered as not yet at their end.
     pub pending: Sums,
+    /// Those of the first two whose answer the store keeps, with what it says as their amount.
+    pub answered: Sums,
 }
 
 /// A part of a ledger: what was answered to each worker, and calls in doubt one by one.
@@ -106,6 +109,12 @@ impl Keyed {
         self.of_worker(effect.key.run, effect.key.worker).pending.enter(effect);
     }
 
+    /// A call was answered with this, which the store keeps; it is [`Keyed::completed`] or [`Keyed::declined`] as well.
+    pub fn answered(&mut self, key: Key, answer: i64) {
+        let sums = Sums { count: 1, amount: answer, mixed: mixed(key.sequence as i64 + 1, [answer]) };
+        self.of_worker(key.run, key.worker).answered.absorb(&sums);
+    }
+
     /// It is not known whether a call was done.
     pub fn doubt(&mut self, effect: Effect) {
         if self.doubts.contains(&effect) {
@@ -130,6 +139,7 @@ impl Keyed {
             mine.completed.absorb(&theirs.completed);
             mine.declined.absorb(&theirs.declined);
             mine.pending.absorb(&theirs.pending);
+            mine.answered.absorb(&theirs.answered);
         }
         other.doubts.iter().for_each(|doubt| self.doubt(*doubt));
         self.more_doubts += other.more_doubts;
@@ -247,6 +257,33 @@ impl KeyedClaims {
             }
         }
         Some(found)
+    }
+
+    /// What is stored of the answers to calls, against what was answered, of workers of which no call is in doubt.
+    pub fn check_answered(&self, name: &'static str, stored: &[Stored], words: &Words) -> LedgerFinding {
+        let mut found = finding(name, words.units);
+        let doubted = |tally: &WorkerTally| {
+            let of_worker = |doubt: &Effect| (doubt.key.run, doubt.key.worker) == (tally.run, tally.worker);
+            self.doubts.iter().any(of_worker)
+        };
+        let is_known = self.complete && self.more_doubts == 0;
+        for tally in self.workers.iter().filter(|tally| is_known && !doubted(tally)) {
+            let of_worker = (tally.run.cast_signed(), i64::from(tally.worker));
+            let mut sums = Sums::default();
+            let own = stored.iter().filter(|stored| (stored.run, stored.worker) == of_worker);
+            own.for_each(|stored| sums.absorb(&stored.sums));
+            found.low = found.low.saturating_add(tally.answered.amount);
+            found.high = found.low;
+            found.stored = found.stored.saturating_add(sums.amount);
+            // Calls that are missing, or too many, are another finding.
+            if sums.count == tally.answered.count && sums != tally.answered {
+                found.violations.push(format!(
+                    "worker {}: {} {} were answered with {} {} in all, and what is stored with them is {} in all",
+                    tally.worker, sums.count, words.calls, tally.answered.amount, words.units, sums.amount
+                ));
+            }
+        }
+        found
     }
 
     /// Count, amounts and keys of what is stored, against what was answered to each worker: each acknowledged call is there once, and

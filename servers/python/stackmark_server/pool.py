@@ -6,6 +6,7 @@ none of them bounds its waiting line.
 
 import asyncio
 from collections import deque
+from time import perf_counter_ns as now
 from typing import Generic, TypeVar
 
 from stackmark_server.problem import Refused
@@ -16,10 +17,12 @@ T = TypeVar("T")
 class Slot(Generic[T]):
     """A place for a connection: empty after one was lost, and filled by the next call that takes it."""
 
-    __slots__ = ("connection",)
+    __slots__ = ("connection", "since")
 
     def __init__(self, connection: T | None) -> None:
         self.connection = connection
+        # When it was last put back, or made.
+        self.since = now()
 
 
 class Pool(Generic[T]):
@@ -57,6 +60,7 @@ class Pool(Generic[T]):
 
     def give(self, slot: Slot[T]) -> None:
         """Puts a slot back, or hands it to who has waited longest."""
+        slot.since = now()
         while self._waiting:
             handed = self._waiting.popleft()
             if not handed.done():

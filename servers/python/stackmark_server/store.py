@@ -13,6 +13,8 @@ from stackmark_server.settings import CALL_S
 from stackmark_server.work import Work
 
 ATTEMPTS_MAX = 10
+# After so long without use a connection may have been closed by the engine, and the event loop may not know yet.
+IDLE_NS = 1_000_000_000
 
 T = TypeVar("T")
 
@@ -128,6 +130,8 @@ class Store:
                 async with asyncio.timeout(CALL_S - work.pool / 1e9):
                     # Out of its slot while it runs: a call that is cut off takes the connection with it.
                     session, slot.connection = slot.connection, None
+                    if now() - slot.since > IDLE_NS:
+                        await catch_up()
                     if session is None or session.is_lost:
                         was_closed = session is not None
                         session = await self._reopened()
@@ -169,6 +173,16 @@ class Store:
                 # Nothing of it was applied. There is no pause: engines that lock have made the caller wait already.
                 continue
         return await attempt(session, work, kind, body, args)
+
+
+async def catch_up() -> None:
+    """Lets the event loop read what has come over all connections.
+
+    It takes a turn to find that something has come, one to read it, and one to say that a connection is closed; the turn that
+    runs now counts for nothing.
+    """
+    for _ in range(4):
+        await asyncio.sleep(0)
 
 
 async def attempt(session: Session, work: Work, kind: Kind, body: Callable[..., Awaitable[T]], args: tuple[Any, ...]) -> T:

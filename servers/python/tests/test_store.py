@@ -1,10 +1,12 @@
 import asyncio
+import socket
 
 import pytest
+import uvloop
 
 from stackmark_server.pool import Pool
 from stackmark_server.problem import Conflict, Decline, InDoubt, Problem, Refused
-from stackmark_server.store import ATTEMPTS_MAX, WRITE, RollBack, Session, Store, Unreachable, transaction
+from stackmark_server.store import ATTEMPTS_MAX, WRITE, RollBack, Session, Store, Unreachable, catch_up, transaction
 from stackmark_server.work import Work
 
 
@@ -111,3 +113,26 @@ def test_after_a_bug_the_connection_is_given_up(body):
     with pytest.raises(RuntimeError):
         run(session, body)
     assert session.lost
+
+
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_that_a_connection_was_closed_is_known_however_late_the_event_loop_is(loop):
+    class Client(asyncio.Protocol):
+        closed = False
+
+        def connection_lost(self, _error):
+            self.closed = True
+
+    async def closed_while_nothing_runs():
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            _, client = await asyncio.get_running_loop().create_connection(Client, *server.getsockname())
+            peer, _ = server.accept()
+            await asyncio.sleep(0.01)
+            assert not client.closed
+            peer.close()
+            assert not client.closed
+            await catch_up()
+            return client.closed
+
+    with asyncio.Runner(loop_factory=loop) as runner:
+        assert runner.run(closed_while_nothing_runs())

@@ -230,10 +230,3 @@ order by 1, 2
 -- name: scale
 select count(*)
 from pgbench_branches
-
--- Not an audit: what breaks a condition that holds at any moment, also while calls are made.
--- name: at_any_moment
-select 1
-from (select sum(tbalance) as in_tellers from pgbench_tellers) as t
-cross join (select sum(bbalance) as in_branches from pgbench_branches) as b
-where in_tellers <> in_branches

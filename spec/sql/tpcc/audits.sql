@@ -588,13 +588,3 @@ cross join (
 cross join (
   select cast(sum(s_quantity) as bigint) as quantities, cast(sum(s_ytd) as bigint) as sold,
     cast(sum(s_order_cnt) as bigint) as orders, cast(sum(s_remote_cnt) as bigint) as remote from stock) as of_stock
-
--- Not an audit: warehouses (district 0) and districts that break what holds at any moment, also while calls are made: a warehouse has
--- received what its districts have, and a district's newest order is there with all of its lines.
--- name: at_any_moment
-select w_id, 0 as d_id
-from warehouse join (select d_w_id, sum(d_ytd) as got from district group by d_w_id) as d on d_w_id = w_id and w_ytd <> got
-union all
-select d_w_id, d_id
-from district left join orders on o_w_id = d_w_id and o_d_id = d_id and o_id = d_next_o_id - 1
-where o_id is null or o_ol_cnt <> (select count(*) from order_line where ol_w_id = o_w_id and ol_d_id = o_d_id and ol_o_id = o_id)

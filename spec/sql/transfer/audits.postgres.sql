@@ -94,6 +94,11 @@ from entry
 where amount > 0 and account <> source
 group by run, worker
 union all
+select 15, run, worker, count(*), cast(sum(balance) as bigint),
+  cast(sum((sequence + 1) * 48271 % 2147483647 * (balance * 16807 % 2147483647) % 2147483647) as bigint)
+from transfer
+group by run, worker
+union all
 select sort, run, worker, transfers, units, mixed
 from forgotten
 union all

@@ -146,7 +146,8 @@ where source < ?1 or source > ?2 or target = source or amount < 1 or amount > ?4
 -- By run and worker, with count, amounts and a checksum, of entries of the sequences alone: transfers that were accepted (1) and declined (2), debits (3) and
 -- credits (4), transfers that are pending (7), were settled (8) and refunded (9), what came from other stores and was given (10) or
 -- refused (11), declined transfers to accounts of other stores (12), those that were accepted once more, with sequences mixed as
--- entries have them (13), and credits but for money that was returned, with a transfer's checksum (14); accounts (5) with what they hold; and branches that are prepared and not decided (6), where an engine has such.
+-- entries have them (13), credits but for money that was returned, with a transfer's checksum (14), and all transfers with the balance that
+-- each was answered with (15); accounts (5) with what they hold; and branches that are prepared and not decided (6), where an engine has such.
 -- name: tallies
 select 1 as sort, run, worker, count(*) as transfers, cast(sum(amount) as bigint) as units,
   cast(sum(
@@ -235,6 +236,11 @@ from entry
 where amount > 0 and account <> source
 group by run, worker
 union all
+select 15, run, worker, count(*), cast(sum(balance) as bigint),
+  cast(sum((sequence + 1) * 48271 % 2147483647 * (balance * 16807 % 2147483647) % 2147483647) as bigint)
+from transfer
+group by run, worker
+union all
 select sort, run, worker, transfers, units, mixed
 from forgotten
 union all
@@ -279,10 +285,3 @@ where run = ?1 and worker = ?2 and sequence = ?3
 -- name: totals
 select count(*), cast(coalesce(sum(id % 2147483647 * (balance % 2147483647) % 2147483647), 0) as bigint)
 from account
-
--- Not an audit: nothing as long as the accounts hold in all what they were opened with, which is so at any moment where one store has all of
--- them.
--- name: at_any_moment
-select count(*)
-from account
-having sum(balance) <> count(*) * 100000

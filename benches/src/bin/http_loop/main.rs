@@ -152,7 +152,7 @@ fn run_ours<W: Wire>(url: &str, connections: u32, load: &Load<'_, W>) -> Run {
     Run {
         calls_a_second: trial.totals.committed() as f64 / trial.span.as_secs_f64(),
         cpu_seconds_a_million: trial.cpu.as_secs_f64() * 1e6
-            / (call_counts.started + trial.warmup.started) as f64,
+            / (call_counts.started + trial.uncounted.started) as f64,
         p50_ms: p50.as_millis_f64(),
         ours: Some(Ours {
             calls_watched: seen.calls.load(Ordering::Relaxed),

@@ -110,12 +110,12 @@ fn take_turns<const TASK: bool>(arrivals: Arrivals) {
         let before = seen.calls.load(Ordering::Relaxed);
         let trial = round(generator, &plan).unwrap();
         let call_counts = trial.totals.call_counts();
-        assert_eq!((call_counts.balance(), trial.warmup.balance()), (Ok(()), Ok(())));
+        assert_eq!((call_counts.balance(), trial.uncounted.balance()), (Ok(()), Ok(())));
         assert_eq!(trial.failure, None);
         assert_eq!((trial.warmed, trial.span), (plan.warmup, plan.measured));
         // All calls of the round, and no others.
         let calls = seen.calls.load(Ordering::Relaxed) - before;
-        assert_eq!(calls, call_counts.started + trial.warmup.started);
+        assert_eq!(calls, call_counts.started + trial.uncounted.started);
         posted.absorb(&trial.ledger);
         in_slices[own as usize] += committed_in_slices(&trial);
         match &mut whole[own as usize] {
@@ -150,10 +150,10 @@ fn committed_in_slices(trial: &Trial<Toy>) -> u64 {
 /// Four rounds of one plan are one trial: all that they counted, on a time line without what lay between them.
 fn is_one_of_four(whole: &Trial<Toy>, plan: &Plan, posted: &Posted) {
     let call_counts = whole.totals.call_counts();
-    assert_eq!((call_counts.balance(), whole.warmup.balance()), (Ok(()), Ok(())));
+    assert_eq!((call_counts.balance(), whole.uncounted.balance()), (Ok(()), Ok(())));
     assert_eq!((whole.warmed, whole.span), (plan.warmup, Nanos(4 * plan.measured.0)));
     assert_eq!(whole.ledger.calls, posted.calls);
-    assert_eq!(call_counts.started + whole.warmup.started, posted.calls);
+    assert_eq!(call_counts.started + whole.uncounted.started, posted.calls);
     let edges: Vec<_> = whole.slices.iter().map(|slice| (slice.index, slice.from, slice.to)).collect();
     for (pair, index) in edges.windows(2).zip(0..) {
         assert_eq!((pair[0].0, pair[0].2), (index, pair[1].1), "{edges:?}");

@@ -127,8 +127,8 @@ fn run<const TASK: bool>(plan: &Plan, target: AtOnce<TASK>, stop: &Stop) -> Resu
 
 fn check_trial(trial: &Trial<Toy>) {
     let call_counts = trial.totals.call_counts();
-    assert_eq!((call_counts.balance(), trial.warmup.balance()), (Ok(()), Ok(())));
-    assert_eq!(trial.ledger.calls, call_counts.started + trial.warmup.started);
+    assert_eq!((call_counts.balance(), trial.uncounted.balance()), (Ok(()), Ok(())));
+    assert_eq!(trial.ledger.calls, call_counts.started + trial.uncounted.started);
     assert!(call_counts.committed > 0 && trial.headline_rate() > 0.0);
     assert_eq!((trial.failure.as_deref(), trial.defects.len()), (None, 0));
     let ended: u64 = trial.slices.iter().flat_map(|slice| &slice.kinds).map(|ended| ended.committed).sum();
@@ -170,7 +170,7 @@ fn a_call_that_nothing_can_make_impossible_is_not_declined() {
     let failure = trial.failure.expect("it was declined all the same");
     assert!(failure.contains("later: a call was declined that cannot be declined"), "{failure}");
     let declined: u64 = trial.totals.kinds.iter().map(|kind| kind.call_counts.declined).sum();
-    assert_eq!(declined + trial.warmup.declined, 0);
+    assert_eq!(declined + trial.uncounted.declined, 0);
 }
 
 #[test]

@@ -189,6 +189,47 @@ fn a_worker_sees_what_it_has_placed() {
 }
 
 #[test]
+fn a_status_shows_what_any_worker_was_answered_before_it_was_asked() {
+    let (known, size) = (ours(), Cardinality::tiny());
+    let mut oracle = Oracle::new(&Data::new(size, SEED));
+    let mut inputs = Inputs::new(size, Data::c_load_of(SEED), 9, 0);
+    let order = std::iter::repeat_with(|| inputs.draw()).find_map(|call| match call {
+        Call::NewOrder(order) if !order.names_unused(size.items) => Some(order),
+        _ => None,
+    });
+    let order = order.unwrap();
+    let (w_id, d_id, customer) = (order.w_id, order.d_id, Who::Id(order.c_id));
+    let [status, order] = [Call::OrderStatus(OrderStatus { w_id, d_id, customer }), Call::NewOrder(order)];
+    let [mut places, mut asks, mut others] = [0, 1, 2].map(|_| Memory::new(&known));
+    let old = oracle.answer(&status).unwrap();
+    asks.draw(&status);
+    places.draw(&order);
+    let placed = oracle.answer(&order).unwrap();
+    assert_eq!(places.check(&order, &placed), Ok(()));
+    assert_eq!(asks.check(&status, &old), Ok(()), "it was asked before the order was answered");
+    let older = Err("the status shows an order older than one known before");
+    for worker in [&mut asks, &mut others] {
+        worker.draw(&status);
+        assert_eq!(worker.check(&status, &old), older);
+        let new = oracle.answer(&status).unwrap();
+        assert_eq!(worker.check(&status, &new), Ok(()));
+    }
+}
+
+#[test]
+fn of_customers_that_share_a_place_the_later_one_is_known() {
+    let last = LastOrders::default();
+    let (one, other) = (7, 7 + LAST_MAX as u32);
+    assert_eq!(last.find(one), 0);
+    for o_id in [5, 3, 8] {
+        last.enter(one, o_id);
+    }
+    assert_eq!((last.find(one), last.find(other)), (8, 0));
+    last.enter(other, 2);
+    assert_eq!((last.find(one), last.find(other)), (0, 2));
+}
+
+#[test]
 fn what_no_call_changes_is_as_it_was_loaded() {
     let lie = |known: Arc<Knowledge>, change: fn(&mut Placed)| {
         told(&known, 100, |at, _, outcome| {

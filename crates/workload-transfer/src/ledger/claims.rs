@@ -54,6 +54,8 @@ pub fn audit(claims: &Claims, before: &[Tally], after: &[Tally]) -> Vec<LedgerFi
     // Whatever has become of it since, what was answered as pending was, and nothing else was.
     let were_pending = of_any(after, &[Sort::Pending, Sort::Settled, Sort::Refunded]);
     findings.extend(claims.check_stored(Answered::Pending, &were_pending, &PENDING));
+    let with_balances = of(after, Sort::Balances);
+    findings.push(claims.check_answered("balances after transfers", &with_balances, &ACCEPTED));
     findings.push(none_refunded(claims, after));
     findings.extend(over_all(opened_with(before), after));
     findings

@@ -36,6 +36,8 @@ pub enum Sort {
     AcceptedKeys,
     /// Entries that give money to another account than it came from, with the checksum of transfers.
     Paid,
+    /// All transfers, with the balance that each was answered with as its amount.
+    Balances,
 }
 
 impl Sort {
@@ -55,6 +57,7 @@ impl Sort {
             Sort::Refused => "refused",
             Sort::DeclinedAcross => "declined between stores",
             Sort::Paid => "paid",
+            Sort::Balances => "kept with a balance",
         }
     }
 
@@ -74,6 +77,7 @@ impl Sort {
             12 => Some(Sort::DeclinedAcross),
             13 => Some(Sort::AcceptedKeys),
             14 => Some(Sort::Paid),
+            15 => Some(Sort::Balances),
             _ => None,
         }
     }

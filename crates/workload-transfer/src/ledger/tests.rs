@@ -27,6 +27,9 @@ fn stored(made: &[(u32, i64)], declined: &[(u32, i64)]) -> Vec<Tally> {
         })
     };
     let tally = |sort, sums| Tally { sort, run: 9, worker: 4, sums };
+    let mut answered = Keyed::default();
+    made.iter().chain(declined).for_each(|&(sequence, _)| answered.answered(transfer(sequence, 1).key, 5));
+    let answered = answered.workers().first().map(|tally| tally.answered).unwrap_or_default();
     let accounts = Sums { count: 24, amount: 2_400_000, mixed: 0 };
     vec![
         tally(Sort::Accepted, sums(made)),
@@ -36,6 +39,7 @@ fn stored(made: &[(u32, i64)], declined: &[(u32, i64)]) -> Vec<Tally> {
         Tally { sort: Sort::Accounts, run: 0, worker: 0, sums: accounts },
         tally(Sort::AcceptedKeys, sums(made)),
         tally(Sort::Paid, sums(made)),
+        tally(Sort::Balances, answered),
     ]
 }
 
@@ -113,6 +117,12 @@ fn entries_and_money_are_held_to_the_transfers() {
         violations(&ledger, &after)
     };
     assert_eq!(found(|_| {}), [""; 0]);
+    let kept = found(|after| after[7].sums.amount += 1);
+    assert_eq!(
+        kept,
+        ["worker 4: 1 transfers were answered with 5 units in all, and what is stored with them is 6 in all"]
+    );
+    assert!(found(|after| after[7].sums.mixed += 1)[0].contains("answered with 5 units in all"));
     let twice = found(|after| after[3].sums.amount = 20);
     assert_eq!(
         twice,
