@@ -46,7 +46,8 @@ pub(crate) fn base_of(args: &args::Compare) -> Option<(&Path, Option<&str>)> {
 /// The base cannot be read, is of another machine, has too few trials, or its command cannot be carried out again; or more is asked
 /// for than can be chosen here.
 pub(crate) fn read(
-    (path, subject): (&Path, Option<&str>),
+    path: &Path,
+    subject: Option<&str>,
     args: &args::Compare,
 ) -> Result<(StoredBase, &'static Subject, args::Compare)> {
     only_choices(args)?;

@@ -110,8 +110,8 @@ fn one(command: &Command) -> Result<(&'static WorkloadRow, Task<'_>)> {
             let subject = parts::subject_of(&parts::first_of(&args.parts)?)?;
             (of(subject)?, Task::Merge(subject, args))
         }
-        Command::Compare(args) if let Some(base) = against::base_of(args) => {
-            let (base, subject, args) = against::read(base, args)?;
+        Command::Compare(args) if let Some((base, subject)) = against::base_of(args) => {
+            let (base, subject, args) = against::read(base, subject, args)?;
             (of(subject)?, Task::Against(base, subject, Box::new(args)))
         }
         Command::Compare(args) => {

@@ -136,7 +136,8 @@ impl<W: Driven> PartRun<W> {
         plan: drive::Plan,
         url: Option<&'a str>,
         part: PartOfRun,
-        (ui, interrupt): (&'a Ui, &'a Interrupt),
+        ui: &'a Ui,
+        interrupt: &'a Interrupt,
     ) -> Job<'a, W> {
         Job {
             subject: self.subject,
@@ -163,7 +164,8 @@ impl<W: Driven> PartRun<W> {
 pub(crate) fn part<W: Driven>(
     subject: &'static Subject,
     args: &args::Run,
-    (file, which): (&Path, PartArg),
+    file: &Path,
+    which: PartArg,
     ui: &Ui,
 ) -> Result<CommandOutcome> {
     let interrupt = Interrupt::listen()?;
@@ -191,7 +193,7 @@ pub(crate) fn part<W: Driven>(
     let of_run = PartOfRun { run: shared.run, starts };
     let seat = Seat { part: which.part, of: which.of, clock };
     let mut document = place.document.clone();
-    let job = place.job(plan, args.url.as_deref(), of_run, (ui, &interrupt));
+    let job = place.job(plan, args.url.as_deref(), of_run, ui, &interrupt);
     let made = job.part(shared, seat, &mut document);
     let index = made.inspect_err(|_| {
         // What failed before a call was made has no result, not even a partial one.
@@ -267,7 +269,7 @@ pub(crate) fn merge<W: Driven>(
     )?;
     let of_run = PartOfRun { run: given.plan.run, starts: None };
     let mut document = place.document.clone();
-    let job = place.job(plan, args.url.as_deref(), of_run, (ui, &interrupt));
+    let job = place.job(plan, args.url.as_deref(), of_run, ui, &interrupt);
     let index = job.merge(given, &mut document).inspect_err(|_| place.folder.empty())?;
     let trial = &mut document.trials[index];
     let answer = outcome::of_trial(trial, &gates, &args.checks, ui);

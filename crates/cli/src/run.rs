@@ -34,8 +34,8 @@ use workload::{CLIENTS, LOAD_SEED, amount};
 const WARMUP_GROWS: u32 = 4;
 
 pub(crate) fn run<W: Driven>(subject: &'static Subject, args: &args::Run, ui: &Ui) -> Result<CommandOutcome> {
-    if let Some(of_plan) = args.shared_plan.as_deref().zip(args.part) {
-        return parts::part::<W>(subject, args, of_plan, ui);
+    if let Some((file, which)) = args.shared_plan.as_deref().zip(args.part) {
+        return parts::part::<W>(subject, args, file, which, ui);
     }
     let interrupt = Interrupt::listen()?;
     let Some(asked) = Asked::<W>::of(subject, args, ui)? else { return Ok(CommandOutcome::Bad) };

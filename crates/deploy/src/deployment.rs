@@ -83,7 +83,7 @@ impl Deployment {
                 (place, _) => format!("{place}-{store}"),
             };
             let named = named.get(store as usize).cloned();
-            let host = Host::create(private, &label, spec, (named, sessions), reporter);
+            let host = Host::create(private, &label, spec, named, sessions, reporter);
             hosts.push(host.map_err(|error| at(error, store as usize, spec.shards as usize))?);
         }
         Ok(Deployment { hosts, broker, chosen: spec.chosen.clone() })

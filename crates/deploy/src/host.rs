@@ -55,7 +55,8 @@ impl Host {
         private: &Rc<Private>,
         label: &str,
         spec: &Spec,
-        (named, sessions): (Option<DbUrl>, u32),
+        named: Option<DbUrl>,
+        sessions: u32,
         reporter: &dyn Reporter,
     ) -> Result<Host> {
         let folder = private.path().join(label);

@@ -198,7 +198,8 @@ impl<W: Driven> FaultRounds<'_, W> {
             self.stage.databases,
             &before,
             self.audits,
-            (began / 1_000_000_000, &claims),
+            began / 1_000_000_000,
+            &claims,
             self.interrupt,
         )?;
         let (checks, again) = self.messages(number, &before, &claims)?;
@@ -265,7 +266,7 @@ impl<W: Driven> FaultRounds<'_, W> {
             let mut next = self.stage.generator(self.order(number, 1), self.clock)?;
             self.until_first(&mut next, &mut after)?;
             let moments = FaultMoments { lost_writes, ..moments(struck, mended, self.clock.now() - mended) };
-            let mut struck = self.go_on(next, Some(load), after, moments, (component, action))?;
+            let mut struck = self.go_on(next, Some(load), after, moments, component, action)?;
             struck.fault.failures.extend(not_injected);
             return Ok(struck);
         }
@@ -285,14 +286,14 @@ impl<W: Driven> FaultRounds<'_, W> {
         let mut moments = moments(struck, mended, self.clock.now() - mended);
         moments.left = back.as_ref().ok().copied().flatten();
         if let Err(error) = back {
-            let mut fault = self.fault((component, action), moments, load.calls, after);
+            let mut fault = self.fault(component, action, moments, load.calls, after);
             fault.line = line(started, &load.ends);
             fault.without_answer = self.without_answer(struck, &load.ends, self.clock.now());
             fault.failures.extend(not_injected);
             fault.failures.push(format!("{error:#}"));
             return Err(NotBack(Box::new(fault)).into());
         }
-        let mut struck = self.go_on(load, None, after, moments, (component, action))?;
+        let mut struck = self.go_on(load, None, after, moments, component, action)?;
         struck.fault.failures.extend(not_injected);
         Ok(struck)
     }
@@ -304,7 +305,8 @@ impl<W: Driven> FaultRounds<'_, W> {
         dead: Option<Load<W>>,
         mut after: Option<(Struck, Aftermath)>,
         moments: FaultMoments,
-        (component, action): (Component, FaultAction),
+        component: Component,
+        action: FaultAction,
     ) -> Result<Struckdown<W>> {
         let left = W::pending(&trial::evidence::<W>(&self.stage.databases.urls())?);
         let interrupt = self.interrupt;
@@ -337,7 +339,7 @@ impl<W: Driven> FaultRounds<'_, W> {
             calls += dead.calls;
             ends = dead.ends;
         }
-        let mut fault = self.fault((component, action), moments, calls, after);
+        let mut fault = self.fault(component, action, moments, calls, after);
         fault.left = left.or(moments.left);
         if fault.first_commit_s.is_none() {
             let sentence =
@@ -351,7 +353,8 @@ impl<W: Driven> FaultRounds<'_, W> {
     /// What is known of a fault before anything was audited.
     fn fault(
         &self,
-        (component, action): (Component, FaultAction),
+        component: Component,
+        action: FaultAction,
         moments: FaultMoments,
         calls: DrillCalls,
         after: Option<(Struck, Aftermath)>,

@@ -140,7 +140,7 @@ impl Bound {
         let listener = TcpListener::from_std(listener).map_err(failed)?;
         let drain_max = limits.drain_max;
         let service = Arc::new(Service::new(served, sessions, about, limits, clock, operator));
-        let stopping = accept((&listener, &also), &service, shutdown).await;
+        let stopping = accept(&listener, &also, &service, shutdown).await;
         // From here on new connections are refused by the system, and calls by the handlers.
         drop((listener, also));
         service.stopping.store(true, Ordering::Relaxed);
@@ -214,7 +214,8 @@ fn explain(error: &std::io::Error) -> String {
 
 /// Takes connections until `shutdown` is ready. Connections end when they see the change of what is returned.
 async fn accept(
-    (listener, also): (&TcpListener, &ExtraListener),
+    listener: &TcpListener,
+    also: &ExtraListener,
     service: &Arc<Service>,
     mut shutdown: Shutdown<'_>,
 ) -> watch::Sender<bool> {

@@ -5,18 +5,18 @@
 //! two subjects is known several times as well as from trials that follow one another. Each subject keeps accounts of its own;
 //! each copy of the data is audited once, against what all subjects on it were answered.
 
-use crate::follow::look;
 use crate::headline::fill;
 use crate::job::{Before, Job, Measured, UNSTEADY, not_audited};
 use crate::last_answer::{AtLast, LastAnswer, hold_to};
-use crate::lookups::{LookupSwitch, Lookups};
+use crate::lookups::Lookups;
 use crate::processes::Throttling;
 use crate::reach::{of_server, reach_started};
 use crate::reporter::{SliceView, TrialReporter, rate_shown};
-use crate::{steady, validate};
+use crate::turn_watch::TurnWatch;
+use crate::validate;
 use anyhow::{Context, Result};
 use deploy::{Interrupt, Route, Server, SinkAddress, announce};
-use drive::{LoadGenerator, Observer, Round, Rounds, Stop, TrialProgress};
+use drive::{LoadGenerator, Round, Rounds, Stop};
 use measure::Monotonic;
 use model::random::Random;
 use model::{Clock, Ledger, Nanos, Stack};
@@ -90,10 +90,12 @@ struct DataGroup<'j, 'a, W: Driven> {
 /// # Errors
 /// Of a job, that its trial could not be begun; of all of them, that the data or the processes cannot be looked at.
 pub(crate) fn alternate<W: Driven>(
-    (jobs, places): (&[Job<'_, W>], &[usize]),
+    jobs: &[Job<'_, W>],
+    places: &[usize],
     befores: Vec<Before>,
     documents: &mut [Document],
-    (seed, all): (u64, bool),
+    seed: u64,
+    all: bool,
 ) -> Result<Vec<Result<()>>> {
     let started = measure::unix_nanoseconds();
     let mut errors: Vec<Option<anyhow::Error>> = Vec::with_capacity(jobs.len());
@@ -104,7 +106,7 @@ pub(crate) fn alternate<W: Driven>(
         if *place == groups.len() {
             groups.push(DataGroup::of(job, started, &given)?);
         }
-        match Party::open(job, given, document, started + number, (*place, &mut groups[*place])) {
+        match Party::open(job, given, document, started + number, *place, &mut groups[*place]) {
             Ok(party) => {
                 parties.push(party);
                 errors.push(None);
@@ -135,7 +137,7 @@ pub(crate) fn alternate<W: Driven>(
     for (at, ((group, watch), at_last)) in groups.iter().zip(turns.watches).zip(at_last).enumerate() {
         let (own, others) = parties.into_iter().partition(|party| party.group == at);
         parties = others;
-        group.finish(own, (watch, ours), at_last.as_ref())?;
+        group.finish(own, watch, ours, at_last.as_ref())?;
     }
     Ok(errors.into_iter().map(|error| error.map_or(Ok(()), Err)).collect())
 }
@@ -154,7 +156,8 @@ impl<'j, 'a, W: Driven> DataGroup<'j, 'a, W> {
     fn finish(
         &self,
         parties: Vec<Party<'j, 'a, W>>,
-        (watch, ours): (Watch<Monotonic>, bool),
+        watch: Watch<Monotonic>,
+        ours: bool,
         at_last: Option<&AtLast<W>>,
     ) -> Result<()> {
         let names: Vec<&str> = parties.iter().map(|party| party.job.what).collect();
@@ -179,7 +182,7 @@ impl<'j, 'a, W: Driven> DataGroup<'j, 'a, W> {
         }
         // What a round acknowledged that is lost may be stored too.
         let claims = W::claims(&ledger, !lost);
-        self.audit(&names, ended, (at_last, is_in_doubt), &claims);
+        self.audit(&names, ended, at_last, is_in_doubt, &claims);
         Ok(())
     }
 
@@ -188,7 +191,8 @@ impl<'j, 'a, W: Driven> DataGroup<'j, 'a, W> {
         &self,
         names: &[&str],
         ended: Vec<EndedTrial<'_, W>>,
-        (at_last, is_in_doubt): (Option<&AtLast<W>>, bool),
+        at_last: Option<&AtLast<W>>,
+        is_in_doubt: bool,
         claims: &W::Claims,
     ) {
         // The numbers of runs are made of their begins.
@@ -197,7 +201,7 @@ impl<'j, 'a, W: Driven> DataGroup<'j, 'a, W> {
         let clock = Monotonic::start();
         announce(first.reporter, "auditing");
         let mut checked =
-            validate::after(first.databases, before, &self.audited_before, (begin, claims), first.interrupt);
+            validate::after(first.databases, before, &self.audited_before, begin, claims, first.interrupt);
         if let (Ok(checked), Some(at_last)) = (&mut checked, at_last) {
             hold_to(&mut checked.ledger, W::ledger_checks(before, &at_last.evidence, claims));
             // What is in doubt may be done later.
@@ -251,7 +255,8 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
         before: Before,
         document: &'j mut Document,
         run: u64,
-        (at, group): (usize, &mut DataGroup<'j, 'a, W>),
+        at: usize,
+        group: &mut DataGroup<'j, 'a, W>,
     ) -> Result<Party<'j, 'a, W>> {
         job.begin(before, document)?;
         let (urls, size) = (job.databases.urls(), &job.databases.size);
@@ -393,7 +398,7 @@ impl<'j, 'a, W: Driven> Party<'j, 'a, W> {
         let made = self.whole.as_ref().map_or(0, |whole| whole.totals.call_counts().started);
         let is_sound = made > 0 && self.failure.is_none() && !self.job.interrupt.requested();
         let mut closing = if is_sound {
-            self.job.closing(&self.target, self.run, (self.first_worker, made), is_in_doubt)
+            self.job.closing(&self.target, self.run, self.first_worker, made, is_in_doubt)
         } else {
             Vec::new()
         };
@@ -546,51 +551,4 @@ impl Turns<'_> {
             usage: self.watches[*group].usage(),
         });
     }
-}
-
-/// Watches one turn: a server that dies, a user who stops.
-struct TurnWatch<'a> {
-    watch: &'a mut Watch<Monotonic>,
-    clock: Monotonic,
-    /// When the first turn began.
-    since: Nanos,
-    /// When this one's window opened, counted from then.
-    opened: Nanos,
-    /// When it closed.
-    closed: Option<Nanos>,
-    party: usize,
-    stop: Stop,
-    interrupt: &'a Interrupt,
-    server: Option<Server>,
-    failure: Option<String>,
-    /// To be paused when the window opens.
-    lookups: Option<Arc<LookupSwitch>>,
-    /// Whether the engine was not steady when the window opened.
-    unsteady: bool,
-    /// Whether that is waited for: in the first turn of a group.
-    waits: bool,
-}
-
-impl<W: Driven> Observer<W> for TurnWatch<'_> {
-    fn look(&mut self) {
-        look(self.interrupt, self.server.as_mut(), &mut self.failure, &self.stop);
-    }
-
-    fn is_steady(&mut self) -> bool {
-        !self.waits || steady::is_engine_steady(self.watch)
-    }
-
-    fn opened(&mut self) {
-        self.unsteady = !Observer::<W>::is_steady(self);
-        self.opened = self.clock.now() - self.since;
-        self.lookups.iter().for_each(|lookups| lookups.pause());
-        self.watch.open_window_of(self.party);
-    }
-
-    fn closed(&mut self) {
-        self.closed = Some(self.clock.now());
-        self.watch.close_window();
-    }
-
-    fn slice(&mut self, _: &TrialProgress<'_, W>) {}
 }

@@ -52,7 +52,8 @@ impl<W: Driven> Job<'_, W> {
             self.databases,
             before,
             &trial.audits,
-            (run / 1_000_000_000, claims),
+            run / 1_000_000_000,
+            claims,
             self.interrupt,
         )?;
         trial.audits.extend(checked.audits);

@@ -43,7 +43,8 @@ impl<W: Driven> Deployed<W> {
     pub(crate) fn create(
         spec: &Spec,
         earlier: &[Deployed<W>],
-        (scale, sessions): (u32, u32),
+        scale: u32,
+        sessions: u32,
         private: &Rc<Private>,
         reporter: &dyn RunReporter,
         interrupt: &Interrupt,
@@ -61,7 +62,7 @@ impl<W: Driven> Deployed<W> {
                 }
                 None => Ok(Ready {
                     _in_use: in_use,
-                    ..Ready::of(deployment, named, (scale, &spec.chosen), reporter, interrupt)?
+                    ..Ready::of(deployment, named, scale, &spec.chosen, reporter, interrupt)?
                 }),
             }
         };
@@ -111,7 +112,8 @@ impl<W: Driven> Ready<W> {
     fn of(
         deployment: Deployment,
         named: Vec<DbUrl>,
-        (scale, chosen): (u32, &Chosen),
+        scale: u32,
+        chosen: &Chosen,
         reporter: &dyn RunReporter,
         interrupt: &Interrupt,
     ) -> Result<Ready<W>> {

@@ -273,7 +273,7 @@ impl<W: Driven> Job<'_, W> {
         let alone = self.part.is_none();
         let holds = self.audited && !self.subject.how.style.is_relayed();
         let last = holds.then(|| LastAnswer::prepare(&self.databases.urls()));
-        let (driven, lookups) = self.make_calls((&target, spare), &plan, &inputs, clock, &mut follow);
+        let (driven, lookups) = self.make_calls(&target, spare, &plan, &inputs, clock, &mut follow);
         let ended = Monotonic::start();
         let at_last = last.and_then(|last| last.read::<W>(self.subject.how.style, alone));
         let at_once: Vec<_> = lookups.into_iter().flat_map(Lookups::end).collect();
@@ -300,7 +300,7 @@ impl<W: Driven> Job<'_, W> {
         }
         // Of a trial that could not be ended, what it had come to stays where it is.
         let driven = driven?;
-        self.keep(&driven, document, (before, alone), &mut progress)?;
+        self.keep(&driven, document, before, alone, &mut progress)?;
         progress.discard()?;
         let within = settle::Interval::of(started, driven.opened, driven.span);
         if self.audited && server_failure.is_none() {
@@ -321,7 +321,7 @@ impl<W: Driven> Job<'_, W> {
             && !self.interrupt.requested();
         let (made, is_in_doubt) = (driven.totals.call_counts().started, driven.is_in_doubt());
         let mut closing =
-            if is_sound { self.closing(&target, run, (0, made), is_in_doubt) } else { Vec::new() };
+            if is_sound { self.closing(&target, run, 0, made, is_in_doubt) } else { Vec::new() };
         closing.extend(at_once);
         // Counted since the engine was started, of which this trial is the greater part; of a fresh engine all of it.
         let throttling = Throttling { engines: self.deployment.engine_throttling(), ..Throttling::default() };
@@ -356,7 +356,8 @@ impl<W: Driven> Job<'_, W> {
         &self,
         target: &TrialTarget<W>,
         run: u64,
-        (first, made): (u32, u64),
+        first: u32,
+        made: u64,
         is_in_doubt: bool,
     ) -> Vec<result::Audit> {
         self.reporter.doing("comparing answers with the data");
@@ -440,7 +441,8 @@ impl<W: Driven> Job<'_, W> {
         &self,
         driven: &drive::Trial<W>,
         document: &mut Document,
-        (before, complete): (Option<&W::Evidence>, bool),
+        before: Option<&W::Evidence>,
+        complete: bool,
         progress: &mut ProgressFile,
     ) -> Result<()> {
         let claims = before.map(|_| W::claims(&driven.ledger, complete));

@@ -33,6 +33,7 @@ mod server_admin;
 mod settle;
 mod steady;
 mod trial_runner;
+mod turn_watch;
 mod validate;
 
 pub use consumed::{audit_consumer, consumer_checks};

@@ -123,7 +123,8 @@ impl<W: Driven> Job<'_, W> {
     /// Makes the calls of a trial, and looks some of them up; who looks is to be ended.
     pub(crate) fn make_calls(
         &self,
-        (target, spare): (&Arc<TrialTarget<W>>, bool),
+        target: &Arc<TrialTarget<W>>,
+        spare: bool,
         plan: &drive::Plan,
         inputs: &dyn Fn(u32) -> W::Inputs,
         clock: Monotonic,

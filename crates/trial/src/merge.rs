@@ -172,7 +172,7 @@ impl<W: Driven> Job<'_, W> {
             trial.notes.extend(notes);
         }
         let mut progress = self.folder.progress()?;
-        self.keep(&driven, document, (Some(&plan.before), complete), &mut progress)?;
+        self.keep(&driven, document, Some(&plan.before), complete, &mut progress)?;
         progress.discard()?;
         let ended = Monotonic::start();
         let is_sound = driven.failure.is_none();

@@ -295,7 +295,7 @@ impl<'a, W: Driven, S: Schedule<W>> Runner<'a, W, S> {
             }
             _ => {
                 let each: Vec<_> = wanted.iter().map(|(_, planned)| (ready(planned), planned)).collect();
-                match bench.alternate(&each, (first.plan.seed, !schedule.has_others()), id) {
+                match bench.alternate(&each, first.plan.seed, !schedule.has_others(), id) {
                     Ok(ran) => ran,
                     Err(error) => {
                         let why = format!("{error:#}");

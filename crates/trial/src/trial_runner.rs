@@ -174,7 +174,8 @@ impl<'a, W: Driven> TrialRunner<'a, W> {
     pub fn alternate(
         &mut self,
         wanted: &[(&Prepared, &PlannedTrial)],
-        (seed, all): (u64, bool),
+        seed: u64,
+        all: bool,
         run: &str,
     ) -> Result<Vec<Result<Trial>>> {
         let mut places: Vec<usize> = Vec::new();
@@ -199,7 +200,7 @@ impl<'a, W: Driven> TrialRunner<'a, W> {
             jobs.push(prepared.job(&place, &planned.plan, &planned.what, self.reporter, self.interrupt));
         }
         let befores = wanted.iter().zip(&at).map(|((prepared, _), at)| prepared.before(on[*at])).collect();
-        let ran = alternate((&jobs, &at), befores, &mut documents, (seed, all));
+        let ran = alternate(&jobs, &at, befores, &mut documents, seed, all);
         self.spent.check_s += jobs.iter().map(|job| job.checked_s.get()).sum::<f64>();
         let dropped: Vec<Result<()>> = on
             .iter()
@@ -259,7 +260,8 @@ impl<'a, W: Driven> TrialRunner<'a, W> {
         let deployed = Deployed::create(
             spec,
             &self.deployed,
-            (self.scale, sessions),
+            self.scale,
+            sessions,
             &self.private,
             self.reporter,
             self.interrupt,

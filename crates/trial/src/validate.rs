@@ -374,7 +374,8 @@ pub fn after<W: Driven>(
     databases: &Databases<W>,
     before: &W::Evidence,
     audited_before: &[result::Audit],
-    (begin, claims): (u64, &W::Claims),
+    begin: u64,
+    claims: &W::Claims,
     interrupt: &Interrupt,
 ) -> Result<After> {
     let run = [begin, measure::unix_seconds()].map(|at| i64::try_from(at).unwrap_or(i64::MAX));

@@ -105,7 +105,8 @@ impl RowCounts {
         &self,
         counted: &Counted,
         loaded: &Loaded,
-        (call, reply): (&Call, &Reply),
+        call: &Call,
+        reply: &Reply,
     ) -> Result<(), &'static str> {
         let drawn = &counted.drawn[..counted.count];
         let shown = match (call, reply) {

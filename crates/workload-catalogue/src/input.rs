@@ -543,9 +543,10 @@ impl model::Inputs<FoodCatalogue> for Inputs {
 
     fn check(&mut self, call: &Call, outcome: &Outcome) -> Result<(), &'static str> {
         let of_version = self.check_version(call, &outcome.reply);
-        let reply = (call, &outcome.reply);
-        let of_counts =
-            self.counts.as_ref().map_or(Ok(()), |counts| counts.check(&self.counted, &self.loaded, reply));
+        let of_counts = self
+            .counts
+            .as_ref()
+            .map_or(Ok(()), |counts| counts.check(&self.counted, &self.loaded, call, &outcome.reply));
         match (&outcome.reply, self.expected) {
             (Reply::Declined(why), _) => self.check_declined(call, *why)?,
             (_, Expected::Declined(_) | Expected::InUse) => {

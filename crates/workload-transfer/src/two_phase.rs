@@ -66,7 +66,7 @@ impl<C: TwoPhase, K: Clock> TwoPhaseSession<C, K> {
         let id = self.branches.id(to, asked.source, asked.key);
         if let Some(log) = self.log.get_mut(from) {
             let own = self.branches.id(from, asked.source, asked.key);
-            return logged(log, [source, target], [own, id], asked, (from < to, self.reached)).await;
+            return logged(log, [source, target], [own, id], asked, from < to, self.reached).await;
         }
         source.conn.begin(TxKind::Write).await?;
         if let Err(fault) = target.conn.begin_branch(id).await {
@@ -150,7 +150,8 @@ async fn logged<C: TwoPhase, K: Clock>(
     [source, target]: [&mut SqlSession<C, K>; 2],
     ids: [BranchId; 2],
     asked: &Transfer,
-    (source_first, reached): (bool, fn(CommitPhase)),
+    source_first: bool,
+    reached: fn(CommitPhase),
 ) -> Result<Outcome, Fault> {
     log.conn.begin(TxKind::Write).await?;
     // Whatever ends before the log does is in its time.

@@ -39,11 +39,10 @@ pub(crate) fn copy(
     let session = &mut claimed.session;
     session.batch("set session foreign_key_checks = 0")?;
     let elsewhere = spider::begin_copy(session, &template.database, &to.database, &names)?;
-    let databases = (template.database.as_str(), to.database.as_str());
     let mut spread = Vec::new();
     for name in &names {
         let shown = spider::definition(session, &template.database, name)?;
-        let linked = spider::like(session, &elsewhere, databases, name, &shown)?;
+        let linked = spider::like(session, &elsewhere, &template.database, &to.database, name, &shown)?;
         spread.extend(linked.is_some().then_some(*name));
         session.batch(linked.as_deref().unwrap_or(&shown))?;
     }

@@ -369,7 +369,8 @@ pub(super) fn begin_copy(
 pub(super) fn like(
     session: &mut Session,
     spread: &Spread,
-    (template, to): (&str, &str),
+    template: &str,
+    to: &str,
     table: &str,
     shown: &str,
 ) -> Result<Option<String>, Cause> {
