@@ -64,7 +64,10 @@ fn a_direct_run_meets_what_is_required() {
 }
 
 /// What is wrong, in SQL, and which of the conditions that hold at any moment it breaks.
-const PARTS_OF_CALLS: &[(&str, &[(&str, &[&str])])] = &[
+type PartOfCall = (&'static str, &'static [&'static str]);
+
+/// Of each workload.
+const PARTS_OF_CALLS: &[(&str, &[PartOfCall])] = &[
     (
         "tpcc",
         &[

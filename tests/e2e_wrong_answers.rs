@@ -2,12 +2,13 @@
 
 use crate::e2e_impostor::{Asked, Reply, answer, before, changed, forward};
 use crate::e2e_workdir::{Ran, Workdir, parse};
+use measure::Monotonic;
+use model::{Clock, Nanos};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 /// For servers whose first wrong answer ends the trial: long enough for it to come, however long a disk stalls.
 const UNTIL_FOUND_OUT: &str = "--duration 60s";
@@ -322,10 +323,10 @@ fn acknowledged_calls_are_looked_up_at_once_outside_the_measured_time() {
     );
     // Each booking is answered as booked, and none is stored: from the first on, and from the middle of the measured time on.
     let in_between = "--warmup 1s --duration 1s --clients 2 --mix book=100";
-    for (options, from) in [(options, Duration::ZERO), (in_between, Duration::from_millis(1_500))] {
+    for (options, from) in [(options, Nanos::ZERO), (in_between, Nanos::from_millis(1_500))] {
         let first = OnceLock::new();
         let lying = Lied::of("booking", options, move |asked, pass_on| {
-            if asked.method() != "POST" || first.get_or_init(Instant::now).elapsed() < from {
+            if asked.method() != "POST" || first.get_or_init(Monotonic::start).now() < from {
                 return Reply::Bytes(pass_on());
             }
             let mut booking = asked.body();

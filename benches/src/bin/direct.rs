@@ -95,7 +95,7 @@ fn block_of_ours(url: &SqliteUrl, seed: u64) -> Block {
     Block {
         committed_a_second: trial.totals.committed() as f64 / trial.span.as_secs_f64(),
         cpu_micros_a_call: trial.cpu.as_secs_f64() * 1e6
-            / (call_counts.started + trial.warmup.started) as f64,
+            / (call_counts.started + trial.uncounted.started) as f64,
     }
 }
 

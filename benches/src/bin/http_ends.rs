@@ -205,7 +205,7 @@ fn our_calls(url: &str, transport: Transport, rate: Option<f64>) -> Made {
     let bytes = (each(sums.sent_bytes), each(sums.received_bytes));
     // The thread that collects is a part of it.
     let cpu = trial.cpu + (thread_cpu() - before);
-    (trial.totals.call_counts().started + trial.warmup.started, cpu, bytes)
+    (trial.totals.call_counts().started + trial.uncounted.started, cpu, bytes)
 }
 
 /// The server's process that only returns as many bytes for as many: until whoever started it is gone.

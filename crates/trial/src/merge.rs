@@ -183,12 +183,9 @@ impl<W: Driven> Job<'_, W> {
         // Who asks to stop does not get all that is checked.
         driven.interrupted |= self.interrupt.requested();
         let mut closing = match is_sound && complete && !self.interrupt.requested() {
-            true => self.closing(
-                &target,
-                plan.run,
-                (0, driven.totals.call_counts().started),
-                driven.is_in_doubt(),
-            ),
+            true => {
+                self.closing(&target, plan.run, 0, driven.totals.call_counts().started, driven.is_in_doubt())
+            }
             false => Vec::new(),
         };
         closing.extend(at_once);
