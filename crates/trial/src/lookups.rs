@@ -227,11 +227,13 @@ impl<W: Driven> Follower<W> {
         seen
     }
 
-    /// Looks up one call after the other over a session of its own, which is opened for the first of them.
+    /// Looks up one call after the other over a session of its own, which is opened for the first of them whenever it is on.
     async fn follow(&mut self, seen: &mut LookupCounts) {
         let mut session: Option<TrialSession<W>> = None;
         while !self.switch.is_over() {
             if !self.switch.is_on() {
+                // In the window there is no session beside those that are measured.
+                session = None;
                 self.sampler.dismiss();
                 let _ = self.arriving.try_recv();
                 sleep(LOOK).await;
